@@ -1,0 +1,103 @@
+"""The records that travel from a benchmark to a protocol.
+
+A `Row` is what a benchmark stores, answer included. A `Step` with its `Choice`s is what a protocol
+sees: nothing in them says which choice is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapters.conversation import Picture
+from harness.page import Box, Candidate
+from parsers.records import Gold, Operation
+
+NO_POSITIVE = "no_positive"
+NO_SCREENSHOT = "no_screenshot"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuestion:
+    """The question as a snapshot on disk fixed it: sent as stored, never rendered again.
+
+    `first` and `second` are the messages of round 1 and of round 2 (role and parts; a part is
+    `{"type": "text", "text": ...}` or an image part), `choices` the candidates as listed, in order.
+    """
+
+    first: tuple[Mapping[str, object], ...]
+    second: tuple[Mapping[str, object], ...]
+    choices: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One recorded step as a benchmark stores it, decoded.
+
+    `history` holds the representations of the actions before this step only. `screenshot` is the
+    encoded picture of the full page before the action, None when it was lost. `source` says where
+    the row came from (file name and row number), for error messages. `invalid` is None or the
+    reason why no right answer can be given (`no_positive`, `no_screenshot`).
+    """
+
+    benchmark: str
+    split: str
+    task_id: str
+    action_uid: str
+    index: int
+    total_steps: int
+    website: str
+    domain: str
+    subdomain: str
+    task: str
+    history: tuple[str, ...]
+    html: str
+    screenshot: bytes | None
+    positives: tuple[Candidate, ...]
+    negatives: tuple[Candidate, ...]
+    operation: Operation
+    value: str
+    source: str = ""
+    invalid: str | None = None
+    stored: StoredQuestion | None = None
+
+    @property
+    def step_id(self) -> str:
+        return f"{self.task_id}_{self.action_uid}"
+
+    @property
+    def gold(self) -> Gold:
+        """The recorded action, with every acceptable element."""
+        boxes = tuple(
+            (c.box.x, c.box.y, c.box.width, c.box.height) if c.box else None for c in self.positives
+        )
+        return Gold(self.operation, self.value, tuple(c.id for c in self.positives), boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate as listed to the model. `box` is in page pixels, None when unknown."""
+
+    letter: str
+    id: str
+    tag: str
+    text: str
+    box: Box | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a protocol knows of a step: the page before it, the task, the actions so far."""
+
+    step_id: str
+    task_id: str
+    index: int
+    split: str
+    website: str
+    domain: str
+    subdomain: str
+    task: str
+    history: tuple[str, ...]
+    pictures: tuple[Picture, ...] = ()
+    stored: StoredQuestion | None = None

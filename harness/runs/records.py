@@ -1,0 +1,160 @@
+"""The lines of a run directory, as typed records.
+
+`calls.jsonl` holds a `CallRecord` per finished call, `steps.jsonl` a `StepRecord` per row of the
+selection, rows that were never asked included. Field names are part of the schema: `SCHEMA` rises
+when one changes its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from adapters.conversation import Finish, Usage
+from parsers.records import Operation, Prediction, ScoredStep, Scores
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PictureRecord:
+    """A picture by reference: digest of its source bytes, recipe, final size in pixels."""
+
+    digest: str
+    recipe: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """A message that this call added. A part is a text or a picture by reference."""
+
+    role: str
+    parts: tuple[str | PictureRecord, ...]
+    native: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRecord:
+    """What came back (see `adapters.conversation.Reply`)."""
+
+    text: str
+    finish: Finish = Finish.STOP
+    usage: Usage | None = None
+    model: str = ""
+    latency_s: float = 0.0
+    native: Any = None
+    request_id: str = ""
+    sent: dict[str, Any] = field(default_factory=dict)
+    token_ids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One finished call. `request` is the hash of everything that the reply depends on.
+
+    `conversation` is the digest of the conversation that was sent; a replayed dialogue must arrive
+    at the same one. `cost` is in US dollars, None without a price. `from_cache` replies cost
+    nothing.
+    """
+
+    id: str
+    step_id: str
+    repeat: int
+    place: str
+    request: str
+    conversation: str
+    messages: tuple[MessageRecord, ...]
+    reply: ReplyRecord
+    attempts: int = 1
+    from_cache: bool = False
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRecord:
+    """A choice as listed; `box` is (x, y, width, height) in page pixels."""
+
+    letter: str
+    id: str
+    tag: str
+    text: str
+    box: tuple[float, float, float, float] | None
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRecord:
+    """The recorded action. `shown` is the positive among the choices, None when there is none."""
+
+    operation: Operation
+    value: str
+    elements: tuple[str, ...]
+    boxes: tuple[tuple[float, float, float, float] | None, ...]
+    shown: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One row of the selection and what became of it.
+
+    `asked` is False for rows that no model was asked about (invalid rows). `settled` says whether
+    the step has its final outcome; an unsettled step carries the reason in `error` and is asked
+    again on resume. `same_text` counts shown negatives that read exactly like the shown positive,
+    `related` those that are its ancestors or descendants; `short` says that the row had fewer
+    negatives than distractors were wanted. `prompt_tokens` is the estimate of the longest prompt.
+    """
+
+    step_id: str
+    repeat: int
+    task_id: str
+    action_uid: str
+    index: int
+    total_steps: int
+    benchmark: str
+    split: str
+    website: str
+    domain: str
+    subdomain: str
+    task: str
+    history: tuple[str, ...]
+    invalid: str | None
+    asked: bool
+    settled: bool
+    error: str | None
+    source: str
+    html_digest: str
+    screenshot_digest: str | None
+    page_size: tuple[int, int] | None
+    pictures: tuple[PictureRecord, ...]
+    positives: int
+    negatives: int
+    gold: GoldRecord
+    choices: tuple[ChoiceRecord, ...]
+    none_letter: str | None
+    same_text: int
+    related: int
+    short: bool
+    prompt_tokens: int | None
+    calls: tuple[str, ...]
+    prediction: Prediction | None
+    scores: Scores | None
+    usage: Usage | None = None
+    cost: float | None = None
+
+    def scored(self) -> ScoredStep:
+        """What the aggregates need of this line."""
+        return ScoredStep(
+            step_id=self.step_id,
+            task_id=self.task_id,
+            index=self.index,
+            split=self.split,
+            website=self.website,
+            domain=self.domain,
+            subdomain=self.subdomain,
+            operation=self.gold.operation,
+            invalid=self.invalid,
+            scores=self.scores if self.settled else None,
+            status=self.prediction.status if self.prediction and self.settled else None,
+        )
