@@ -1,0 +1,69 @@
+"""Models: conversations in, replies out.
+
+The records and the contract are below; `make("openai:gpt-4o")` gives an adapter, `names()` lists
+what can be named. Importing this package loads no provider's SDK. Prices are in `adapters.prices`.
+"""
+
+from adapters.catalog import ADAPTERS, AdapterSpec, describe, make, names, resolve
+from adapters.contract import (
+    Adapter,
+    AdapterInfo,
+    BatchAdapter,
+    EncodedPicture,
+    Fatal,
+    Fault,
+    FaultKind,
+    Generation,
+    ImageRule,
+    PictureSource,
+    Request,
+)
+from adapters.conversation import (
+    Conversation,
+    Finish,
+    Message,
+    Part,
+    Picture,
+    Reply,
+    Role,
+    Text,
+    Usage,
+    canonical_json,
+    system,
+    user,
+)
+from adapters.registry import Registry, UnknownName
+
+__all__ = [
+    "ADAPTERS",
+    "Adapter",
+    "AdapterInfo",
+    "AdapterSpec",
+    "BatchAdapter",
+    "Conversation",
+    "EncodedPicture",
+    "Fatal",
+    "Fault",
+    "FaultKind",
+    "Finish",
+    "Generation",
+    "ImageRule",
+    "Message",
+    "Part",
+    "Picture",
+    "PictureSource",
+    "Registry",
+    "Reply",
+    "Request",
+    "Role",
+    "Text",
+    "UnknownName",
+    "Usage",
+    "canonical_json",
+    "describe",
+    "make",
+    "names",
+    "resolve",
+    "system",
+    "user",
+]

@@ -1,0 +1,108 @@
+"""The models that can be named, and how a name becomes an adapter.
+
+A factory is a function `(model, **options) -> Adapter`; the options it takes are its keyword
+parameters, so that an unknown one is refused by name. Packages add factories of their own through
+the entry-point group `vlm_eval.adapters`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adapters.contract import Adapter, AdapterInfo, Fatal
+from adapters.registry import Registry, UnknownName
+
+Factory = Callable[..., Adapter]
+
+ADAPTERS: Registry[Factory] = Registry("model", "vlm_eval.adapters")
+ADAPTERS.add(
+    "openai",
+    "adapters.providers:openai",
+    "OpenAI, or with --base-url any server that speaks its chat protocol (openai:gpt-4o)",
+    plain=("gpt-", "chatgpt-", "o1", "o3", "o4-"),
+)
+ADAPTERS.add(
+    "anthropic",
+    "adapters.providers:anthropic",
+    "Anthropic's Claude (anthropic:claude-sonnet-5-5)",
+    plain=("claude-",),
+)
+ADAPTERS.add(
+    "google",
+    "adapters.providers:google",
+    "Google's Gemini (google:gemini-3.8-flash)",
+    plain=("gemini-",),
+)
+ADAPTERS.add(
+    "scripted",
+    "adapters.scripted:scripted",
+    "replies from a file or a Python function, for tests and demonstrations (scripted:FILE)",
+)
+for _name in ("hf", "qwen-vl", "seeclick", "qwen2-vl", "qwen2.5-vl", "qwen3-vl"):
+    ADAPTERS.add(
+        _name, "adapters.providers:local", "local model, not in this version (use --base-url)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterSpec:
+    """A model's name taken apart: `name` in full, the `provider` entry, and the `model` it gets."""
+
+    name: str
+    provider: str
+    model: str
+
+
+def names() -> dict[str, str]:
+    """Every adapter that can be named, with one line about it. Imports no SDK."""
+    return ADAPTERS.names()
+
+
+def resolve(name: str, *, base_url: str | None = None) -> AdapterSpec:
+    """Take a model's name apart: `openai:gpt-4o`, or plain `gpt-4o`.
+
+    With a `base_url`, a name that says nothing of its provider is taken for a model of a server
+    that speaks OpenAI's protocol. Raises `UnknownName`.
+    """
+    try:
+        provider, model = ADAPTERS.split(name)
+    except UnknownName:
+        if base_url is None:
+            raise
+        provider, model = "openai", name
+    return AdapterSpec(f"{provider}:{model}" if model else provider, provider, model)
+
+
+def make(name: str, **options: object) -> Adapter:
+    """The adapter for a model's name, ready to be asked.
+
+    Options that are None count as not given. Raises `UnknownName` for a name that is none, and
+    `Fatal` for an option that the provider does not take, a missing key or a missing package.
+    """
+    base_url = options.get("base_url")
+    spec = resolve(name, base_url=base_url if isinstance(base_url, str) else None)
+    factory = ADAPTERS.get(spec.provider)
+    given = {key: value for key, value in options.items() if value is not None}
+    taken = inspect.signature(factory).parameters
+    if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values()):
+        allowed = [key for key, p in taken.items() if p.kind is inspect.Parameter.KEYWORD_ONLY]
+        for key in given:
+            if key not in allowed:
+                raise Fatal(
+                    f"'{spec.provider}' takes no option '{key}' (it takes: {', '.join(allowed)})"
+                )
+    return factory(spec.model, **given)
+
+
+def describe(name: str, **options: object) -> AdapterInfo:
+    """What the adapter would declare, without needing a key: for estimates. Raises as `make`."""
+    factory = ADAPTERS.get(resolve(name, base_url=_text(options.get("base_url"))).provider)
+    if "api_key" in inspect.signature(factory).parameters and not options.get("api_key"):
+        options["api_key"] = "not-needed-to-describe"
+    return make(name, **options).info
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,169 @@
+"""Conversations and replies: what goes to a model and what comes back.
+
+A conversation is immutable and grows by appending, so that whoever holds one knows that nobody will
+change it, and an adapter recognises the part that two conversations share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of text in a message."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture by reference: whose bytes (`digest`, SHA-256 of the source) and how prepared.
+
+    `recipe` is a canonical text that names everything the prepared bytes depend on. `width` and
+    `height` are the final size in pixels, known before anything is decoded.
+    """
+
+    digest: str
+    recipe: str
+    width: int
+    height: int
+
+
+Part = Text | Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn. `native` is the provider's own form of a reply, sent back unchanged.
+
+    `native` must be JSON: some models tie hidden reasoning blocks to the conversation.
+    """
+
+    role: Role
+    parts: tuple[Part, ...]
+    native: object = None
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Picture))
+
+
+def system(text: str) -> Message:
+    """A system message."""
+    return Message("system", (Text(text),))
+
+
+def user(*parts: Part | str) -> Message:
+    """A user message of texts and pictures, in the order given."""
+    return Message("user", tuple(Text(p) if isinstance(p, str) else p for p in parts))
+
+
+class Finish(StrEnum):
+    """Why a reply ended."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    CONTENT_FILTER = "content_filter"
+    TOO_LONG = "too_long"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call, as billed.
+
+    `input` counts every prompt token, those read from or written to a prompt cache included;
+    `output` counts hidden reasoning as well.
+    """
+
+    input: int = 0
+    cached: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.cached + other.cached,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One reply. `model` is what the provider says it ran; `sent` the parameters that went out.
+
+    `usage` is None when the server reported none. `latency_s` is the time of the successful attempt
+    in seconds. `token_ids` are (prompt, reply) ids of local models.
+    """
+
+    text: str
+    finish: Finish = Finish.STOP
+    usage: Usage | None = None
+    model: str = ""
+    latency_s: float = 0.0
+    native: object = None
+    request_id: str = ""
+    sent: Mapping[str, object] = field(default_factory=dict)
+    token_ids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    def as_message(self) -> Message:
+        """The reply as the assistant's turn of the conversation that goes on from it."""
+        return Message("assistant", (Text(self.text),), self.native)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Messages so far; `earlier` is the conversation this one was built on, by identity."""
+
+    messages: tuple[Message, ...]
+    earlier: Conversation | None = field(default=None, compare=False, repr=False)
+
+    def then(self, reply: Reply, *messages: Message) -> Conversation:
+        """This conversation, the model's reply, and further messages."""
+        return Conversation((*self.messages, reply.as_message(), *messages), self)
+
+    @property
+    def added(self) -> tuple[Message, ...]:
+        """The messages that `earlier` does not have."""
+        return self.messages[len(self.earlier.messages) if self.earlier else 0 :]
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        return tuple(p for message in self.messages for p in message.pictures)
+
+    def digest(self) -> str:
+        """SHA-256 over roles, texts, pictures (digest and recipe) and native parts."""
+        plain = [
+            [m.role, [_plain_part(p) for p in m.parts], m.native if m.role == "assistant" else None]
+            for m in self.messages
+        ]
+        return hashlib.sha256(canonical_json(plain).encode()).hexdigest()
+
+
+def _plain_part(part: Part) -> list[str]:
+    if isinstance(part, Text):
+        return ["text", part.text]
+    return ["picture", part.digest, part.recipe]
+
+
+def canonical_json(value: object) -> str:
+    """One spelling for one value: sorted keys, no blanks, text as it is."""
+    return json.dumps(
+        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+    )

@@ -1,0 +1,106 @@
+"""One small function per provider: check its package, say how to get it, then import.
+
+What a factory takes as keyword parameters is what `adapters.make` accepts as options.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from adapters.contract import Adapter, Fatal
+from adapters.registry import UnknownName
+
+DISTRIBUTION = "vlm-web-eval"
+
+
+def openai(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 120.0,
+    concurrency: int = 8,
+    detail: str | None = None,
+) -> Adapter:
+    """OpenAI's models, and with `base_url` any server that speaks its chat protocol."""
+    _need("openai", "openai")
+    from adapters.openai import OpenAIAdapter
+
+    return OpenAIAdapter(
+        _named(model, "openai:gpt-4o"),
+        base_url=base_url,
+        api_key=api_key,
+        timeout_s=timeout_s,
+        concurrency=concurrency,
+        detail=detail,
+    )
+
+
+def anthropic(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 120.0,
+    concurrency: int = 8,
+) -> Adapter:
+    """Anthropic's Claude models."""
+    _need("anthropic", "anthropic")
+    from adapters.anthropic import AnthropicAdapter
+
+    return AnthropicAdapter(
+        _named(model, "anthropic:claude-sonnet-5-5"),
+        base_url=base_url,
+        api_key=api_key,
+        timeout_s=timeout_s,
+        concurrency=concurrency,
+    )
+
+
+def google(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 120.0,
+    concurrency: int = 8,
+    media_resolution: str | None = None,
+) -> Adapter:
+    """Google's Gemini models."""
+    _need("google.genai", "google-genai")
+    from adapters.google import GoogleAdapter
+
+    return GoogleAdapter(
+        _named(model, "google:gemini-3.8-flash"),
+        base_url=base_url,
+        api_key=api_key,
+        timeout_s=timeout_s,
+        concurrency=concurrency,
+        media_resolution=media_resolution,
+    )
+
+
+def local(model: str, **options: object) -> Adapter:
+    """Models run in this process. Raises `UnknownName`: they are not in this version."""
+    raise UnknownName(
+        "local models are not in this version yet; serve the model (vLLM, SGLang, llama.cpp, "
+        "transformers serve) and name it as openai:MODEL with --base-url http://HOST:PORT/v1"
+    )
+
+
+def _need(module: str, package: str) -> None:
+    try:
+        found = find_spec(module) is not None
+    except ModuleNotFoundError:
+        found = False
+    if not found:
+        raise Fatal(
+            f"the package '{package}' is missing: pip install '{package}' "
+            f"(or reinstall {DISTRIBUTION}, which brings it)"
+        )
+
+
+def _named(model: str, example: str) -> str:
+    if not model:
+        raise Fatal(f"which model? name it like {example}")
+    return model

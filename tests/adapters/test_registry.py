@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import adapters
+from adapters import ADAPTERS, Fatal, Registry, UnknownName, make, names, resolve
+
+
+def test_a_module_of_the_registry_is_imported_when_it_is_asked_for_and_not_before() -> None:
+    registry: Registry[object] = Registry("thing", "vlm_eval.none")
+    registry.add("good", "json:dumps", "writes")
+    registry.add("bad", "no_such_module:x")
+    assert registry.names() == {"good": "writes", "bad": ""}
+    assert registry.get("good") is __import__("json").dumps
+    with pytest.raises(UnknownName, match="thing 'bad' cannot be loaded from no_such_module:x"):
+        registry.get("bad")
+
+
+def test_a_name_close_to_a_known_one_is_suggested() -> None:
+    with pytest.raises(UnknownName) as caught:
+        resolve("antropic:claude")
+    assert str(caught.value) == "unknown model 'antropic:claude'; did you mean 'anthropic'?"
+
+
+def test_a_taken_name_is_refused() -> None:
+    registry: Registry[int] = Registry("number", "vlm_eval.none")
+    registry.add("one", 1)
+    registry.add("one", 1)
+    with pytest.raises(ValueError, match="number 'one' is 1 already"):
+        registry.add("one", 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model"),
+    [
+        ("gpt-4o", "openai", "gpt-4o"),
+        ("o3", "openai", "o3"),
+        ("claude-sonnet-5-5", "anthropic", "claude-sonnet-5-5"),
+        ("gemini-3.8-flash", "google", "gemini-3.8-flash"),
+        ("openai:qwen2.5vl:7b", "openai", "qwen2.5vl:7b"),
+        ("scripted:/tmp/a.jsonl", "scripted", "/tmp/a.jsonl"),
+    ],
+)
+def test_full_and_plain_names_resolve(name: str, provider: str, model: str) -> None:
+    spec = resolve(name)
+    assert (spec.provider, spec.model, spec.name) == (provider, model, f"{provider}:{model}")
+
+
+def test_a_base_url_makes_any_name_a_model_of_that_server() -> None:
+    spec = resolve("Qwen/Qwen3-VL-8B-Instruct", base_url="http://localhost:8000/v1")
+    assert spec.name == "openai:Qwen/Qwen3-VL-8B-Instruct"
+
+
+@pytest.mark.parametrize("name", ["hf:x/y", "qwen-vl", "seeclick", "qwen2.5-vl", "qwen3-vl"])
+def test_local_models_say_that_they_are_not_here_yet(name: str) -> None:
+    with pytest.raises(UnknownName, match=r"not in this version yet.*--base-url"):
+        make(name)
+
+
+def test_an_option_that_the_provider_does_not_take_is_refused_by_name() -> None:
+    with pytest.raises(Fatal, match=r"'anthropic' takes no option 'detail' \(it takes: base_url"):
+        make("claude-sonnet-5-5", detail="high")
+
+
+def test_importing_and_listing_load_no_sdk_and_take_milliseconds() -> None:
+    code = (
+        "import time; start = time.perf_counter(); import adapters, sys\n"
+        "spent = time.perf_counter() - start; names = adapters.names()\n"
+        "sdks = {'openai', 'anthropic', 'google.genai', 'httpx2', 'genai_prices'}\n"
+        "loaded = sdks & {*sys.modules}\n"
+        "assert not loaded, loaded\n"
+        "print(spent)"
+    )
+    spent = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert float(spent) < 0.5  # a few milliseconds, on a machine that is very busy
+
+
+def test_every_name_has_a_line_about_it() -> None:
+    assert {"openai", "anthropic", "google", "scripted", "hf"} <= names().keys()
+    assert all(line for line in names().values())
+
+
+def test_an_entry_point_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import EntryPoint
+
+    point = EntryPoint("echo", "adapters.scripted:scripted", ADAPTERS.group)
+    monkeypatch.setattr(ADAPTERS, "_foreign", {"echo": point})
+    adapter = make("echo", lines=[{"default": True, "text": "hello"}])
+    assert isinstance(adapter, adapters.Adapter)
+    assert names()["echo"] == "from an entry point"
