@@ -22,13 +22,16 @@ class StoredQuestion:
     """The question as a snapshot on disk fixed it: sent as stored, never rendered again.
 
     `first` and `second` are the messages of round 1 and of round 2 (role and parts; a part is
-    `{"type": "text", "text": ...}` or an image part), `choices` the candidates as listed, in order.
+    `{"type": "text", "text": ...}` or an image part), `choices` the candidates as listed, in order,
+    `targets` the acceptable ones. `reply_prefix` is put before the reply of round 1 when it is sent
+    back.
     """
 
     first: tuple[Mapping[str, object], ...]
     second: tuple[Mapping[str, object], ...]
     choices: tuple[str, ...]
     targets: tuple[str, ...]
+    reply_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,181 @@
+"""SeeAct's two rounds with textual choices (Zheng et al. 2024, section 3.2 and appendix).
+
+Round 1 shows the page, the task and the history and asks for a description of the next action.
+Round 2 goes on from the model's reply, lists the choices with letters, and asks for three lines
+(`ELEMENT`, `ACTION`, `VALUE`). The picture is sent once, in round 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from adapters.conversation import Conversation, Message, Reply, system, user
+from harness.dialogue import Ask, Dialogue
+from harness.protocols.contract import Lettering, NoneRule
+from harness.protocols.prompts import Prompts, fill, shipped
+from harness.protocols.stored import to_message
+from harness.records import Choice, Step
+from parsers import letter, read_answer, spell_answer
+from parsers.records import Answer, Prediction, Status
+
+FIRST, SECOND = "round-1", "round-2"
+STOPPED = {
+    "content_filter": Status.CONTENT_FILTER,
+    "refusal": Status.REFUSAL,
+    "too_long": Status.TOO_LONG,
+}
+
+
+@dataclass(frozen=True)
+class TwoRounds:
+    """The protocol with its settings.
+
+    `none` says whether and where a None option is offered; `history` how many of the latest actions
+    are shown (None: all). `first_of_many` and `value_style` are rules for reading answers.
+    """
+
+    prompts: Prompts
+    none: NoneRule = "last"
+    history: int | None = None
+    first_of_many: bool = False
+    value_style: Literal["plain", "seeact"] = "plain"
+    name: str = "seeact-two-rounds"
+    places: tuple[str, ...] = (FIRST, SECOND)
+
+    def letters(self, count: int) -> Lettering:
+        """Letters A, B, ... in listed order; None comes last, first or not at all."""
+        if self.none == "first":
+            return Lettering(tuple(letter(i + 1) for i in range(count)), letter(0))
+        choices = tuple(letter(i) for i in range(count))
+        return Lettering(choices, letter(count) if self.none == "last" else None)
+
+    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+        """Describe, then choose. Raises ValueError when there are no choices."""
+        if not choices:
+            raise ValueError(f"step {step.step_id} has no choices to offer")
+        start = Conversation(self._opening(step))
+        described = yield Ask(start, FIRST, continues=True)
+        assert isinstance(described, Reply)
+        if described.finish in STOPPED:
+            # Nothing to go on from; asking on would score a conversation the model never had.
+            return Prediction(STOPPED[described.finish], flags=("round-1",))
+        chosen = yield Ask(_continue(start, described, step, self._question(step, choices)), SECOND)
+        assert isinstance(chosen, Reply)
+        return self.read(chosen, choices, described)
+
+    def read(self, reply: Reply, choices: Sequence[Choice], described: Reply) -> Prediction:
+        """The reply of round 2 as a prediction."""
+        lettering = self.letters(len(choices))
+        answer = read_answer(
+            reply.text,
+            [choice.text for choice in choices],
+            letters=lettering.choices,
+            none_letter=lettering.none,
+            finish=reply.finish.value,
+            first_of_many=self.first_of_many,
+            value_style=self.value_style,
+        )
+        prediction = to_prediction(answer, choices, lettering)
+        if described.finish == "length":
+            flags = tuple(sorted({*prediction.flags, "round-1-truncated"}))
+            prediction = replace(prediction, flags=flags)
+        return prediction
+
+    def spell(
+        self, step: Step, choices: Sequence[Choice], prediction: Prediction
+    ) -> Mapping[str, str]:
+        """Both replies of a model that wants `prediction`, in the format asked for."""
+        position = next((i for i, c in enumerate(choices) if c.id == prediction.element), None)
+        lettering = self.letters(len(choices))
+        answer = spell_answer(
+            position,
+            prediction.operation,
+            prediction.value,
+            letters=lettering.choices,
+            none_letter=lettering.none,
+        )
+        what = choices[position].text if position is not None else "none of the elements"
+        return {FIRST: f"{prediction.operation or 'No action'}: {what}", SECOND: answer}
+
+    def settings(self) -> dict[str, object]:
+        return {
+            "protocol": self.name,
+            "prompts": self.prompts.name,
+            "prompts_sha256": self.prompts.digest(),
+            "none": self.none,
+            "history": self.history,
+            "first_of_many": self.first_of_many,
+            "value_style": self.value_style,
+        }
+
+    def _opening(self, step: Step) -> tuple[Message, ...]:
+        if step.stored is not None:
+            return tuple(to_message(m, step.pictures) for m in step.stored.first)
+        history = history_text(self.prompts, step.history, self.history)
+        if not step.pictures:
+            text = fill(self.prompts.first_without_picture, task=step.task, history=history)
+            return system(self.prompts.system), user(text)
+        pictures = self.prompts.one_picture
+        if len(step.pictures) > 1:
+            pictures = fill(self.prompts.several_pictures, count=len(step.pictures))
+        text = fill(self.prompts.first, task=step.task, history=history, pictures=pictures)
+        return system(self.prompts.system), user(*step.pictures, text)
+
+    def _question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
+        if step.stored is not None:
+            return tuple(to_message(m, ()) for m in step.stored.second)
+        lettering = self.letters(len(choices))
+        lines = [f"{c.letter}. {c.text}" for c in choices]
+        notice = ""
+        if lettering.none is not None:
+            line = f"{lettering.none}. {self.prompts.none_option}"
+            lines.insert(0 if self.none == "first" else len(lines), line)
+            notice = fill(self.prompts.none_notice, none_letter=lettering.none)
+        last = max((*lettering.choices, lettering.none or "A"), key=lambda text: (len(text), text))
+        text = fill(
+            self.prompts.second, choices="\n".join(lines), last_letter=last, none_notice=notice
+        )
+        return (user(text),)
+
+
+def _continue(
+    start: Conversation, reply: Reply, step: Step, messages: tuple[Message, ...]
+) -> Conversation:
+    prefix = step.stored.reply_prefix if step.stored is not None else ""
+    return start.then(replace(reply, text=prefix + reply.text) if prefix else reply, *messages)
+
+
+def history_text(prompts: Prompts, history: tuple[str, ...], last: int | None) -> str:
+    """The actions before this step, numbered from the beginning of the task."""
+    first = 0 if last is None else max(0, len(history) - last)
+    lines = [
+        fill(prompts.history_line, number=number + 1, action=action)
+        for number, action in enumerate(history)
+        if number >= first
+    ]
+    return "\n".join(lines) or prompts.no_history
+
+
+def to_prediction(
+    answer: Answer, choices: Sequence[Choice], lettering: Lettering
+) -> Prediction:
+    """An answer in terms of options as a prediction in terms of elements."""
+    picked = choices[answer.option] if answer.option is not None else None
+    letter_ = picked.letter if picked else None
+    if answer.status is Status.NONE:
+        letter_ = lettering.none
+    return Prediction(
+        status=answer.status,
+        letter=letter_,
+        element=picked.id if picked else None,
+        operation=answer.operation,
+        value=answer.value,
+        flags=answer.flags,
+    )
+
+
+def two_rounds(prompts: Prompts | None = None, **settings: object) -> TwoRounds:
+    """The protocol with the shipped texts unless others are given."""
+    return TwoRounds(prompts or shipped(), **settings)  # type: ignore[arg-type]

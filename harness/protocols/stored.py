@@ -1,0 +1,44 @@
+"""Questions that a snapshot on disk fixed: turned into conversations as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adapters.conversation import Message, Part, Picture, Role, Text
+
+ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+
+
+def to_message(stored: Mapping[str, object], pictures: tuple[Picture, ...]) -> Message:
+    """A stored message. Image parts take the pictures of the step in order.
+
+    Raises ValueError for a role or a part of another kind, or more image parts than pictures.
+    """
+    role = ROLES.get(str(stored.get("role")))
+    if role is None:
+        raise ValueError(f"stored message has role {stored.get('role')!r}")
+    content = stored.get("content")
+    if isinstance(content, str):
+        return Message(role, (Text(content),))
+    if not isinstance(content, (list, tuple)):
+        raise ValueError("stored message has no content")
+    left = iter(pictures)
+    return Message(role, tuple(_part(part, left) for part in content))
+
+
+def _part(part: object, pictures: object) -> Part:
+    if isinstance(part, Mapping):
+        kind = part.get("type")
+        if kind == "text" or (kind is None and isinstance(part.get("text"), str)):
+            return Text(str(part.get("text", "")))
+        if kind in ("image_url", "image"):
+            picture = next(pictures, None)  # type: ignore[call-overload]
+            if isinstance(picture, Picture):
+                return picture
+            raise ValueError("stored message shows a picture that the row does not have")
+    raise ValueError("stored message has a part that is neither text nor picture")
