@@ -63,7 +63,8 @@ class Request:
 
     `step_id` groups calls that share a prefix (a provider's prompt cache is keyed by it). `place`
     names the call within its dialogue (`round-1`, `round-2`). `continues` says that the reply will
-    be built on, so that a prompt cache or key-value cache pays.
+    be built on, so that a prompt cache or key-value cache pays. `repeat` counts the times that a step
+    is asked anew in one run.
     """
 
     conversation: Conversation
@@ -71,6 +72,7 @@ class Request:
     step_id: str
     place: str
     continues: bool = False
+    repeat: int = 0
 
 
 @dataclass(frozen=True, slots=True)
