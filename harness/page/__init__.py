@@ -1,0 +1,35 @@
+"""The DOM side of a step: a page, its candidates, and the texts that a model gets to see.
+
+    page = Page.parse(row_html)
+    page.choices(["8635", "8719"])         # MindAct's choice texts, in document order
+    page.snippet(["8635"]).text            # the page pruned to a candidate
+    page.compact("8635", count=tokens_of)  # one element on one line, capped
+
+`Page` answers for as many candidate sets as wanted after one parse; `decode_candidates` reads the
+candidate columns of a row. The rules are those of MindAct (Deng et al., "Mind2Web", 2023), which
+SeeAct took over. Whatever is wrong with a page or an id is a `ValueError` of one of three kinds.
+"""
+
+from __future__ import annotations
+
+from harness.page._candidates import Box, Candidate, decode_candidates
+from harness.page._compact import CUT_MARK
+from harness.page._errors import PageError, TextNodeCandidate, UnknownNode
+from harness.page._facts import NodeFacts
+from harness.page._page import ChoiceText, Page, Snippet
+from harness.page._render import Brackets
+
+__all__ = [
+    "CUT_MARK",
+    "Box",
+    "Brackets",
+    "Candidate",
+    "ChoiceText",
+    "NodeFacts",
+    "Page",
+    "PageError",
+    "Snippet",
+    "TextNodeCandidate",
+    "UnknownNode",
+    "decode_candidates",
+]

@@ -1,0 +1,121 @@
+"""A whole element on one line, as the 20-distractor snapshot of Mind2Web writes its choices.
+
+`<a bnid=7 type=button><span bnid=8><text bnid=9>Fox Terrier</text></span></a>`: no blanks between
+tags, unquoted attributes, the page's own ids, closing tags even for empty elements. In text and
+values `&`, `<` and `>` are escaped, so that tags and the mark below are what they seem.
+
+An element can be tens of thousands of tokens long, so a cap cuts it: of the elements in document
+order, text nodes included, the longest run from the first one is kept that fits with its closing
+tags; where the next element would have stood, `<...>` says that everything after it is missing.
+If not even the first element fits with its attributes, they go too: `<a bnid=7><...></a>`. That
+least form is returned even if it exceeds the cap.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+
+from harness.page._tree import NODE_ID, Element, is_text
+
+CUT_MARK = "<...>"
+"""Stands where a capped element was cut."""
+
+_CHARACTERS_PER_TOKEN = 3.0
+"""A first guess for markup; each count replaces it by the measured ratio."""
+
+_PROPORTIONAL_STEPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An element or text node: how deep it stands, its opening with its text, its closing."""
+
+    level: int
+    opening: str
+    closing: str
+
+
+def compact(top: Element, max_tokens: int | None, count: Callable[[str], int]) -> str:
+    """Write an element compactly, at most `max_tokens` long by `count` (None: whole).
+
+    `count` is called a few times, on texts not much longer than the cap where the element is
+    far longer. It is taken to grow with the text.
+    """
+    lines = _lines(top)
+    whole = _assemble(lines, len(lines))
+    if max_tokens is None:
+        return whole
+    sizes = list(accumulate(len(line.opening) + len(line.closing) for line in lines))
+    fits, exceeds = 0, len(lines) + 1
+    best = ""
+    ratio = _CHARACTERS_PER_TOKEN
+    steps = 0
+    while exceeds - fits > 1:
+        kept = (fits + exceeds) // 2
+        if steps < _PROPORTIONAL_STEPS:
+            kept = bisect_right(sizes, max_tokens * ratio)
+        kept = min(max(kept, fits + 1), exceeds - 1)
+        text = _assemble(lines, kept)
+        tokens = count(text)
+        if tokens <= max_tokens:
+            fits, best = kept, text
+        else:
+            exceeds = kept
+        ratio = len(text) / max(tokens, 1)
+        steps += 1
+    return best if fits else _least(top)
+
+
+def _lines(top: Element) -> list[_Line]:
+    lines = []
+    waiting = [(top, 0)]
+    while waiting:
+        node, level = waiting.pop()
+        attributes = " ".join(
+            f"{name}={_escaped(' '.join(value.split()))}"  # type: ignore[str-bytes-safe]
+            for name, value in node.items()
+            if name != NODE_ID
+        )
+        opening = _opening(node) + (f" {attributes}>" if attributes else ">")
+        opening += _escaped(" ".join((node.text or "").split()))
+        lines.append(_Line(level, opening, f"</{node.tag}>"))
+        if not is_text(node):
+            waiting.extend((child, level + 1) for child in reversed(node))
+    return lines
+
+
+def _assemble(lines: list[_Line], kept: int) -> str:
+    """The first `kept` lines with their closings, and the mark if any are left out."""
+    pieces: list[str] = []
+    closings: list[str] = []
+    for line in lines[:kept]:
+        _close(pieces, closings, line.level)
+        pieces.append(line.opening)
+        closings.append(line.closing)
+    if kept < len(lines):
+        _close(pieces, closings, lines[kept].level)
+        pieces.append(CUT_MARK)
+    _close(pieces, closings, 0)
+    return "".join(pieces)
+
+
+def _close(pieces: list[str], closings: list[str], level: int) -> None:
+    while len(closings) > level:
+        pieces.append(closings.pop())
+
+
+def _least(top: Element) -> str:
+    inside = CUT_MARK if len(top) or (top.text or "").strip() else ""
+    return f"{_opening(top)}>{inside}</{top.tag}>"
+
+
+def _opening(node: Element) -> str:
+    node_id = node.get(NODE_ID)
+    return f"<{node.tag}" if node_id is None else f"<{node.tag} bnid={_escaped(node_id)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

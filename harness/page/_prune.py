@@ -1,0 +1,165 @@
+"""Which nodes of a page stay when it is cut down to some candidates.
+
+The rule is MindAct's (Deng et al. 2023). For every candidate these stay: the candidate and its
+ancestors; the first `children` nodes of its descendants in document order, down to `depth` + 1
+levels, text nodes included in the count; its siblings up to `siblings` places to either side,
+places being counted among elements only. Text stays exactly where its parent stays. Elements
+that are then left without attributes, without text of their own and with at most one child make
+way for that child; candidates and the root never do.
+
+The page is never copied or changed. What is computed is, for each surviving element, the list
+of nodes that stand directly inside it afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.page._tree import NODE_ID, Element, is_text
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a candidate's surroundings stays; the defaults are MindAct's."""
+
+    depth: int = 5
+    children: int = 50
+    siblings: int = 3
+
+
+Outline = dict[Element, list[Element]]
+"""A surviving element to the nodes inside it after pruning, in document order."""
+
+
+def outline(
+    candidates: Sequence[Element],
+    limits: Limits,
+    place: Callable[[], dict[Element, int]],
+    top: Element | None = None,
+) -> Outline:
+    """Prune to the candidates.
+
+    Args:
+        candidates: elements in document order, without repetition.
+        limits: how much surroundings to keep.
+        place: gives the document order; called only when candidates are nested.
+        top: the root of the page, for the whole pruned page. Without it only what lies inside
+            candidates is worked out, which is all that the texts of choices depend on.
+    """
+    kept, nested = _keep(candidates, limits, top)
+    in_order: Collection[Element] = kept
+    if nested:
+        in_order = sorted(kept, key=place().__getitem__)
+    return _collapse(in_order, set(candidates), top)
+
+
+def _keep(
+    candidates: Sequence[Element], limits: Limits, top: Element | None
+) -> tuple[dict[Element, None], bool]:
+    """The elements that stay, and whether their order needs sorting.
+
+    Without nesting, each candidate's own part follows the one before it, so the order in which
+    they are found is document order already.
+    """
+    kept: dict[Element, None] = {}
+    # Elements known to have a candidate (or the top) at or above them, and known to have none.
+    # Every element enters one of the two at most once, so deep pages stay linear. An element
+    # outside cannot become a candidate later: it would have come earlier in document order.
+    inside: set[Element] = set()
+    outside: set[Element] = set()
+    nested = False
+    if top is not None:
+        inside.add(top)
+        kept[top] = None
+        nested = True
+    for candidate in candidates:
+        path = []
+        above = candidate.getparent()
+        while above is not None and above not in inside and above not in outside:
+            path.append(above)
+            above = above.getparent()
+        if above in inside:
+            nested = True
+            inside.update(path)
+            kept.update(dict.fromkeys(path))
+            kept.update(dict.fromkeys(_siblings(candidate, limits.siblings)))
+        else:
+            outside.update(path)
+        inside.add(candidate)
+        kept[candidate] = None
+        kept.update(dict.fromkeys(_descendants(candidate, limits)))
+    return kept, nested
+
+
+def _descendants(top: Element, limits: Limits) -> list[Element]:
+    """The elements below `top` that stay for its sake, in document order."""
+    deepest = limits.depth + 1
+    budget = limits.children
+    found = []
+    node, level = top, 0
+    while budget > 0:
+        if level < deepest and len(node):
+            node = node[0]
+            level += 1
+        else:
+            following = None
+            while level and (following := node.getnext()) is None:
+                parent = node.getparent()
+                assert parent is not None
+                node = parent
+                level -= 1
+            if following is None:
+                break
+            node = following
+        budget -= 1
+        if not is_text(node):
+            found.append(node)
+    return found
+
+
+def _siblings(node: Element, reach: int) -> Iterator[Element]:
+    for preceding in (True, False):
+        found = 0
+        siblings: Iterable[Element] = node.itersiblings(preceding=preceding)
+        for sibling in siblings:
+            if found == reach:
+                break
+            if not is_text(sibling):
+                found += 1
+                yield sibling
+
+
+def _collapse(
+    in_order: Collection[Element], candidates: Collection[Element], top: Element | None
+) -> Outline:
+    """Let bare elements make way, children before parents."""
+    inner: Outline = {}
+    stand_in: dict[Element, Element] = {}
+    for node in reversed(list(in_order)):
+        inside = []
+        has_text = False
+        for child in node:
+            if child.tag == "text" and not len(child):
+                inside.append(child)
+                has_text = True
+            elif child in stand_in:
+                inside.append(stand_in[child])
+        if (
+            has_text
+            or len(inside) > 1
+            or node in candidates
+            or node is top
+            or _has_attributes(node)
+        ):
+            inner[node] = inside
+            stand_in[node] = node
+        elif inside:
+            stand_in[node] = inside[0]
+    return inner
+
+
+def _has_attributes(node: Element) -> bool:
+    """Whether anything but the id is left, shown or not."""
+    attributes = node.attrib
+    return len(attributes) > 1 or (len(attributes) == 1 and NODE_ID not in attributes)

@@ -1,0 +1,117 @@
+"""A pruned page, or one candidate of it, as text.
+
+Angle brackets, `<a id=0 words> Text </a>`, are meant for language models that are prompted;
+round ones, `(a id=0 words Text )`, for models that were fine-tuned on that form. Blanks between
+the pieces are those of the page: pretty-printed pages have them, compact ones do not. An element
+is self-closing when nothing at all stands between its tags.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from harness.page._prune import Outline
+from harness.page._tree import Element, is_text
+from harness.page._words import attribute_words, loose_text, text_words
+
+Brackets = Literal["angle", "round"]
+
+
+class Wording:
+    """The words of a page's nodes, worked out once per node and page."""
+
+    __slots__ = ("_attributes", "_texts")
+
+    def __init__(self) -> None:
+        self._attributes: dict[Element, str] = {}
+        self._texts: dict[Element, str] = {}
+
+    def attributes(self, node: Element) -> str:
+        """See `attribute_words`."""
+        words = self._attributes.get(node)
+        if words is None:
+            words = self._attributes[node] = attribute_words(node)
+        return words
+
+    def text(self, node: Element) -> str:
+        """See `text_words`."""
+        words = self._texts.get(node)
+        if words is None:
+            words = self._texts[node] = text_words(node.text)
+        return words
+
+
+def render(
+    top: Element,
+    inner: Outline,
+    numbers: dict[Element, int],
+    wording: Wording,
+    brackets: Brackets,
+    words: int | None = None,
+) -> str:
+    """The text of `top` and of what pruning left inside it.
+
+    Args:
+        top: a surviving element.
+        inner: the pruned page.
+        numbers: the number shown as `id=` for each candidate.
+        wording: the page's store of words.
+        brackets: angle or round.
+        words: stop after that many blank-separated words; None for all of it.
+    """
+    angle = brackets == "angle"
+    pieces: list[str] = []
+    # What is still to be written, the next on top: nodes, and closing tags with what follows
+    # them. An explicit stack, because pages may nest deeper than Python calls.
+    waiting: list[Element | str] = [top]
+    blanks = 0
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            piece = item
+        elif is_text(item):
+            piece = wording.text(item) + _between(item.tail)
+        else:
+            inside = inner[item]
+            gap = _between(item.text)
+            tail = "" if item is top else _between(item.tail)
+            name = _local_name(item)
+            number = numbers.get(item)
+            label = wording.attributes(item)
+            if number is not None:
+                label = f"id={number} {label}"
+            if inside or gap:
+                label = label.rstrip(" ")
+                if angle:
+                    piece = f"<{name} {label}>{gap}" if label else f"<{name}>{gap}"
+                    waiting.append(f"</{name}>{tail}")
+                else:
+                    piece = f"({name} {label} {gap}" if label else f"({name} {gap}"
+                    waiting.append(f"){tail}")
+                waiting.extend(reversed(inside))
+            else:
+                if label:
+                    name = f"{name} {label}"
+                piece = f"<{name}/>{tail}" if angle else f"({name}){tail}"
+        pieces.append(piece)
+        if words is not None:
+            # Blanks bound the number of words from above; only then is it worth counting.
+            blanks += piece.count(" ")
+            if blanks >= words:
+                found = "".join(pieces).split(None, words)
+                if len(found) > words:
+                    return " ".join(found[:words])
+                blanks = len(found) - 1
+    return " ".join("".join(pieces).split(None, -1 if words is None else words)[:words])
+
+
+def _between(text: str | None) -> str:
+    """Text outside `text` elements: normally the page's indentation."""
+    if text is None:
+        return ""
+    return " " if text.isspace() else loose_text(text)
+
+
+def _local_name(node: Element) -> str:
+    name = node.tag
+    return name.rpartition("}")[2] if name[0] == "{" else name
