@@ -1,0 +1,33 @@
+"""Pictures of a page: which ones a model is shown, and how they are made, exactly and in time.
+
+    screenshot = read_size(data)                         # header only
+    pictures = plan(policy, screenshot, boxes, rule)     # sizes final, nothing decoded
+    async with PictureStore() as store:
+        store.add(screenshot.digest, data, step_id)
+        encoded = await store.encoded(pictures[0])
+
+Importing this package does not import an image library.
+"""
+
+from __future__ import annotations
+
+from harness.pictures.header import MAX_PIXELS, PictureError, Screenshot, read_size
+from harness.pictures.planning import plan
+from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy
+from harness.pictures.recipe import Recipe
+from harness.pictures.store import PictureStats, PictureStore
+
+__all__ = [
+    "MAX_PIXELS",
+    "NAMES",
+    "SEEACT",
+    "SNAPSHOT",
+    "PictureError",
+    "PicturePolicy",
+    "PictureStats",
+    "PictureStore",
+    "Recipe",
+    "Screenshot",
+    "plan",
+    "read_size",
+]

@@ -1,0 +1,153 @@
+"""What a preparing process does. Run as a program it serves jobs on its standard streams.
+
+It is started by path and imports nothing but Pillow, so a worker is up in a tenth of a second and
+takes no memory for libraries that only the main process needs. A job is a line of JSON (`Recipe` as
+a dictionary, and `bytes`, the length of the source) followed by the source; the answer is a line of
+JSON (`bytes` and `media_type`, or `error`) followed by the prepared bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, Protocol
+
+from PIL import Image
+
+if TYPE_CHECKING:
+    from harness.pictures.recipe import Crop
+
+_LOWEST_QUALITY = 30
+
+
+class Instructions(Protocol):
+    """The fields of a `Recipe` that the work looks at."""
+
+    @property
+    def box(self) -> Crop: ...
+    @property
+    def size(self) -> tuple[int, int]: ...
+    @property
+    def draft(self) -> int: ...
+    @property
+    def encoder(self) -> str: ...
+    @property
+    def quality(self) -> int: ...
+    @property
+    def max_bytes(self) -> int: ...
+
+
+def pixels(source: bytes, recipe: Instructions) -> Image.Image:
+    """The picture of a recipe as RGB pixels, before it is encoded.
+
+    Raises ValueError when the source does not decode or is not what the recipe was made for.
+    """
+    scale = recipe.draft
+    try:
+        image = _opened(source)
+        width, height = image.size
+        if scale > 1:
+            image.draft(None, (max(1, width // scale), max(1, height // scale)))
+        drafted = image.size
+        image.load()
+    except Exception as error:  # decoders raise whatever the broken bytes lead them to
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"the picture does not decode: {reason}") from error
+    if recipe.box[2] > width or recipe.box[3] > height:
+        raise ValueError(f"the recipe crops to {recipe.box}, but the page is {width}x{height}")
+    if drafted != (-(-width // scale), -(-height // scale)):
+        raise ValueError(f"the page cannot be decoded at 1/{scale} of its size")
+    left, top, right, bottom = recipe.box
+    if scale == 1 and (right - left, bottom - top) == recipe.size:
+        return _on_white(image.crop(recipe.box))
+    box = (left / scale, top / scale, right / scale, bottom / scale)
+    return _on_white(image).resize(recipe.size, Image.Resampling.LANCZOS, box=box)
+
+
+def prepare(source: bytes, recipe: Instructions) -> tuple[bytes, str]:
+    """The encoded picture of a recipe and its media type. Raises ValueError as `pixels` does."""
+    picture = pixels(source, recipe)
+    if recipe.encoder == "png":
+        data, media_type = _encoded(picture, format="PNG", compress_level=6), "image/png"
+    else:
+        data, media_type = _jpeg(picture, recipe.quality, recipe.max_bytes), "image/jpeg"
+    if recipe.max_bytes and len(data) > recipe.max_bytes:
+        raise ValueError(f"the picture takes {len(data)} bytes, more than {recipe.max_bytes}")
+    return data, media_type
+
+
+def _opened(source: bytes) -> Image.Image:
+    with warnings.catch_warnings():
+        # Sizes were checked against our own limit when the header was read.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        return Image.open(io.BytesIO(source), formats=("JPEG", "PNG", "WEBP"))
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """The image as RGB, transparent parts on white as a browser shows them."""
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode.startswith("I"):  # 16 bits of grey; convert() alone would clip, not scale
+        image = image.convert("I").point(lambda value: value / 257).convert("L")
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        page = Image.new("RGBA", layer.size, "white")
+        return Image.alpha_composite(page, layer).convert("RGB")
+    return image.convert("RGB")
+
+
+def _jpeg(picture: Image.Image, quality: int, max_bytes: int) -> bytes:
+    while True:
+        data = _encoded(picture, format="JPEG", quality=quality, subsampling="4:2:0")
+        if not max_bytes or len(data) <= max_bytes or quality - 10 < _LOWEST_QUALITY:
+            return data
+        quality -= 10
+
+
+def _encoded(picture: Image.Image, **options: Any) -> bytes:
+    picture.info.clear()  # no profile, comment or date of the source in what is sent
+    out = io.BytesIO()
+    picture.save(out, **options)
+    return out.getvalue()
+
+
+class _Job:
+    """A recipe that came as JSON."""
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        self.box: Crop = tuple(plain["box"])
+        self.size: tuple[int, int] = tuple(plain["size"])
+        self.draft: int = plain["draft"]
+        self.encoder: str = plain["encoder"]
+        self.quality: int = plain["quality"]
+        self.max_bytes: int = plain["max_bytes"]
+
+
+def serve() -> None:
+    """Answer jobs until the standard input ends."""
+    # Ctrl-C reaches the whole process group; the main process decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    jobs, answers = sys.stdin.buffer, sys.stdout.buffer
+    while line := jobs.readline():
+        plain = json.loads(line)
+        source = jobs.read(plain["bytes"])
+        if len(source) < plain["bytes"]:
+            return  # the main process ended while it sent
+        answer: dict[str, Any]
+        try:
+            data, media_type = prepare(source, _Job(plain))
+            answer = {"bytes": len(data), "media_type": media_type}
+        except Exception as error:  # one bad picture must not end the worker
+            data, answer = b"", {"error": str(error) or type(error).__name__}
+        try:
+            answers.write(json.dumps(answer).encode() + b"\n" + data)
+            answers.flush()
+        except BrokenPipeError:
+            return
+
+
+if __name__ == "__main__":
+    serve()

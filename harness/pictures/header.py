@@ -1,0 +1,126 @@
+"""Size and digest of a screenshot from its first bytes, without decoding it.
+
+The walk through the header is our own: it costs microseconds and does not import an image library,
+so a run whose replies all come from the cache never loads one. Sources: ISO/IEC 10918-1 annex B
+(JPEG markers), the PNG specification section 11.2.1 (IHDR), RFC 9649 (WebP).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.errors import DataError
+
+SourceFormat = Literal["jpeg", "png", "webp"]
+
+MAX_PIXELS = 128_000_000
+"""Largest screenshot that is accepted, in pixels (a page 11,800 wide may be 10,800 tall).
+
+Decoded to RGB it takes 384 MB in a worker. Tiny files can claim gigapixels; such a claim is refused
+from the header, so that no library has to warn about it later.
+"""
+
+# Markers C0 to CF start a frame, except the tables DHT (C4), JPG (C8) and DAC (CC).
+_FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_LONE_MARKERS = frozenset({0x01, *range(0xD0, 0xD8)})
+
+
+class PictureError(DataError):
+    """A screenshot that cannot be used; the message names the step or the digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screenshot:
+    """An encoded screenshot by reference: SHA-256 of its bytes, and its size in pixels."""
+
+    digest: str
+    width: int
+    height: int
+    format: SourceFormat = "jpeg"
+
+
+def read_size(data: bytes, name: str = "") -> Screenshot:
+    """Digest, size and format of an encoded screenshot, from its header only.
+
+    `name` (a step, say) goes into the message of an error. Raises `PictureError` for what is no
+    JPEG, PNG or WebP picture, ends within its header, or claims more than `MAX_PIXELS`.
+    """
+    try:
+        kind, width, height = _measure(data)
+    except (struct.error, IndexError):
+        raise _error(name, "the picture ends within its header") from None
+    except ValueError as error:
+        raise _error(name, str(error)) from None
+    if width < 1 or height < 1:
+        raise _error(name, f"the header gives a size of {width}x{height}")
+    if width * height > MAX_PIXELS:
+        raise _error(
+            name, f"{width}x{height} is more than {MAX_PIXELS:,} pixels, too large to decode"
+        )
+    return Screenshot(hashlib.sha256(data).hexdigest(), width, height, kind)
+
+
+def _measure(data: bytes) -> tuple[SourceFormat, int, int]:
+    if data[:3] == b"\xff\xd8\xff":
+        return ("jpeg", *_jpeg(data))
+    if data[:8] == b"\x89PNG\r\n\x1a\n":
+        if data[12:16] != b"IHDR":
+            raise ValueError("a PNG without a header chunk")
+        width, height = struct.unpack_from(">II", data, 16)
+        return "png", width, height
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return ("webp", *_webp(data))
+    if not data:
+        raise ValueError("the screenshot is empty")
+    if data.startswith(b"version https://git-lfs"):
+        raise ValueError("a Git LFS pointer stands in place of the picture (run: git lfs pull)")
+    raise ValueError(f"no JPEG, PNG or WebP picture (it starts with {data[:8]!r})")
+
+
+def _jpeg(data: bytes) -> tuple[int, int]:
+    at = 2
+    while True:
+        if data[at] != 0xFF:
+            raise ValueError("a JPEG with a broken header")
+        while data[at] == 0xFF:  # any number of fill bytes may stand before a marker
+            at += 1
+        marker = data[at]
+        at += 1
+        if marker in _LONE_MARKERS:
+            continue
+        if marker in (0xD9, 0xDA):  # end of image, start of scan
+            raise ValueError("a JPEG without a frame header")
+        (length,) = struct.unpack_from(">H", data, at)
+        if marker in _FRAME_MARKERS:
+            height, width = struct.unpack_from(">HH", data, at + 3)
+            return width, height
+        at += length
+
+
+def _webp(data: bytes) -> tuple[int, int]:
+    kind = data[12:16]
+    if kind == b"VP8X":
+        return (
+            1 + int.from_bytes(_part(data, 24, 27), "little"),
+            1 + int.from_bytes(_part(data, 27, 30), "little"),
+        )
+    if kind == b"VP8L":
+        bits = int.from_bytes(_part(data, 21, 25), "little")
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    if kind == b"VP8 ":
+        width, height = struct.unpack_from("<HH", data, 26)
+        return width & 0x3FFF, height & 0x3FFF  # the two upper bits are a scaling hint
+    raise ValueError("a WebP without a picture")
+
+
+def _part(data: bytes, start: int, end: int) -> bytes:
+    if len(data) < end:
+        raise IndexError
+    return data[start:end]
+
+
+def _error(name: str, reason: str) -> PictureError:
+    return PictureError(f"{name}: screenshot: {reason}" if name else f"screenshot: {reason}")

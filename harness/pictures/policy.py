@@ -1,0 +1,126 @@
+"""Screenshot policies: which part of a page a model is shown, and at what size.
+
+| name            | what is sent                                                             |
+|-----------------|--------------------------------------------------------------------------|
+| `full`          | the whole page, shrunk to a budget of pixels                             |
+| `viewport`      | what fits the window at the top of the page, without scrolling           |
+| `tiles`         | the page cut top to bottom into windows that overlap                     |
+| `candidates`    | SeeAct: full width, from above the highest candidate to below the lowest |
+| `none`          | nothing                                                                  |
+| `oracle-target` | a window around the right answer, hence for upper bounds only            |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, cast, get_args
+
+from harness.errors import UserError
+from harness.pictures.recipe import Encoder
+
+PolicyName = Literal["full", "viewport", "tiles", "candidates", "none", "oracle-target"]
+NAMES: tuple[PolicyName, ...] = get_args(PolicyName)
+
+
+@dataclass(frozen=True, slots=True)
+class PicturePolicy:
+    """One way to show a page. All lengths are in pixels of the screenshot.
+
+    `pixels` is the budget of `full`. With the default, 1280 x 2560, a page of that size is sent
+    unshrunk and one of 7,400 rows at 0.59 of its size (16-pixel text is then 9 pixels tall); a
+    picture costs under 4,000 tokens where 32-pixel patches are counted, as by OpenAI's models of
+    2026. `viewport_width` and `viewport_height` are the window of `viewport`; its height is also
+    that of `oracle-target`. Tiles are `tile_height` tall and share `tile_overlap` rows with the
+    next one; where a page would need more than `max_tiles`, they get taller instead (providers take
+    about 100 pictures in a call). `margin` is what SeeAct adds above and below the candidates. No
+    picture has a side above `max_side`, which some providers reject, whichever model is asked: a
+    table compares models under one policy. `encoder` and `quality` say how it is written.
+    """
+
+    name: PolicyName = "full"
+    pixels: int = 1280 * 2560
+    viewport_width: int = 1280
+    viewport_height: int = 720
+    tile_height: int = 1280
+    tile_overlap: int = 128
+    max_tiles: int = 100
+    margin: int = 1024
+    max_side: int = 8000
+    encoder: Encoder = "jpeg"
+    quality: int = 90
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise UserError(f"unknown picture policy '{self.name}' (one of: {', '.join(NAMES)})")
+        if self.encoder not in get_args(Encoder):
+            raise UserError(f"unknown picture encoder '{self.encoder}' (jpeg or png)")
+        for setting, least in _LEAST.items():
+            if getattr(self, setting) < least:
+                raise UserError(f"picture policy: {setting} must be at least {least}")
+        if self.tile_overlap >= self.tile_height:
+            raise UserError("picture policy: tile_overlap must be smaller than tile_height")
+        if self.quality > 95:
+            raise UserError("picture policy: quality is 1 to 95")
+
+    @property
+    def oracle(self) -> bool:
+        """Whether the pictures depend on the right answer; results must then say so."""
+        return self.name.startswith("oracle-")
+
+    @property
+    def uses_boxes(self) -> bool:
+        """Whether the pictures depend on where the candidates are."""
+        return self.name == "candidates"
+
+    @classmethod
+    def parse(cls, text: str) -> PicturePolicy:
+        """Read `NAME` or `NAME:setting=value,...` (`tiles:tile_height=1000,tile_overlap=200`).
+
+        Raises `UserError` for an unknown name, an unknown setting or a value that is none.
+        """
+        name, _, rest = text.partition(":")
+        settings: dict[str, int | str] = {}
+        for pair in filter(None, rest.split(",")):
+            key, _, value = (part.strip() for part in pair.partition("="))
+            if key not in _SETTINGS:
+                raise UserError(
+                    f"picture policy: no setting '{key}' (one of: {', '.join(_SETTINGS)})"
+                )
+            if key == "encoder":
+                settings[key] = value
+            elif value.isascii() and value.isdigit():
+                settings[key] = int(value)
+            else:
+                raise UserError(f"picture policy: {key} must be a whole number, not '{value}'")
+        return cls(cast(PolicyName, name.strip()), **settings)  # type: ignore[arg-type]
+
+    def plain(self) -> dict[str, int | str]:
+        """The name and every setting, for the manifest of a run."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def text(self) -> str:
+        """The name, and the settings that differ from the default; `parse` reads it back."""
+        changed = [f"{f}={v}" for f in _SETTINGS if (v := getattr(self, f)) != _DEFAULTS[f]]
+        return f"{self.name}:{','.join(changed)}" if changed else self.name
+
+
+_DEFAULTS = {f.name: f.default for f in fields(PicturePolicy)}
+_SETTINGS = tuple(name for name in _DEFAULTS if name != "name")
+_LEAST = {
+    "pixels": 1,
+    "viewport_width": 1,
+    "viewport_height": 1,
+    "tile_height": 1,
+    "tile_overlap": 0,
+    "max_tiles": 1,
+    "margin": 0,
+    "max_side": 1,
+    "quality": 1,
+}
+
+SNAPSHOT = PicturePolicy("full")
+"""The default where the choices are fixed by a snapshot."""
+
+SEEACT = PicturePolicy("candidates")
+"""The default where the choices come in SeeAct's batches."""
