@@ -63,8 +63,8 @@ class Request:
 
     `step_id` groups calls that share a prefix (a provider's prompt cache is keyed by it). `place`
     names the call within its dialogue (`round-1`, `round-2`). `continues` says that the reply will
-    be built on, so that a prompt cache or key-value cache pays. `repeat` counts the times that a step
-    is asked anew in one run.
+    be built on, so that a prompt cache or key-value cache pays. `repeat` counts the times that a
+    step is asked anew in one run.
     """
 
     conversation: Conversation

@@ -1,0 +1,31 @@
+"""Servers on this machine that answer as OpenAI, Anthropic and Google do, and fail as they do."""
+
+from tests.servers.answers import (
+    Answer,
+    Ask,
+    Provider,
+    Reaction,
+    drop,
+    error,
+    google_quota,
+    html,
+    refusing,
+    stall,
+    truncated,
+)
+from tests.servers.server import WireServer
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "Provider",
+    "Reaction",
+    "WireServer",
+    "drop",
+    "error",
+    "google_quota",
+    "html",
+    "refusing",
+    "stall",
+    "truncated",
+]

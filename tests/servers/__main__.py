@@ -1,0 +1,37 @@
+"""The server as a process: prints its port on the first line and serves until it is ended.
+
+    python -m tests.servers --reply "I would click it" --reply "ELEMENT: A" --delay 0.05
+
+The n-th `--reply` answers the n-th round of a dialogue, so that the answer depends on nothing but
+the request. `GET /asks` lists what came in.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tests.servers.answers import Answer, Ask, error
+from tests.servers.server import WireServer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.servers")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--reply", action="append", help="per round; the last one stays")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds per answer")
+    parser.add_argument("--fail-every", type=int, default=0, help="every n-th request gets a 500")
+    given = parser.parse_args()
+    replies: list[str] = given.reply or ["fine"]
+
+    def react(ask: Ask) -> Answer:
+        if given.fail_every and ask.number % given.fail_every == 0:
+            return error(500, "now and then")
+        return Answer(text=replies[min(ask.rounds, len(replies) - 1)], delay_s=given.delay)
+
+    server = WireServer(react, port=given.port)
+    print(server.port, flush=True)
+    server.serve()
+
+
+if __name__ == "__main__":
+    main()
