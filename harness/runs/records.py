@@ -55,8 +55,10 @@ class CallRecord:
     """One finished call. `request` is the hash of everything that the reply depends on.
 
     `conversation` is the digest of the conversation that was sent; a replayed dialogue must arrive
-    at the same one. `cost` is in US dollars, None without a price. `from_cache` replies cost
-    nothing.
+    at the same one. `earlier` is the digest of the conversation that this one was built on;
+    `messages` are those added to it, or all of them when it is None. `attempts` counts what was
+    sent until the reply came, 0 for a prompt that was too long to send. `cost` is in US dollars,
+    None without a price. `from_cache` replies cost nothing.
     """
 
     id: str
@@ -70,6 +72,7 @@ class CallRecord:
     attempts: int = 1
     from_cache: bool = False
     cost: float | None = None
+    earlier: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,31 @@
+"""What can be wrong with a run directory. Every message is meant for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class RunError(Exception):
+    """A run directory cannot be used or written; the message says which file and why."""
+
+
+class RunInUse(RunError):
+    """Another process works on the run."""
+
+
+class RunDiffers(RunError):
+    """The run was started with other settings. `lines` names them, a setting a line."""
+
+    def __init__(self, path: Path, lines: Sequence[str]) -> None:
+        self.lines = tuple(lines)
+        listed = "\n".join(f"  {line}" for line in lines)
+        super().__init__(f"{path} was started with other settings:\n{listed}")
+
+
+class DiskFull(RunError):
+    """There is no room for another line. What was synced before is kept."""
+
+
+class DataGone(Exception):
+    """The picture or page of a step cannot be had; the message is the reason."""
