@@ -18,20 +18,33 @@ NO_SCREENSHOT = "no_screenshot"
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate as listed to the model. `box` is in page pixels, None when unknown."""
+
+    letter: str
+    id: str
+    tag: str
+    text: str
+    box: Box | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredQuestion:
     """The question as a snapshot on disk fixed it: sent as stored, never rendered again.
 
     `first` and `second` are the messages of round 1 and of round 2 (role and parts; a part is
-    `{"type": "text", "text": ...}` or an image part), `choices` the candidates as listed, in order,
-    `targets` the acceptable ones. `reply_prefix` is put before the reply of round 1 when it is sent
-    back.
+    `{"type": "text", "text": ...}` or an image part). The bytes of the pictures stand in
+    `pictures`, in the order of the image parts, which do not repeat them. `choices` are the
+    candidates as listed; nothing here says which are right. `reply_prefix` is put before the reply
+    of round 1 when it is sent back. `recipe` says how the pictures were made, "" when unknown.
     """
 
     first: tuple[Mapping[str, object], ...]
     second: tuple[Mapping[str, object], ...]
-    choices: tuple[str, ...]
-    targets: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    pictures: tuple[bytes, ...] = ()
     reply_prefix: str = ""
+    recipe: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +54,9 @@ class Row:
     `history` holds the representations of the actions before this step only. `screenshot` is the
     encoded picture of the full page before the action, None when it was lost. `source` says where
     the row came from (file name and row number), for error messages. `invalid` is None or the
-    reason why no right answer can be given (`no_positive`, `no_screenshot`).
+    reason why no right answer can be given (`no_positive`, `no_screenshot`). `problems` holds every
+    such reason: of a row that has both, `no_positive` is the one in `invalid`, because it stays
+    when an agent opts in to rows without a screenshot.
     """
 
     benchmark: str
@@ -63,6 +78,7 @@ class Row:
     value: str
     source: str = ""
     invalid: str | None = None
+    problems: tuple[str, ...] = ()
     stored: StoredQuestion | None = None
 
     @property
@@ -76,17 +92,6 @@ class Row:
             (c.box.x, c.box.y, c.box.width, c.box.height) if c.box else None for c in self.positives
         )
         return Gold(self.operation, self.value, tuple(c.id for c in self.positives), boxes)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A candidate as listed to the model. `box` is in page pixels, None when unknown."""
-
-    letter: str
-    id: str
-    tag: str
-    text: str
-    box: Box | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,128 @@
+"""Which files hold which split, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.benchmarks.hints import instead
+from harness.errors import DataError
+
+LOCAL_SPLIT = "local"
+"""The split of a file whose name says none and for which none was asked."""
+
+_SHARD = re.compile(r"-(\d{5})-of-(\d{5})")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file to read. `split` is None where a column says it; `sha256` where nobody has told it."""
+
+    path: Path
+    split: str | None
+    name: str
+    size: int
+    sha256: str | None = None
+
+
+def split_of(name: str, splits: Sequence[str]) -> str | None:
+    """The split that a file name (`data/test_task-00000-of-00005.parquet`) or a folder tells."""
+    *folders, base = name.replace("\\", "/").split("/")
+    for part in (base.rsplit(".", 1)[0], *reversed(folders)):
+        for split in sorted(splits, key=len, reverse=True):
+            if part == split or re.match(rf"{re.escape(split)}[^A-Za-z0-9]", part):
+                return split
+    return None
+
+
+def missing_shards(names: Sequence[str]) -> bool:
+    """Whether names like `x-00000-of-00005` show that some of their series are not there."""
+    series: dict[tuple[str, int], set[int]] = {}
+    for name in names:
+        found = _SHARD.search(name)
+        if found:
+            key = (name[: found.start()], int(found[2]))
+            series.setdefault(key, set()).add(int(found[1]))
+    # A series that does not start at zero is a stray file, not a part of something larger.
+    return any(0 in have and len(have) < count for (_, count), have in series.items())
+
+
+def check_splits(asked: Sequence[str] | None, known: Sequence[str], benchmark: str) -> None:
+    """Raise a `DataError` for a split that the benchmark does not have."""
+    for split in asked or ():
+        if split not in known:
+            raise DataError(f"{benchmark} has no split '{split}'; {instead(split, known)}")
+
+
+def local_files(data: Path) -> list[DataFile]:
+    """The parquet file, or all those in a folder and its subfolders, by name; no splits yet."""
+    if data.is_dir():
+        paths = sorted(
+            path
+            for path in data.rglob("*.parquet")
+            if path.is_file() and not any(p.startswith(".") for p in path.relative_to(data).parts)
+        )
+        if not paths:
+            raise DataError(f"no parquet file in {data}")
+        names = [path.relative_to(data).as_posix() for path in paths]
+    elif data.exists():
+        paths, names = [data], [data.name]
+    else:
+        raise DataError(f"no such file or folder: {data}")
+    return [
+        DataFile(path, None, name, path.stat().st_size)
+        for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def by_split(
+    files: Sequence[DataFile],
+    asked: Sequence[str] | None,
+    known: Sequence[str],
+    default: Sequence[str],
+    where: str,
+    named: Callable[[str, Sequence[str]], str | None] = split_of,
+) -> tuple[list[DataFile], list[str]]:
+    """The files of the splits asked for (None: those of `default` that are there), and notices.
+
+    Files whose names tell no split are taken as the one split asked for, or as `LOCAL_SPLIT`.
+
+    Raises:
+        DataError: a split asked for is not there.
+    """
+    told = [(file, named(file.name, known)) for file in files]
+    present = {split for _, split in told if split}
+    if not present:
+        split = asked[0] if asked is not None and len(asked) == 1 else LOCAL_SPLIT
+        if asked is not None and len(asked) > 1:
+            raise DataError(
+                f"no file name in {where} says which split it is (test_task-....parquet); "
+                "ask for one split"
+            )
+        return [_with_split(file, split) for file in files], []
+    notices = []
+    unnamed = [file.name for file, split in told if split is None]
+    if unnamed:
+        notices.append(f"left out, their names say no split: {', '.join(unnamed)}")
+    for split in asked or ():
+        if split not in present:
+            raise DataError(f"no file of split {split} in {where}; {instead(split, present)}")
+    wanted = list(asked) if asked is not None else [s for s in default if s in present]
+    if not wanted:
+        raise DataError(
+            f"{where} has none of the splits {', '.join(default)}; "
+            f"ask for what is there: {', '.join(sorted(present))}"
+        )
+    lacking = [s for s in default if s not in present] if asked is None else []
+    if lacking:
+        notices.append(f"{where} has no file of {', '.join(lacking)}")
+    chosen = [_with_split(f, split) for split in wanted for f, told_ in told if told_ == split]
+    if missing_shards([f.name for f in chosen]):
+        notices.append(f"some shards of {', '.join(wanted)} are missing in {where}")
+    return chosen, notices
+
+
+def _with_split(file: DataFile, split: str) -> DataFile:
+    return DataFile(file.path, split, file.name, file.size, file.sha256)

@@ -1,0 +1,39 @@
+"""Which candidates of a row are shown, in which order, and how they read.
+
+    prepared = prepare(row, Page.parse(row.html), seed=42, distractors=20)
+    prepared.choices          # letters, ids, texts and boxes, in the order shown
+    prepared.chosen.shown     # the positive among them, for the record and never for a model
+
+`choose` alone picks ids; `render` alone writes texts; `choice_facts` and `Tally` count what a
+reader of the results should know about the lists.
+"""
+
+from __future__ import annotations
+
+from harness.candidates.choose import (
+    CandidateOptions,
+    Chosen,
+    accepted,
+    check_distractors,
+    choose,
+)
+from harness.candidates.facts import ChoiceFacts, Tally, choice_facts
+from harness.candidates.prepare import Prepared, prepare
+from harness.candidates.rank import Ranking
+from harness.candidates.render import Form, render
+
+__all__ = [
+    "CandidateOptions",
+    "ChoiceFacts",
+    "Chosen",
+    "Form",
+    "Prepared",
+    "Ranking",
+    "Tally",
+    "accepted",
+    "check_distractors",
+    "choice_facts",
+    "choose",
+    "prepare",
+    "render",
+]
