@@ -107,7 +107,7 @@ class _Worker:
                     stdout=subprocess.PIPE,
                     # Out of reach of Ctrl-C from the first instruction on. Whatever happens to this
                     # process, the end of the pipe ends the worker.
-                    start_new_session=True,
+                    process_group=0,
                 )
             return self._process
 
