@@ -5,6 +5,7 @@ What a factory takes as keyword parameters is what `adapters.make` accepts as op
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 from adapters.contract import Adapter, Fatal
@@ -21,6 +22,7 @@ def openai(
     timeout_s: float = 120.0,
     concurrency: int = 8,
     detail: str | None = None,
+    extra_body: Mapping[str, object] | None = None,
 ) -> Adapter:
     """OpenAI's models, and with `base_url` any server that speaks its chat protocol."""
     _need("openai", "openai")
@@ -33,6 +35,7 @@ def openai(
         timeout_s=timeout_s,
         concurrency=concurrency,
         detail=detail,
+        extra_body=extra_body,
     )
 
 

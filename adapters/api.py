@@ -1,0 +1,124 @@
+"""What the adapters of the three providers share: one call, its failure, what it refused.
+
+A provider's adapter says how a request is put (`_compose`), which parameters go with it
+(`_parameters`), how it is sent (`_send`), what an error means (`_failure`) and how the answer is
+read (`_read`). The SDKs' own retries are off: the engine owns time.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
+from adapters.conversation import Finish, Reply
+from adapters.faults import Cleaner, Failure, judge, refused
+
+Json = dict[str, Any]
+
+
+class ApiAdapter(ABC):
+    """A model behind a provider's API. Parameters in `spellings` may be refused and then left out.
+
+    The values of `spellings` are other words by which the provider calls the parameter.
+    """
+
+    spellings: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    def __init__(self, info: AdapterInfo, clean: Cleaner) -> None:
+        self._info = info
+        self._clean = clean
+        self._refused: set[str] = set()
+        self._told: set[str] = set()
+        self._notices: list[str] = []
+
+    @property
+    def info(self) -> AdapterInfo:
+        return self._info
+
+    def notices(self) -> list[str]:
+        """What the user should be told once, since the last call."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        """Ask once; again at once only without a parameter that the model refused.
+
+        Raises `Fault` and `Fatal`.
+        """
+        body = await self._compose(request, pictures)
+        while True:
+            wanted = self._parameters(request.generation, request)
+            sent = {name: value for name, value in wanted.items() if name not in self._refused}
+            started = time.monotonic()
+            try:
+                answer = await self._send(body, sent)
+            except Exception as error:
+                known = self._failure(error)
+                if known is None:
+                    raise
+                failure = known
+            else:
+                return self._reply(answer, sent, time.monotonic() - started, request)
+            # Judged outside the handler, so that no exception chain holds the SDK's request.
+            verdict = judge(failure, self._info.provider, self._clean)
+            if isinstance(verdict, Finish):
+                return Reply("", verdict, model=self._info.model, sent=sent)
+            if not self._learn(failure, sent):
+                raise verdict
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    @abstractmethod
+    async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...
+
+    @abstractmethod
+    def _parameters(self, generation: Generation, request: Request) -> Json: ...
+
+    @abstractmethod
+    async def _send(self, body: Json, parameters: Json) -> Any: ...
+
+    @abstractmethod
+    def _failure(self, error: Exception) -> Failure | None: ...
+
+    @abstractmethod
+    def _read(self, answer: Any) -> Reply: ...
+
+    def _done(self, request: Request, sent: Json) -> None:
+        """A call succeeded."""
+        return
+
+    def _learn(self, failure: Failure, sent: Json) -> bool:
+        """Whether the failure names parameters that can be left out from now on."""
+        candidates = {name: words for name, words in self.spellings.items() if name in sent}
+        new = refused(failure, candidates)
+        for name in new:
+            self._refused.add(name)
+            self._tell(f"{self._info.name} refused {name}={sent[name]!r}: no longer sent")
+        return bool(new)
+
+    def _tell(self, notice: str) -> None:
+        notice = self._clean(notice)
+        if notice not in self._told:
+            self._told.add(notice)
+            self._notices.append(notice)
+
+    def _reply(self, answer: Any, sent: Json, latency_s: float, request: Request) -> Reply:
+        # A proxy's page with status 200 arrives as a text, other surprises as half-empty objects.
+        try:
+            reply = self._read(answer)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            reason = self._clean(f"{type(error).__name__}: {error}")
+        else:
+            self._done(request, sent)
+            return replace(reply, sent=sent, latency_s=latency_s)
+        raise Fault("malformed", f"{self._info.provider}: reply cannot be read ({reason})")
+
+
+def malformed(what: str) -> ValueError:
+    """A reply without what every reply has."""
+    return ValueError(what)

@@ -1,0 +1,175 @@
+"""What went wrong with a call, in one vocabulary for the three providers, and what follows.
+
+Sources: the providers' error references and the installed SDKs, November 2026.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import time
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from adapters.contract import Fatal, Fault, FaultKind
+from adapters.conversation import Finish
+
+Cleaner = Callable[[str], str]
+
+# 429 that no waiting mends: the money or the day's quota is used up.
+FINAL_CODES = {
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "access_terminated",
+    "account_deactivated",
+    "enforced_spend_limit_reached",
+    "contract_spend_limit_reached",
+}
+# The provider's judgement of this one prompt, not a fault of the run.
+FILTER_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "invalid_prompt",
+    "misalignment_policy_violation",
+}
+TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error"}
+_TOO_LONG = re.compile(
+    r"prompt is too long|maximum context length|exceed\w*[^.]{0,40}context|"
+    r"longer than the (model's context|maximum model length)|input token count[^.]{0,40}exceeds|"
+    r"input is too long|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+_REFUSES = re.compile(
+    r"unsupported|n[o']t support|not (permitted|allowed|accepted|enabled|available)|unknown|"
+    r"unrecognized|deprecated|extra|removed|cannot|only works|only the default",
+    re.IGNORECASE,
+)
+# A value out of range is the user's mistake, and no reason to leave the parameter out.
+_REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
+_PASSING = {408: "timeout", 409: "server", 425: "server", 429: "rate_limit", 499: "timeout"}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed call. `kind` is set when there was no HTTP error; else `status` is.
+
+    `code` and `param` are the provider's stable words. `final` says that waiting does not help.
+    """
+
+    message: str
+    status: int = 0
+    kind: FaultKind | None = None
+    code: str = ""
+    param: str = ""
+    retry_after_s: float | None = None
+    final: bool = False
+
+
+def judge(failure: Failure, provider: str, clean: Cleaner) -> Finish | Fault | Fatal:
+    """What a failure means: a reply's finish reason, a fault that may pass, or the end."""
+    code, status = failure.code, failure.status
+    if failure.kind is not None:
+        return Fault(failure.kind, clean(f"{provider}: {failure.message}"))
+    if status == 413 or code in TOO_LONG_CODES:
+        return Finish.TOO_LONG
+    if status in {400, 422} and _TOO_LONG.search(failure.message):
+        return Finish.TOO_LONG
+    if status in {400, 403} and code in FILTER_CODES:
+        return Finish.CONTENT_FILTER
+    named = f" ({code})" if code else ""
+    line = clean(f"{provider} answered {status}{named}: {failure.message}")
+    if failure.final or code in FINAL_CODES or status == 501:
+        return Fatal(line)
+    if status >= 500 or status in _PASSING:
+        kind: FaultKind = "server"
+        if status in {408, 499, 504}:
+            kind = "timeout"
+        elif status == 429:
+            kind = "rate_limit"
+        return Fault(kind, line, failure.retry_after_s)
+    return Fatal(line)
+
+
+def refused(failure: Failure, sent: Mapping[str, Sequence[str]]) -> list[str]:
+    """Which of the parameters that were sent the server names as ones that it does not take.
+
+    `sent` gives for each parameter the spellings under which a server may name it.
+    """
+    if failure.status not in {400, 422}:
+        return []
+    text = failure.message
+    if failure.code not in _REFUSAL_CODES and not _REFUSES.search(text):
+        return []
+    if failure.param:
+        return [name for name, words in sent.items() if failure.param in {name, *words}]
+    if text.startswith("messages"):
+        return []
+    return [name for name, words in sent.items() if _names(text, (name, *words))]
+
+
+def _names(text: str, words: Sequence[str]) -> bool:
+    return any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text, re.IGNORECASE) for w in words)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks to wait, from its headers (a number or a date)."""
+    milliseconds = headers.get("retry-after-ms")
+    value = headers.get("retry-after")
+    try:
+        if milliseconds is not None:
+            return max(0.0, float(milliseconds) / 1000)
+        return None if value is None else max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value or "").timestamp() - time())
+    except (ValueError, TypeError):
+        return None
+
+
+def cleaner(*keys: str) -> Cleaner:
+    """A function that makes a message one line of bounded length without any of the keys."""
+    secrets = sorted({s for k in keys if k for s in (k, quote(k, safe=""))}, key=len, reverse=True)
+
+    def clean(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, "[key]")
+        text = " ".join(text.split())
+        return text if len(text) <= 400 else text[:397] + "..."
+
+    return clean
+
+
+def find_key(given: str | None, variables: Sequence[str], *, needed: bool = True) -> str:
+    """The key given or in the first of the environment variables that is set; never printed.
+
+    Raises `Fatal` naming the variables when there is none and one is needed, and for a value that
+    no key can have (an HTTP library would print it in its complaint).
+    """
+    value = (given or "").strip()
+    for variable in variables:
+        value = value or os.environ.get(variable, "").strip()
+    if not value and needed:
+        raise Fatal(f"no key: set the environment variable {' or '.join(variables)}")
+    if not re.fullmatch(r"[!-~]*", value):
+        raise Fatal(f"the key in {variables[0]} contains blanks or characters that no key has")
+    return value
+
+
+def base_url_from(given: str | None, variable: str) -> str | None:
+    """The base URL given or in the environment. Raises `Fatal` for what is no http address."""
+    url = given or os.environ.get(variable) or None
+    if url is not None and (
+        urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc
+    ):
+        raise Fatal(f"the base URL must begin with http:// or https://: {public(url)}")
+    return url
+
+
+def public(url: str) -> str:
+    """The URL without user, password and query, which may be secrets."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -1,0 +1,43 @@
+"""Which prefixes of conversations lie in a provider's prompt cache because we wrote them.
+
+Where writing costs extra, a prefix is marked in the first round only when a second will read it,
+and in the second only when this process wrote it and it is still there: after a resumed first round
+the mark would pay for a write that nobody reads.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from time import monotonic
+
+from adapters.contract import Request
+from adapters.conversation import Conversation
+
+
+class Prefixes:
+    """Remembers written prefixes for as long as the provider keeps them (`life_s`)."""
+
+    def __init__(self, life_s: float, most: int = 4096) -> None:
+        self._life_s = life_s
+        self._most = most
+        self._written: OrderedDict[str, float] = OrderedDict()
+
+    def marks(self, request: Request) -> set[int]:
+        """The indexes of the messages whose end is to be marked."""
+        conversation = request.conversation
+        marks: set[int] = set()
+        if conversation.earlier is not None and self._alive(conversation.earlier):
+            marks.add(len(conversation.earlier.messages) - 1)
+        if request.continues:
+            marks.add(len(conversation.messages) - 1)
+        return marks
+
+    def wrote(self, conversation: Conversation) -> None:
+        """The conversation was sent with its end marked."""
+        self._written[conversation.digest()] = monotonic()
+        while len(self._written) > self._most:
+            self._written.popitem(last=False)
+
+    def _alive(self, conversation: Conversation) -> bool:
+        written = self._written.get(conversation.digest())
+        return written is not None and monotonic() - written < self._life_s

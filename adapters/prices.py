@@ -1,0 +1,143 @@
+"""What calls cost in US dollars: the price sheet of the `genai-prices` package, or one's own file.
+
+A file, TOML or JSON, names models (as asked for, or in full as `openai:gpt-4o`) with dollars per
+million tokens, and wins over the package:
+
+    ["openai:gpt-4o"]
+    input = 2.5
+    cached = 1.25
+    output = 10.0
+
+`cached` and `cache_write` default to `input`.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from adapters.contract import AdapterInfo, Fatal
+from adapters.conversation import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+
+    def cost(self, usage: Usage) -> float:
+        """Dollars for a call."""
+        plain = max(0, usage.input - usage.cached - usage.cache_write)
+        cached = self.input if self.cached is None else self.cached
+        written = self.input if self.cache_write is None else self.cache_write
+        return (
+            plain * self.input
+            + usage.cached * cached
+            + usage.cache_write * written
+            + usage.output * self.output
+        ) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class PriceSheet:
+    """Prices of models, those of `own` before the package's."""
+
+    own: Mapping[str, Rates] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> PriceSheet:
+        """The sheet in a TOML or JSON file. Raises `Fatal` for a file that is none."""
+        try:
+            text = path.read_text(encoding="utf-8")
+            plain = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+            return cls({name: Rates(**rates) for name, rates in plain.items()})
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise Fatal(f"no price file: {path}: {error}") from error
+
+    def has_price(self, info: AdapterInfo) -> bool:
+        """Whether calls of this model have a known price (free counts as known)."""
+        return self.price_of(info, Usage(input=1000, output=1)) is not None
+
+    def price_of(
+        self, info: AdapterInfo, usage: Usage, when: datetime | None = None
+    ) -> float | None:
+        """Dollars for a call at a time (None: now); 0.0 when not billed, None when not known."""
+        rates = self.own.get(info.name) or self.own.get(info.model)
+        if rates is not None:
+            return rates.cost(usage)
+        if not info.billed:
+            return 0.0
+        return _listed(info, usage, when)
+
+    def upper_bound(self, info: AdapterInfo, input: int, output: int) -> float | None:
+        """Dollars that a call with so many tokens costs at most (None: not known).
+
+        Writing the whole prompt to the provider's cache is the dearest that can happen to it.
+        """
+        both = [
+            self.price_of(info, Usage(input=input, cache_write=written, output=output))
+            for written in (0, input)
+        ]
+        return max((price for price in both if price is not None), default=None)
+
+
+def price_of(info: AdapterInfo, usage: Usage, when: datetime | None = None) -> float | None:
+    """Dollars for a call by the package's prices; see `PriceSheet.price_of`."""
+    return PriceSheet().price_of(info, usage, when)
+
+
+def has_price(info: AdapterInfo) -> bool:
+    """Whether the package (or being free) settles what calls cost."""
+    return PriceSheet().has_price(info)
+
+
+def source() -> str:
+    """Where the package's prices come from, for a run's record."""
+    from importlib.metadata import version
+
+    return f"genai-prices {version('genai-prices')}"
+
+
+def context_tokens(provider: str, model: str) -> int | None:
+    """The model's context in tokens as the package lists it, None when it does not."""
+    found = _find(provider, model)
+    return None if found is None else found.context_window
+
+
+def _listed(info: AdapterInfo, usage: Usage, when: datetime | None) -> float | None:
+    from genai_prices import Usage as Tokens
+    from genai_prices import calc_price
+
+    try:
+        price = calc_price(
+            Tokens(
+                input_tokens=max(usage.input, usage.cached + usage.cache_write),
+                cache_read_tokens=usage.cached,
+                cache_write_tokens=usage.cache_write,
+                output_tokens=usage.output,
+            ),
+            model_ref=info.price_ref or info.model,
+            provider_id=info.provider,
+            genai_request_timestamp=when,
+        )
+    except (LookupError, ValueError):
+        return None
+    return float(price.total_price)
+
+
+def _find(provider: str, model: str) -> Any:
+    from genai_prices import data_snapshot
+
+    try:
+        return data_snapshot.get_snapshot().find_provider_model(model, None, provider, None)[1]
+    except LookupError:
+        return None

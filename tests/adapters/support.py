@@ -1,0 +1,91 @@
+"""What the adapter tests share: a picture, requests, and one call in a loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from adapters import (
+    Adapter,
+    Conversation,
+    EncodedPicture,
+    Generation,
+    Picture,
+    Reply,
+    Request,
+    make,
+    system,
+    user,
+)
+from tests.servers import Provider, WireServer
+
+KEY = "sk-RECOGNISABLE-0123456789+/key"
+PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic", "google")
+MODELS: dict[Provider, str] = {
+    "openai": "openai:some-model",
+    "anthropic": "anthropic:claude-sonnet-5-5",
+    "google": "google:gemini-3.8-flash",
+}
+SCREENSHOT = Picture("d" * 64, "jpeg", 1280, 720)
+
+
+class Pictures:
+    """A source that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def encoded(self, picture: Picture) -> EncodedPicture:
+        self.asked += 1
+        return EncodedPicture(b"\xff\xd8picture", "image/jpeg", picture.width, picture.height)
+
+
+def first_round(text: str = "What would you do?") -> Conversation:
+    return Conversation((system("You operate websites."), user(SCREENSHOT, text)))
+
+
+def request(
+    conversation: Conversation | None = None,
+    *,
+    continues: bool = False,
+    step: str = "step-1",
+    **generation: Any,
+) -> Request:
+    return Request(
+        conversation or first_round(), Generation(**generation), step, "round-1", continues
+    )
+
+
+def adapter_for(
+    provider: Provider, server: WireServer, *, model: str = "", **options: Any
+) -> Adapter:
+    options = {"timeout_s": 5.0, "api_key": KEY} | options
+    name = f"{provider}:{model}" if model else MODELS[provider]
+    return make(name, base_url=server.base_url(provider), **options)
+
+
+def ask(adapter: Adapter, *requests: Request) -> list[Reply]:
+    """The replies to the requests, asked one after the other; closes the adapter."""
+
+    async def run() -> list[Reply]:
+        try:
+            return [await adapter.ask(r, Pictures()) for r in requests or (request(),)]
+        finally:
+            await adapter.close()
+
+    return asyncio.run(run())
+
+
+def own(monkeypatch: Any, adapter: Adapter) -> Adapter:
+    """The adapter as if the server were the provider itself, with all that is sent to it."""
+    from adapters import model_facts
+
+    monkeypatch.setattr(adapter, "_own", True)
+    monkeypatch.setattr(adapter, "_facts", model_facts.openai(adapter.info.model))
+    monkeypatch.setattr(adapter, "_limit", "max_completion_tokens")
+    return adapter
+
+
+def bodies(server: WireServer) -> Sequence[Any]:
+    return [ask.body for ask in server.asks]
