@@ -1,0 +1,92 @@
+"""From reply text to an answer, from answers to scores, from scores to metrics with intervals.
+
+Pure functions over frozen records. This package imports nothing else of the project, and importing
+it loads neither the tokenizer nor scipy.
+"""
+
+from __future__ import annotations
+
+from parsers._values import ValueStyle, clean_value
+from parsers.aggregate import PARSE_FAILURES, aggregate
+from parsers.answers import read_answer
+from parsers.groups import GROUP_KEYS, GroupKey, by, mean_of_groups
+from parsers.intervals import FEW, Interval, clopper_pearson, cluster_t, t_interval
+from parsers.letters import index_of, letter, letters_for
+from parsers.metrics import (
+    AggregationRules,
+    Counts,
+    Estimate,
+    InvalidPolicy,
+    Metrics,
+    Rate,
+    StepMetrics,
+    TaskMetrics,
+    TaskSuccess,
+    Unattempted,
+)
+from parsers.operation_f1 import operation_exact, operation_f1, operation_string, token_f1
+from parsers.records import (
+    F1_VARIANTS,
+    OPERATIONS,
+    Answer,
+    F1Variant,
+    Gold,
+    Operation,
+    Prediction,
+    ScoredStep,
+    Scores,
+    Status,
+)
+from parsers.scoring import ScoringRules, in_box, score
+from parsers.spelling import spell_answer
+from parsers.tokens import VocabularyError, count_tokens
+
+__all__ = [
+    "F1_VARIANTS",
+    "FEW",
+    "GROUP_KEYS",
+    "OPERATIONS",
+    "PARSE_FAILURES",
+    "AggregationRules",
+    "Answer",
+    "Counts",
+    "Estimate",
+    "F1Variant",
+    "Gold",
+    "GroupKey",
+    "Interval",
+    "InvalidPolicy",
+    "Metrics",
+    "Operation",
+    "Prediction",
+    "Rate",
+    "ScoredStep",
+    "Scores",
+    "ScoringRules",
+    "Status",
+    "StepMetrics",
+    "TaskMetrics",
+    "TaskSuccess",
+    "Unattempted",
+    "ValueStyle",
+    "VocabularyError",
+    "aggregate",
+    "by",
+    "clean_value",
+    "clopper_pearson",
+    "cluster_t",
+    "count_tokens",
+    "in_box",
+    "index_of",
+    "letter",
+    "letters_for",
+    "mean_of_groups",
+    "operation_exact",
+    "operation_f1",
+    "operation_string",
+    "read_answer",
+    "score",
+    "spell_answer",
+    "t_interval",
+    "token_f1",
+]

@@ -1,0 +1,200 @@
+"""Keyed lines of a reply (ELEMENT, ACTION, VALUE) and the answer blocks they form.
+
+One pass over the lines; every pattern is anchored or bounded, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from parsers._operations import read_operation
+from parsers._text import Source
+
+Key = Literal["ELEMENT", "ACTION", "VALUE", "ANSWER"]
+
+_AFTER = r"(?P<post>[\"'*_`)\]\u201d\u2019]*+)\s*+[:=]"
+# What may stand before a key: list marks, numbers, quotes, bold, headings, an opening brace.
+_KEY = re.compile(
+    r"(?P<pre>[\s\d\-*_`#>\"'\u2022\u00b7({\[.)\u201c\u2018|+]*+)"
+    r"(?:FINAL\s{1,3})?(?P<key>ELEMENT|ACTION|VALUE|ANSWER)" + _AFTER,
+    re.IGNORECASE,
+)
+# Within a line only capitals count: prose may well speak of an action.
+_INSIDE = r"(?<![A-Za-z])(?P<pre>[*_`\"']{0,3})(?P<key>%s)" + _AFTER
+_ELEMENT_INSIDE = re.compile(_INSIDE % "ELEMENT")
+_ACTION_INSIDE = re.compile(_INSIDE % "ACTION")
+_VALUE_INSIDE = re.compile(_INSIDE % "VALUE")
+_NEXT: dict[Key, re.Pattern[str]] = {
+    "ELEMENT": _ACTION_INSIDE,
+    "ANSWER": _ACTION_INSIDE,
+    "ACTION": _VALUE_INSIDE,
+}
+_MARKS = ("***", "**", "__", "*", "_", "`", '"', "'", "\u201c", "\u2018")
+_CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
+_JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
+_TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your choice", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One keyed line: where it starts and ends, its content, and whether its line was finished."""
+
+    key: Key
+    content: Source
+    start: int
+    end: int
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An answer: the contents of its lines; None where the line is missing."""
+
+    start: int
+    element: Source | None = None
+    action: Source | None = None
+    value: Source | None = None
+    finished: bool = True
+
+    @property
+    def template(self) -> bool:
+        """An echo of the format description rather than an answer in it."""
+        if self.element and _TEMPLATE.search(self.element.shadow[:200]):
+            return True
+        return self.action is not None and read_operation(self.action.shadow).several
+
+    @property
+    def complete(self) -> bool:
+        """Element and action are both there."""
+        present = self.element and self.element.shadow.strip(" *_`\"'")
+        return bool(present and self.action and self.action.shadow.strip(" *_`\"'"))
+
+
+def read_fields(source: Source) -> list[Field]:
+    """The keyed lines in order. Where no line begins with an ELEMENT key, one inside a line counts.
+
+    `Answer:` is taken for the element only when nothing else is (MindAct's format).
+    """
+    fields = list(_scan(source, loose=False))
+    if not any(field.key in ("ELEMENT", "ANSWER") for field in fields):
+        fields = list(_scan(source, loose=True))
+    if any(field.key == "ELEMENT" for field in fields):
+        return [field for field in fields if field.key != "ANSWER"]
+    return [
+        Field("ELEMENT", f.content, f.start, f.end, f.finished) if f.key == "ANSWER" else f
+        for f in fields
+    ]
+
+
+def _scan(source: Source, *, loose: bool) -> Iterator[Field]:
+    waiting: Field | None = None
+    offset = 0
+    for line in source.shadow.split("\n"):
+        start, end = offset, offset + len(line)
+        offset = end + 1
+        finished = end < len(source.shadow)
+        match = _KEY.match(line)
+        if match is None and loose:
+            match = _ELEMENT_INSIDE.search(line)
+        if match is not None:
+            if waiting is not None:
+                yield waiting
+            *whole, waiting = _on_line(source, line, match, start, finished)
+            yield from whole
+            if waiting.content.shadow.strip():
+                yield waiting
+                waiting = None
+        elif waiting is not None and line.strip() and not line.lstrip().startswith("```"):
+            # A key with nothing behind it is answered on the next line that says something.
+            content = source.part(start, end)
+            yield Field(waiting.key, content, waiting.start, end, finished)
+            waiting = None
+    if waiting is not None:
+        yield waiting
+
+
+def _on_line(
+    source: Source, line: str, match: re.Match[str] | None, start: int, finished: bool
+) -> Iterator[Field]:
+    """The fields of one line; an action may follow the element, and a value the action.
+
+    The text of a value is never searched for keys: it may be anything.
+    """
+    while match is not None:
+        key: Key = match["key"].upper()  # type: ignore[assignment]
+        follower = _NEXT[key].search(line, match.end()) if key in _NEXT else None
+        end = follower.start() if follower else len(line)
+        content = source.part(start + match.end(), start + end)
+        if follower:
+            content = _without(content, trailing=" \t,;|")
+        yield Field(
+            key,
+            _unmarked(content, match["pre"].strip(), match["post"]),
+            start + match.start("key"),
+            start + end,
+            finished or follower is not None,
+        )
+        match = follower
+
+
+def _without(content: Source, trailing: str) -> Source:
+    return content.part(0, len(content.shadow.rstrip(trailing)))
+
+
+def _unmarked(content: Source, before: str, after: str) -> Source:
+    """The content without the rest of a mark-up that began before the key.
+
+    `**ELEMENT:** H` leaves the closing mark in front of the content, `**VALUE: x**` behind it.
+    """
+    body = content.part(len(content.shadow) - len(content.shadow.lstrip()), len(content.shadow))
+    body = _without(body, " \t")
+    if '"' in after and (rest := _JSON_REST.fullmatch(body.shadow)):
+        return body.part(0, rest.end(1))
+    mark = next((mark for mark in _MARKS if before.endswith(mark)), "")
+    closing = _CLOSING.get(mark, mark)
+    if not mark or closing in after:
+        return body
+    if body.shadow.startswith(closing):
+        return body.part(len(closing), len(body.shadow))
+    if body.shadow.endswith(closing):
+        return body.part(0, len(body.shadow) - len(closing))
+    return body
+
+
+def group(fields: Sequence[Field]) -> list[Block]:
+    """The fields as answer blocks, in order.
+
+    A key that the block already has begins the next block, with one exception: an action or value
+    that came before the element of an unfinished block was a remark, and the later one replaces it.
+    """
+    blocks: list[dict[Key, Field]] = []
+    for place, field in enumerate(fields):
+        block = blocks[-1] if blocks else None
+        if block is None or (field.key in block and not _replaces(block, field, fields, place)):
+            blocks.append({field.key: field})
+        else:
+            block[field.key] = field
+    return [_block(block) for block in blocks]
+
+
+def _replaces(block: dict[Key, Field], field: Field, fields: Sequence[Field], place: int) -> bool:
+    if field.key == "ELEMENT" or len(block) == 3:
+        return False
+    if place + 1 < len(fields) and fields[place + 1].key == "ELEMENT":
+        return False
+    element = block.get("ELEMENT")
+    return element is None or block[field.key].start < element.start
+
+
+def _block(fields: dict[Key, Field]) -> Block:
+    element, action, value = (fields.get(key) for key in ("ELEMENT", "ACTION", "VALUE"))
+    return Block(
+        start=min(field.start for field in fields.values()),
+        element=element.content if element else None,
+        action=action.content if action else None,
+        value=value.content if value else None,
+        finished=value.finished if value else False,
+    )

@@ -1,0 +1,104 @@
+"""Reply text made ready for reading: line ends, hidden reasoning, and letters of other scripts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_LINE_ENDS = re.compile("\r\n|[\r\u2028\u2029]")
+_HALVES = re.compile("[\ud800-\udfff]")
+_THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The same text twice, character by character in step.
+
+    `shadow` has full-width and styled letters as plain ones and invisible characters as blanks;
+    keys and letters are looked for in it. Values are cut from `text`, which says what was written.
+    """
+
+    text: str
+    shadow: str
+
+    def part(self, start: int, end: int) -> Source:
+        """The piece from `start` up to `end`."""
+        return Source(self.text[start:end], self.shadow[start:end])
+
+
+def source(text: str) -> Source:
+    """`text` with its shadow."""
+    return Source(text, _shadow(text))
+
+
+def tidy(text: str) -> str:
+    """`text` with every kind of line end as a line feed and no half surrogates.
+
+    Half a surrogate pair may come out of JSON and could not be written to a file.
+    """
+    if text.isascii():
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    return _HALVES.sub("\ufffd", _LINE_ENDS.sub("\n", text))
+
+
+def _shadow(text: str) -> str:
+    if text.isascii():
+        return text
+    table: dict[int, str] = {}
+    for char in set(text):
+        if char.isascii():
+            continue
+        if char in _INVISIBLE:
+            table[ord(char)] = " "
+            continue
+        plain = unicodedata.normalize("NFKC", char)
+        # Only one for one, so that a place in the shadow is the same place in the text.
+        if len(plain) == 1 and plain.isascii():
+            table[ord(char)] = plain
+    table[ord("\u2236")] = ":"
+    return text.translate(table)
+
+
+def without_thinking(text: str) -> str:
+    """`text` without what stands between think tags.
+
+    An opening tag counts at the start of a line; without a closing one, all that follows is
+    thinking. A closing tag without an opening one (chat templates that write the opening tag
+    themselves) ends thinking that began with the text; it counts at the start or end of its line
+    and only when something follows, so that a typed value may contain the word.
+
+    >>> without_thinking("<think>ELEMENT: C</think>ELEMENT: H")
+    'ELEMENT: H'
+    """
+    if "think" not in text.lower():
+        return text
+    kept: list[str] = []
+    position = 0
+    open_at: int | None = None
+    end = len(text.rstrip())
+    for tag in _THINK.finditer(text):
+        if not tag[1]:
+            if open_at is None and _starts_line(text, tag.start(), position):
+                open_at = tag.start()
+                kept.append(text[position:open_at])
+        elif open_at is not None:
+            open_at, position = None, tag.end()
+        elif tag.end() < end and (
+            _starts_line(text, tag.start(), position) or _ends_line(text, tag.end())
+        ):
+            kept, position = [], tag.end()
+    if open_at is None:
+        kept.append(text[position:])
+    return "".join(kept)
+
+
+def _starts_line(text: str, place: int, floor: int) -> bool:
+    start = max(text.rfind("\n", floor, place) + 1, floor)
+    # A bounded look keeps a line full of tags linear; nobody indents a tag by more.
+    return place - start <= 80 and not text[start:place].strip()
+
+
+def _ends_line(text: str, place: int) -> bool:
+    return not text[place : place + 80].partition("\n")[0].strip()

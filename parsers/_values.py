@@ -1,0 +1,70 @@
+"""The value a model wants to type or select, cleaned of what is only its way of writing it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ValueStyle = Literal["plain", "seeact"]
+
+PAIRS: tuple[tuple[str, str], ...] = (
+    ('"', '"'),
+    ("'", "'"),
+    ("`", "`"),
+    ("**", "**"),
+    ("\u201c", "\u201d"),
+    ("\u2018", "\u2019"),
+    ("\u00ab", "\u00bb"),
+    ("\u300c", "\u300d"),
+)
+_MISSING = frozenset({"none", "n/a", "null"})
+
+
+def clean_value(text: str, style: ValueStyle = "plain") -> str:
+    """The value that `text` stands for.
+
+    `plain`: blanks trimmed and collapsed, then one pair of matching quotes, backticks or bold marks
+    removed, provided the mark does not occur inside; a final period is part of the value.
+    `seeact` follows the SeeAct parser: twice, one pair of double quotes and one final period.
+
+    >>> clean_value("  'New   York' "), clean_value("Washington D.C.")
+    ('New York', 'Washington D.C.')
+    >>> clean_value("Washington D.C.", "seeact")
+    'Washington D.C'
+    """
+    if style == "seeact":
+        return _seeact(text.strip())
+    value = " ".join(text.split())
+    for opening, closing in PAIRS:
+        if len(value) < len(opening) + len(closing):
+            continue
+        if value.startswith(opening) and value.endswith(closing):
+            inner = value[len(opening) : len(value) - len(closing)]
+            if not _holds(inner, opening) and not _holds(inner, closing):
+                return inner.strip()
+    return value
+
+
+def _seeact(value: str) -> str:
+    for _ in range(2):
+        if len(value) > 1 and value[0] == value[-1] == '"':
+            value = value[1:-1]
+        value = value.removesuffix(".")
+    return value
+
+
+def _holds(inner: str, mark: str) -> bool:
+    """Whether the mark occurs inside; an apostrophe between two letters is not a quote."""
+    if mark not in ("'", "\u2019"):
+        return mark in inner
+    place = inner.find(mark)
+    while place >= 0:
+        between = inner[place - 1 : place].isalnum() and inner[place + 1 : place + 2].isalnum()
+        if not between:
+            return True
+        place = inner.find(mark, place + 1)
+    return False
+
+
+def is_missing(value: str) -> bool:
+    """Whether a cleaned value is empty or a word for "no value" (None, N/A, null)."""
+    return not value or (len(value) < 8 and value.rstrip(".").strip().lower() in _MISSING)

@@ -1,0 +1,181 @@
+"""From the scores of steps to the metrics of a run.
+
+Every sum is taken with `math.fsum`, whose result does not depend on the order of the terms: the
+same steps give the same bits in whatever order they were finished.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from parsers.intervals import clopper_pearson, cluster_t, t_interval
+from parsers.metrics import (
+    AggregationRules,
+    Counts,
+    Estimate,
+    Metrics,
+    Rate,
+    StepMetrics,
+    TaskMetrics,
+    TaskSuccess,
+)
+from parsers.records import F1_VARIANTS, F1Variant, ScoredStep, Scores, Status
+
+PARSE_FAILURES = frozenset({Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS})
+
+_ZERO = Scores(False, dict.fromkeys(F1_VARIANTS, 0.0), False, False)
+DEFAULT_AGGREGATION = AggregationRules()
+
+Task = tuple[str, str]
+_Scored = tuple[Task, Scores]
+
+
+def aggregate(
+    steps: Iterable[ScoredStep],
+    rules: AggregationRules = DEFAULT_AGGREGATION,
+    *,
+    task_lengths: Mapping[str, int] | None = None,
+    whole_tasks: bool = True,
+) -> Metrics:
+    """The metrics of the given rows of a selection.
+
+    `task_lengths` says how many rows each task has in the whole split, by task id; a task with
+    fewer rows in the selection (`--limit`) then counts as incomplete. `whole_tasks` is False for
+    groups that cut tasks apart: then there is no task success.
+
+    Task A succeeds twice; B succeeds, has an invalid row, succeeds; C succeeds and fails. Step
+    success is 5/6 micro and (1 + 1 + 1/2)/3 macro, strictly 5/7 and (1 + 2/3 + 1/2)/3; task
+    success is 2/3, strict 1/3, clean 1/2.
+
+    Raises `ValueError` when a step occurs twice.
+    """
+    rows = list(steps)
+    _check_unique(rows)
+    valid = _settled(rows, rules)
+    invalid = [(_task(row), _ZERO) for row in rows if row.invalid is not None]
+    return Metrics(
+        counts=_counts(rows),
+        valid=_step_metrics(valid, rules),
+        strict=_step_metrics([*valid, *invalid], rules),
+        tasks=_task_metrics(rows, rules, task_lengths or {}) if whole_tasks else None,
+        rules=rules,
+    )
+
+
+def _check_unique(rows: Sequence[ScoredStep]) -> None:
+    twice = [step for step, n in Counter((r.split, r.step_id) for r in rows).items() if n > 1]
+    if twice:
+        raise ValueError(f"step {twice[0][1]} of {twice[0][0]} occurs more than once")
+
+
+def _task(row: ScoredStep) -> Task:
+    return row.split, row.task_id
+
+
+def _scores(row: ScoredStep, rules: AggregationRules) -> Scores | None:
+    """The scores of a valid row; zero for an unsettled one where the rules count it as failed."""
+    if row.scores is None and rules.unattempted == "fail":
+        return _ZERO
+    return row.scores
+
+
+def _settled(rows: Iterable[ScoredStep], rules: AggregationRules) -> list[_Scored]:
+    pairs = ((_task(row), _scores(row, rules)) for row in rows if row.invalid is None)
+    return [(task, scores) for task, scores in pairs if scores is not None]
+
+
+def _step_metrics(scored: Sequence[_Scored], rules: AggregationRules) -> StepMetrics:
+    tasks = [task for task, _ in scored]
+
+    def rate(pick: Callable[[Scores], float]) -> Rate:
+        return _rate([float(pick(scores)) for _, scores in scored], tasks, rules.level)
+
+    def f1_rate(variant: F1Variant) -> Rate:
+        return rate(lambda scores: scores.operation_f1[variant])
+
+    variants = {variant: f1_rate(variant) for variant in F1_VARIANTS}
+    return StepMetrics(
+        n_tasks=len(set(tasks)),
+        n_steps=len(scored),
+        element=rate(lambda scores: scores.element),
+        operation_f1=variants[rules.variant],
+        operation_exact=rate(lambda scores: scores.operation_exact),
+        success=rate(lambda scores: scores.success),
+        variants=variants,
+    )
+
+
+def _rate(values: Sequence[float], tasks: Sequence[Task], level: float) -> Rate:
+    by_task: dict[Task, list[float]] = {}
+    for task, value in zip(tasks, values, strict=True):
+        by_task.setdefault(task, []).append(value)
+    means = [math.fsum(own) / len(own) for own in by_task.values()]
+    return Rate(
+        macro=Estimate(mean(means), t_interval(means, level), len(means)),
+        micro=Estimate(mean(values), cluster_t(values, tasks, level), len(values)),
+    )
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, independent of the order of the values; None for no value."""
+    return math.fsum(values) / len(values) if values else None
+
+
+def _task_metrics(
+    rows: Sequence[ScoredStep], rules: AggregationRules, lengths: Mapping[str, int]
+) -> TaskMetrics:
+    tasks: dict[Task, list[ScoredStep]] = {}
+    for row in rows:
+        tasks.setdefault(_task(row), []).append(row)
+    everything = list(tasks.values())
+    some_valid = [task for task in everything if any(row.invalid is None for row in task)]
+    clean = [task for task in everything if all(row.invalid is None for row in task)]
+
+    def success(selected: Sequence[Sequence[ScoredStep]], *, strict: bool = False) -> TaskSuccess:
+        return _task_success(selected, rules, lengths, strict)
+
+    return TaskMetrics(success(some_valid), success(everything, strict=True), success(clean))
+
+
+def _task_success(
+    tasks: Sequence[Sequence[ScoredStep]],
+    rules: AggregationRules,
+    lengths: Mapping[str, int],
+    strict: bool,
+) -> TaskSuccess:
+    complete = successes = 0
+    for task in tasks:
+        scores = [_scores(row, rules) for row in task if row.invalid is None]
+        missing = len(task) < lengths.get(task[0].task_id, 0)
+        if None in scores or (missing and rules.unattempted != "fail"):
+            continue
+        complete += 1
+        spoilt = missing or (strict and len(scores) < len(task))
+        successes += not spoilt and all(own is not None and own.success for own in scores)
+    total = len(tasks)
+    if complete < total or not total:
+        return TaskSuccess(None, None, successes, complete, total)
+    interval = clopper_pearson(successes, total, rules.level)
+    return TaskSuccess(successes / total, interval, successes, complete, total)
+
+
+def _counts(rows: Sequence[ScoredStep]) -> Counts:
+    valid = [row for row in rows if row.invalid is None]
+    settled = [row for row in valid if row.scores is not None]
+    reasons = Counter(row.invalid for row in rows if row.invalid is not None)
+    statuses = Counter(row.status.value for row in settled if row.status is not None)
+    failures = sum(row.status in PARSE_FAILURES for row in settled)
+    return Counts(
+        n_tasks=len({_task(row) for row in rows}),
+        n_rows=len(rows),
+        n_valid=len(valid),
+        n_settled=len(settled),
+        n_unsettled=len(valid) - len(settled),
+        n_invalid=len(rows) - len(valid),
+        invalid=dict(sorted(reasons.items())),
+        statuses=dict(sorted(statuses.items())),
+        parse_failures=failures,
+        parse_failure_rate=failures / len(settled) if settled else None,
+    )

@@ -1,0 +1,125 @@
+"""What a model answered, what would have been right, and what that is worth.
+
+The records are frozen and hold plain values only, so that they can be printed, compared and written
+to a run directory as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+Operation = Literal["CLICK", "TYPE", "SELECT"]
+OPERATIONS: tuple[Operation, ...] = ("CLICK", "TYPE", "SELECT")
+
+F1Variant = Literal["mind2web", "mind2web-lc", "cl100k-lc"]
+F1_VARIANTS: tuple[F1Variant, ...] = ("mind2web", "mind2web-lc", "cl100k-lc")
+
+
+class Status(StrEnum):
+    """How a step ended. Every status but `NO_REPLY` is settled by the model itself."""
+
+    ANSWERED = "answered"
+    """An element of the list was chosen."""
+    NONE = "none"
+    """The model said that none of the options is right."""
+    AMBIGUOUS = "ambiguous"
+    """Several options were named and nothing says which one is meant."""
+    NO_ELEMENT = "no_element"
+    """There is an answer line for the element, but it names no option."""
+    OUT_OF_RANGE = "out_of_range"
+    """The letter lies beyond the list."""
+    PARSE_ERROR = "parse_error"
+    """Neither an element nor an operation could be read."""
+    REFUSAL = "refusal"
+    """The model declined to answer."""
+    EMPTY = "empty"
+    """The reply holds no text."""
+    TRUNCATED = "truncated"
+    """The reply ran into the output limit before a complete answer."""
+    CONTENT_FILTER = "content_filter"
+    """The provider withheld the reply."""
+    TOO_LONG = "too_long"
+    """The prompt does not fit into the model's context; it was not sent, or was refused for it."""
+    NO_REPLY = "no_reply"
+    """No reply after all retries; only present when the run was closed with such steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one reply says, in terms of the options it was offered.
+
+    `option` is the zero-based index among the listed choices. `flags` are short names of what the
+    parser had to overlook or repair (`multiple`, `text_mismatch`, `mapped_operation`,
+    `missing_value`, `truncated`, ...), in alphabetical order.
+    """
+
+    status: Status
+    option: int | None = None
+    operation: Operation | None = None
+    value: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Element, operation and value that the model settled on, or why there is none.
+
+    `element` is a node id of the page; `point` is (x, y) in page pixels for models that answer with
+    coordinates. `value` is empty when the operation takes none.
+    """
+
+    status: Status
+    letter: str | None = None
+    element: str | None = None
+    point: tuple[float, float] | None = None
+    operation: Operation | None = None
+    value: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """The recorded action of a step: what counts as right.
+
+    `positives` are the node ids of all acceptable elements (Mind2Web, appendix C.1); `boxes` are
+    their boxes as (x, y, width, height) in page pixels, in the same order, None where unknown.
+    """
+
+    operation: Operation
+    value: str
+    positives: tuple[str, ...]
+    boxes: tuple[tuple[float, float, float, float] | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of one step. `operation_f1` holds every variant of `F1_VARIANTS`."""
+
+    element: bool
+    operation_f1: dict[str, float]
+    operation_exact: bool
+    success: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredStep:
+    """What the aggregates need to know of one row of the selection.
+
+    `invalid` is None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
+    `scores` is None as long as the step is unsettled (not asked yet, or its calls failed), and for
+    invalid rows that were not asked.
+    """
+
+    step_id: str
+    task_id: str
+    index: int
+    split: str
+    website: str
+    domain: str
+    subdomain: str
+    operation: Operation
+    invalid: str | None
+    scores: Scores | None
+    status: Status | None

@@ -1,0 +1,91 @@
+"""One step's prediction against its recorded action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from parsers.operation_f1 import operation_exact, operation_f1
+from parsers.records import F1_VARIANTS, F1Variant, Gold, Prediction, Scores, Status
+
+# With these the reply settled the step without saying anything that could be scored.
+_NOTHING_SAID = frozenset(
+    {
+        Status.PARSE_ERROR,
+        Status.REFUSAL,
+        Status.EMPTY,
+        Status.TRUNCATED,
+        Status.CONTENT_FILTER,
+        Status.TOO_LONG,
+        Status.NO_REPLY,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringRules:
+    """Where published evaluations differ; the defaults are ours.
+
+    `variant`: the operation F1 that decides step success. `step_rule`: success needs F1 = 1 (`f1`,
+    as published) or the same string (`exact`). `none_zeroes_operation`: the operation scores
+    zero when the model answers None (Mind2Web). `wrong_element_zeroes_operation`: also for any
+    element that is wrong or unreadable. `accept_mapped`: HOVER, ENTER and PRESS ENTER count as
+    CLICK. `bag`: multisets in the cl100k variant.
+    """
+
+    variant: F1Variant = "mind2web"
+    step_rule: Literal["f1", "exact"] = "f1"
+    none_zeroes_operation: bool = False
+    wrong_element_zeroes_operation: bool = False
+    accept_mapped: bool = True
+    bag: bool = False
+
+
+DEFAULT_RULES = ScoringRules()
+
+
+def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULES) -> Scores:
+    """Element accuracy, operation F1 and step success of one step.
+
+    The element is right when the chosen node is among the positives (Mind2Web, appendix C.1), or,
+    for a prediction by coordinates, when the point lies in one of their boxes, borders included; a
+    box without area holds no point. The operation is scored whether or not the element is right.
+    Step success needs the right element and an operation F1 of 1 in the headline variant.
+    `operation_exact` follows that variant's case.
+
+    >>> gold = Gold("CLICK", "", ("8635",))
+    >>> score(Prediction(Status.ANSWERED, "H", "8635", operation="CLICK"), gold).success
+    True
+    """
+    said_nothing = prediction.status in _NOTHING_SAID
+    element = prediction.status is Status.ANSWERED and _element_right(prediction, gold)
+    mapped = "mapped_operation" in prediction.flags and not rules.accept_mapped
+    none = prediction.status is Status.NONE and rules.none_zeroes_operation
+    missed = not element and rules.wrong_element_zeroes_operation
+    if said_nothing or mapped or none or missed or prediction.operation is None:
+        return Scores(element, dict.fromkeys(F1_VARIANTS, 0.0), False, False)
+    said = prediction.operation, prediction.value
+    f1 = operation_f1(*said, gold.operation, gold.value, bag=rules.bag)
+    lower = rules.variant != "mind2web"
+    exact = operation_exact(*said, gold.operation, gold.value, lower=lower)
+    right = exact if rules.step_rule == "exact" else f1[rules.variant] == 1.0
+    return Scores(element, {str(name): own for name, own in f1.items()}, exact, element and right)
+
+
+def _element_right(prediction: Prediction, gold: Gold) -> bool:
+    if prediction.element is not None:
+        return prediction.element in gold.positives
+    return prediction.point is not None and any(
+        box is not None and in_box(prediction.point, box) for box in gold.boxes
+    )
+
+
+def in_box(point: tuple[float, float], box: tuple[float, float, float, float]) -> bool:
+    """Whether (x, y) lies in (x, y, width, height), both in page pixels; the border belongs to it.
+
+    >>> in_box((10, 5), (0, 0, 10, 5)), in_box((0, 0), (0, 0, 0, 5))
+    (True, False)
+    """
+    x, y, width, height = box
+    inside = x <= point[0] <= x + width and y <= point[1] <= y + height
+    return inside and width > 0 and height > 0
