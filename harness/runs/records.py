@@ -57,8 +57,8 @@ class CallRecord:
     `conversation` is the digest of the conversation that was sent; a replayed dialogue must arrive
     at the same one. `earlier` is the digest of the conversation that this one was built on;
     `messages` are those added to it, or all of them when it is None. `attempts` counts what was
-    sent until the reply came, 0 for a prompt that was too long to send. `cost` is in US dollars,
-    None without a price. `from_cache` replies cost nothing.
+    sent until the reply came, 0 for a reply from the cache and a prompt too long to send. `cost` is
+    in US dollars, None without a price. `from_cache` replies cost nothing.
     """
 
     id: str

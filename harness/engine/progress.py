@@ -1,0 +1,187 @@
+"""How a run is coming along: a live display on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from adapters.contract import FaultKind
+from harness.engine.observer import Observer, Outcome
+from harness.runs import CallRecord
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+LINE_EVERY_S = 30.0
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a session has done so far.
+
+    `steps` ended, `unsettled` of them without an outcome. `replayed` calls were on record before.
+    `input` and `output` are tokens of the replies that the model gave now; `cost` is in US dollars,
+    None as long as no price is known.
+    """
+
+    steps: int = 0
+    unsettled: int = 0
+    calls: int = 0
+    cached: int = 0
+    replayed: int = 0
+    retries: int = 0
+    input: int = 0
+    output: int = 0
+    cost: float | None = None
+
+    def add(self, record: CallRecord, *, replayed: bool) -> None:
+        """Count a call."""
+        if replayed:
+            self.replayed += 1
+            return
+        if record.from_cache:
+            self.cached += 1
+            return
+        self.calls += 1
+        if record.reply.usage:
+            self.input += record.reply.usage.input
+            self.output += record.reply.usage.output
+        if record.cost is not None:
+            self.cost = (self.cost or 0.0) + record.cost
+
+
+class Progress(Observer):
+    """Shows a run of `total` dialogues, `done` of which were settled in earlier sessions.
+
+    `metrics` gives the running scores as text. Use it as a context manager. `clock` is in seconds.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        *,
+        done: int = 0,
+        metrics: Callable[[], str] = str,
+        console: Console | None = None,
+        every_s: float = LINE_EVERY_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        from rich.console import Console
+
+        self.counters = Counters()
+        self._total = total
+        self._done = done
+        self._metrics = metrics
+        self._console = console or Console(stderr=True)
+        self._every_s = every_s
+        self._clock = clock
+        self._started = self._shown = clock()
+        self._live: Live | None = None
+
+    def __enter__(self) -> Progress:
+        self._started = self._shown = self._clock()
+        if self._console.is_terminal:
+            from rich.live import Live
+
+            self._live = Live(
+                console=self._console, get_renderable=self._picture, refresh_per_second=4
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._live.stop()
+            self._live = None
+        else:
+            self._line()
+
+    def called(self, record: CallRecord, *, replayed: bool) -> None:
+        self.counters.add(record, replayed=replayed)
+        self._tick()
+
+    def retrying(self, step_id: str, place: str, kind: FaultKind, wait_s: float) -> None:
+        self.counters.retries += 1
+        self._tick()
+
+    def settled(self, outcome: Outcome) -> None:
+        self.counters.steps += 1
+        self.counters.unsettled += not outcome.settled
+        self._tick()
+
+    def notice(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False)
+
+    def text(self) -> str:
+        """The state of the run in a line, without the scores."""
+        return status_line(self.counters, self._total, self._done, self._clock() - self._started)
+
+    def _tick(self) -> None:
+        if self._live is None and self._clock() - self._shown >= self._every_s:
+            self._line()
+
+    def _line(self) -> None:
+        self._shown = self._clock()
+        parts = [part for part in (self.text(), self._metrics()) if part]
+        line = " | ".join(parts)
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _picture(self) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        bar = ProgressBar(total=max(1, self._total), completed=self._done + self.counters.steps)
+        return Group(bar, Text(self.text()), Text(self._metrics()))
+
+
+def status_line(counters: Counters, total: int, done: int, elapsed_s: float) -> str:
+    """Steps, trouble, tokens, cost, rate and time left; what is nothing is left out.
+
+    >>> status_line(Counters(steps=5, calls=10, input=2_500, output=100), 20, 5, 60.0)
+    '10/20 steps, 10 calls, 2.5k in, 100 out, 5.0 steps/min, 2:00 left'
+    """
+    parts = [f"{done + counters.steps}/{total} steps"]
+    for count, name in (
+        (counters.unsettled, "unsettled"),
+        (counters.calls, "calls"),
+        (counters.cached, "cached"),
+        (counters.replayed, "replayed"),
+        (counters.retries, "retries"),
+    ):
+        if count:
+            parts.append(f"{count} {name}")
+    for tokens, name in ((counters.input, "in"), (counters.output, "out")):
+        if tokens:
+            parts.append(f"{_short(tokens)} {name}")
+    if counters.cost is not None:
+        parts.append(f"${counters.cost:.2f}" if counters.cost >= 1 else f"${counters.cost:.4f}")
+    if counters.steps and elapsed_s > 0:
+        rate = counters.steps / elapsed_s
+        parts.append(f"{rate * 60:.1f} steps/min")
+        left = total - done - counters.steps
+        if left > 0:
+            parts.append(f"{_span(left / rate)} left")
+    return ", ".join(parts)
+
+
+def _short(number: int) -> str:
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return str(number)
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
