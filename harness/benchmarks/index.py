@@ -111,14 +111,13 @@ class Layout(Protocol):
 
 
 def build_index(
-    files: Sequence[DataFile], layout: Layout, splits: Collection[str] | None = None
+    files: Sequence[DataFile], layout: Layout
 ) -> tuple[tuple[IndexEntry, ...], list[str]]:
     """The distinct rows of some files, in file order, and what the user should know about them.
 
     Args:
         files: in the order to read them.
         layout: how to read them.
-        splits: where a column tells the split, those to keep (None: all).
 
     Raises:
         DataError: a file cannot be read, lacks a column, or holds what no row can mean.
@@ -138,8 +137,6 @@ def build_index(
             for row, (group, offset, record) in enumerate(records, start=1):
                 key = layout.key(record, f"{data_file.path}, row {row}")
                 split = data_file.split or key.split or ""
-                if splits is not None and data_file.split is None and split not in splits:
-                    continue
                 if (key.task_id, key.action_uid) in seen:
                     doubled[data_file.name] += 1
                     continue

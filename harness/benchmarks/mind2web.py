@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,12 +143,16 @@ class Mind2Web:
             from harness.benchmarks.hub import fetch
 
             wanted = asked or self.default_splits
-            copy = fetch(REPO, REVISION, lambda name: split_of(name, wanted) is not None)
+            copy = fetch(REPO, REVISION, [partial(_is_of, split) for split in wanted])
             origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
             files, notices = by_split(
                 copy.files, wanted, self.splits, self.default_splits, f"{REPO} on the hub"
             )
         return open_files(self.name, layout, files, origin, notices)
+
+
+def _is_of(split: str, name: str) -> bool:
+    return split_of(name, (*TEST_SPLITS, "train")) == split
 
 
 def open_files(

@@ -1,0 +1,197 @@
+"""Shards of a data set from the Hugging Face hub: as files, at a fixed revision, only those wanted.
+
+The files land in the hub's own cache and are read there like any local file; the `datasets` library
+would write a second, uncompressed copy. What the cache holds completely is used without asking the
+hub. A hub that does not answer at once is unreachable: retrying for half a minute helps nobody.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from harness.benchmarks.files import DataFile, missing_shards
+from harness.errors import DataError
+
+T = TypeVar("T")
+
+PATIENCE_S = 10.0
+"""Seconds within which the hub must have answered the first question."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class HubCopy:
+    """Files on this machine, and the commit of the data set that they are of."""
+
+    files: tuple[DataFile, ...]
+    revision: str
+
+
+Kind = Callable[[str], bool]
+"""Says of a file's path in the data set whether it is of some kind, such as of one split."""
+
+
+def fetch(
+    repo: str,
+    revision: str | None,
+    kinds: Sequence[Kind],
+    patience_s: float = PATIENCE_S,
+) -> HubCopy:
+    """The wanted parquet files of a data set, downloaded as far as they are not here yet.
+
+    Args:
+        repo: owner and name on the hub.
+        revision: the commit, or None for the newest.
+        kinds: which files are needed; of each kind there must be some.
+        patience_s: seconds to wait for the hub's first answer.
+
+    Raises:
+        DataError: the hub cannot be reached, refuses access, or has no such file; the message says
+            what to do instead.
+    """
+    from huggingface_hub import constants
+
+    cached = _cached(repo, revision, kinds)
+    if cached is not None:
+        return cached
+    if constants.is_offline_mode():
+        raise DataError(_unreachable(repo, "HF_HUB_OFFLINE is set and the cache lacks files of it"))
+    with _translated(repo, revision):
+        info = _answer(lambda: _listing(repo, revision, patience_s), patience_s)
+        listed = [f for f in info.siblings or () if f.rfilename.endswith(".parquet")]
+        files = [f for f in listed if any(kind(f.rfilename) for kind in kinds)]
+        if not files:
+            raise DataError(f"{repo} on the hub has no parquet file of that kind at {info.sha}")
+        return HubCopy(tuple(_download(repo, str(info.sha), f) for f in files), str(info.sha))
+
+
+def _cached(repo: str, revision: str | None, kinds: Sequence[Kind]) -> HubCopy | None:
+    """The wanted files if the hub's cache has all of them, going by the shard numbers in names."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo, repo_type="dataset")
+    if revision is None:
+        if not constants.is_offline_mode():
+            return None  # what is newest only the hub knows
+        try:
+            revision = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
+        except OSError:
+            return None
+    snapshot = folder / "snapshots" / revision
+    paths = sorted(p for p in snapshot.rglob("*.parquet") if p.exists()) if revision else []
+    named = {path.relative_to(snapshot).as_posix(): path for path in paths}
+    names = [name for name in named if any(kind(name) for kind in kinds)]
+    if missing_shards(names) or not all(any(map(kind, names)) for kind in kinds):
+        return None
+    return HubCopy(tuple(_data_file(named[name], name) for name in names), revision)
+
+
+def _listing(repo: str, revision: str | None, timeout_s: float) -> Any:
+    from huggingface_hub import HfApi
+
+    return HfApi().dataset_info(repo, revision=revision, files_metadata=True, timeout=timeout_s)
+
+
+def _download(repo: str, revision: str, listed: Any) -> DataFile:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.utils.tqdm import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    hide = not sys.stderr.isatty() and not are_progress_bars_disabled()
+    if hide:
+        disable_progress_bars()
+    try:
+        path = hf_hub_download(repo, listed.rfilename, repo_type="dataset", revision=revision)
+    finally:
+        if hide:
+            enable_progress_bars()
+    return _data_file(Path(path), listed.rfilename, listed.lfs.sha256 if listed.lfs else None)
+
+
+def _data_file(path: Path, name: str, sha256: str | None = None) -> DataFile:
+    # The cache names a large file by its SHA-256 and links to it.
+    blob = path.resolve().name
+    if sha256 is None and _DIGEST.fullmatch(blob):
+        sha256 = blob
+    return DataFile(path, None, name, path.stat().st_size, sha256)
+
+
+def _answer(call: Callable[[], T], seconds: float) -> T:
+    """The result of a call that must end within some seconds, else TimeoutError.
+
+    Looking up a name can hang for minutes and cannot be interrupted, so the call is left behind in
+    a thread that does not keep the process alive.
+    """
+    results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue()
+
+    def run() -> None:
+        try:
+            results.put((call(), None))
+        except BaseException as error:  # handed to the thread that waits
+            results.put((None, error))
+
+    threading.Thread(target=run, name="hub", daemon=True).start()
+    try:
+        result, error = results.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError(f"no answer within {seconds:g} s") from None
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]
+
+
+@contextmanager
+def _translated(repo: str, revision: str | None) -> Iterator[None]:
+    """What huggingface_hub raises, as one line each."""
+    from httpx2 import HTTPError
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except (errors.GatedRepoError, errors.DisabledRepoError) as error:
+        raise DataError(
+            f"{repo} is open only to those who accepted its terms: accept them at "
+            f"{_page(repo)}, then run `hf auth login` or set HF_TOKEN"
+        ) from error
+    except errors.RevisionNotFoundError as error:
+        raise DataError(f"{repo} on the hub has no revision {revision}") from error
+    except errors.RepositoryNotFoundError as error:
+        raise DataError(
+            f"the hub denies having {repo}: it is gone or private, or the token is wrong "
+            "(`hf auth login` or HF_TOKEN); give local parquet files with --data PATH"
+        ) from error
+    except (HTTPError, TimeoutError, OSError) as error:
+        response = getattr(error, "response", None)
+        status = getattr(response, "status_code", None)
+        if status in (401, 403):
+            reason = f"it refuses access (HTTP {status}; `hf auth login` or HF_TOKEN)"
+        elif status is not None:
+            reason = f"it answers with HTTP {status}"
+        else:
+            reason = (str(error).splitlines() or [""])[0] or type(error).__name__
+        raise DataError(_unreachable(repo, reason)) from error
+
+
+def _page(repo: str) -> str:
+    return f"https://huggingface.co/datasets/{repo}"
+
+
+def _unreachable(repo: str, reason: str) -> str:
+    return (
+        f"cannot get {repo} from the hub ({reason}); download its parquet files from {_page(repo)} "
+        "where there is a network and give their folder with --data PATH, or put them into the "
+        "hub's cache and set HF_HUB_OFFLINE=1, or try things out with --benchmark sample"
+    )

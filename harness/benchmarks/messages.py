@@ -1,0 +1,97 @@
+"""Chat messages as snapshots store them: nested columns of roles, parts, texts and pictures.
+
+Arrow gives every part the keys of all parts, so that a text comes with an `image_url` of null.
+Such keys are taken out again: servers that check what they are sent refuse them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.errors import DataError
+
+Messages = tuple[Mapping[str, object], ...]
+
+
+def without_nulls(value: Any) -> Any:
+    """A nested value without the keys whose value is null."""
+    if isinstance(value, Mapping):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, (list, tuple)):
+        return [without_nulls(inner) for inner in value]
+    return value
+
+
+def stored_messages(stored: object, column: str, where: str) -> tuple[Messages, tuple[bytes, ...]]:
+    """The messages of a column, and the bytes of their pictures, which are taken out of them.
+
+    Raises:
+        DataError: the column holds no messages, or a picture that is not in it.
+    """
+    if isinstance(stored, str):
+        try:
+            stored = json.loads(stored)
+        except ValueError as error:
+            raise DataError(f"{where}: column '{column}' is broken JSON: {error}") from error
+    pictures: list[bytes] = []
+    messages = []
+    for message in stored if isinstance(stored, Sequence) else [None]:
+        if not isinstance(message, Mapping):
+            raise DataError(f"{where}: column '{column}' holds no chat messages")
+        plain = without_nulls(message)
+        content = plain.get("content")
+        if isinstance(content, list):
+            plain["content"] = [_taken_out(part, pictures, column, where) for part in content]
+        messages.append(plain)
+    return tuple(messages), tuple(pictures)
+
+
+def as_stored(message: Mapping[str, object], column: str) -> dict[str, object]:
+    """A message in the form of the column: role, and parts that are texts or pictures by URL.
+
+    Raises:
+        ValueError: the message has keys or parts for which the column has no place.
+    """
+    content = message.get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if not isinstance(parts, Sequence) or set(message) != {"role", "content"}:
+        raise ValueError(f"{column}: a message must have a role and content, nothing else")
+    return {"role": message["role"], "content": [_part(part, column) for part in parts]}
+
+
+def _part(part: object, column: str) -> dict[str, object]:
+    if isinstance(part, Mapping):
+        if set(part) == {"type", "text"}:
+            return {"type": part["type"], "text": part["text"], "image_url": None}
+        url: Any = part.get("image_url")
+        fits = set(part) == {"type", "image_url"} and isinstance(url, Mapping)
+        if fits and "url" in url and set(url) <= {"url", "detail"}:
+            place = {"url": url["url"], "detail": url.get("detail")}
+            return {"type": part["type"], "text": None, "image_url": place}
+    raise ValueError(f"{column}: a part must be a text or a picture by URL")
+
+
+def _taken_out(part: Any, pictures: list[bytes], column: str, where: str) -> Any:
+    """A part; of a picture its bytes go to `pictures`, and its type and detail stay."""
+    if not isinstance(part, Mapping) or "image_url" not in part:
+        return part
+    place = part["image_url"]
+    url = place.get("url") if isinstance(place, Mapping) else place
+    pictures.append(_decoded(url, column, where))
+    detail = {"detail": place["detail"]} if isinstance(place, Mapping) and "detail" in place else {}
+    return {"type": part.get("type", "image_url"), "image_url": detail}
+
+
+def _decoded(url: object, column: str, where: str) -> bytes:
+    if isinstance(url, str) and url.startswith("data:"):
+        head, _, encoded = url.partition(",")
+        if head.endswith(";base64"):
+            try:
+                return base64.b64decode(encoded, validate=True)
+            except binascii.Error as error:
+                raise DataError(f"{where}: column '{column}': picture: {error}") from error
+    raise DataError(f"{where}: column '{column}' has a picture that is not in the file")

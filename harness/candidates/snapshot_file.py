@@ -1,0 +1,190 @@
+"""Writing a snapshot: prompts and choices as a run would send them, in rabbit's columns and ours.
+
+The card's columns make the file useful to others; those that begin with `vlm_eval_` hold what a run
+needs to come out the same as one on the original data. `cleaned_html` is Multimodal-Mind2Web's own
+text, and `raw_html` is null, because it is never read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.conversation import canonical_json
+from harness.benchmarks.messages import as_stored
+from harness.benchmarks.tilde import OWN, SETTINGS
+from harness.benchmarks.writing import ROWS_PER_GROUP, parquet_writer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from harness.page import Candidate
+    from harness.records import Choice, Row
+
+Message = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRow:
+    """A step with everything that would be sent about it.
+
+    `first` and `second` are the messages of round 1 and of round 2; a part is
+    `{"type": "text", "text": ...}` or `{"type": "image_url", "image_url": {"url": "data:..."}}`.
+    `choices` are in the order listed. `recipe` says how the pictures were prepared.
+    """
+
+    row: Row
+    choices: tuple[Choice, ...]
+    first: Sequence[Message]
+    second: Sequence[Message]
+    recipe: str = ""
+    reply_prefix: str = ""
+
+
+def write_snapshot(
+    path: Path,
+    rows: Iterable[SnapshotRow],
+    settings: Mapping[str, object],
+    *,
+    rows_per_group: int = ROWS_PER_GROUP,
+    overwrite: bool = False,
+) -> int:
+    """Write a snapshot, a row group at a time, and return how many rows it has.
+
+    Nothing stands at `path` until everything is written.
+
+    Args:
+        path: the parquet file.
+        rows: taken one by one.
+        settings: how the snapshot was made, as JSON values; `Dataset.settings` when it is read.
+        rows_per_group: rows held in memory at a time.
+        overwrite: whether a file of that name may be replaced.
+
+    Raises:
+        DataError: the file exists or cannot be written.
+        ValueError: a message does not fit the columns.
+    """
+    import pyarrow as pa
+
+    schema = _schema().with_metadata({SETTINGS: canonical_json(dict(settings)).encode()})
+    count = 0
+    pending: list[dict[str, object]] = []
+    with parquet_writer(path, schema, overwrite=overwrite) as writer:
+
+        def write() -> None:
+            if pending:
+                writer.write_table(pa.Table.from_pylist(pending, schema), rows_per_group)
+                pending.clear()
+
+        for row in rows:
+            pending.append(_record(row))
+            count += 1
+            if len(pending) >= rows_per_group:
+                write()
+        write()
+    return count
+
+
+def _record(prepared: SnapshotRow) -> dict[str, object]:
+    row = prepared.row
+    return {
+        "task_id": row.task_id,
+        "split": row.split,
+        "step": row.index,
+        "task_description": row.task,
+        "prompt_0": [as_stored(message, "prompt_0") for message in prepared.first],
+        "prompt_1": [as_stored(message, "prompt_1") for message in prepared.second],
+        "raw_html": None,
+        "cleaned_html": row.html,
+        "candidates": [choice.text for choice in prepared.choices],
+        "target_elements": _targets(row, prepared.choices),
+        "target_op": row.operation,
+        "target_op_value": row.value,
+        "website": row.website,
+        "domain": row.domain,
+        "subdomain": row.subdomain,
+        "is_valid": row.invalid is None,
+        OWN + "action_uid": row.action_uid,
+        OWN + "total_steps": row.total_steps,
+        OWN + "history": list(row.history),
+        OWN + "choices": [_choice(choice) for choice in prepared.choices],
+        OWN + "pos_candidates": [_encoded(c) for c in row.positives],
+        OWN + "neg_candidates": [_encoded(c) for c in row.negatives],
+        OWN + "problems": list(row.problems),
+        OWN + "recipe": prepared.recipe,
+        OWN + "reply_prefix": prepared.reply_prefix,
+    }
+
+
+def _targets(row: Row, choices: Sequence[Choice]) -> list[str]:
+    """The acceptable elements: as listed if shown, else by tag and id in rabbit's notation."""
+    texts = {choice.id: choice.text for choice in choices}
+    return [texts.get(c.id, f"<{c.tag} bnid={c.id}></{c.tag}>") for c in row.positives]
+
+
+def _choice(choice: Choice) -> dict[str, object]:
+    box = choice.box
+    return {
+        "letter": choice.letter,
+        "id": choice.id,
+        "tag": choice.tag,
+        "box": [box.x, box.y, box.width, box.height] if box else None,
+    }
+
+
+def _encoded(candidate: Candidate) -> str:
+    """A candidate as Multimodal-Mind2Web stores it."""
+    return json.dumps(
+        {
+            "tag": candidate.tag,
+            "attributes": candidate.raw_attributes,
+            "is_original_target": candidate.original_target,
+            "is_top_level_target": candidate.top_level_target,
+            "backend_node_id": candidate.id,
+        },
+        ensure_ascii=False,
+    )
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    text, texts = pa.string(), pa.list_(pa.string())
+    picture = pa.struct([("url", text), ("detail", text)])
+    part = pa.struct([("type", text), ("text", text), ("image_url", picture)])
+    messages = pa.list_(pa.struct([("role", text), ("content", pa.list_(part))]))
+    choice = pa.struct(
+        [("letter", text), ("id", text), ("tag", text), ("box", pa.list_(pa.float64()))]
+    )
+    return pa.schema(
+        [
+            ("task_id", text),
+            ("split", text),
+            ("step", pa.int64()),
+            ("task_description", text),
+            ("prompt_0", messages),
+            ("prompt_1", messages),
+            ("raw_html", text),
+            ("cleaned_html", text),
+            ("candidates", texts),
+            ("target_elements", texts),
+            ("target_op", text),
+            ("target_op_value", text),
+            ("website", text),
+            ("domain", text),
+            ("subdomain", text),
+            ("is_valid", pa.bool_()),
+            (OWN + "action_uid", text),
+            (OWN + "total_steps", pa.int64()),
+            (OWN + "history", texts),
+            (OWN + "choices", pa.list_(choice)),
+            (OWN + "pos_candidates", texts),
+            (OWN + "neg_candidates", texts),
+            (OWN + "problems", texts),
+            (OWN + "recipe", text),
+            (OWN + "reply_prefix", text),
+        ]
+    )
