@@ -44,8 +44,9 @@ class PictureStore:
     """A `PictureSource` over the screenshots of the steps in flight.
 
     The engine gives it the encoded screenshot of a step (`add`), may ask for pictures ahead of need
-    (`prepare`), and takes the screenshot back when the step is done (`discard`). No process is
-    started before the first picture is needed. To be used from one event loop, and closed before
+    (`prepare`), and takes the screenshot back when the step is done (`discard`): what waits its
+    turn holds no bytes, so memory is bounded by the steps in flight and `cache_bytes`. No process
+    is started before the first picture is needed. To be used from one event loop, and closed before
     that loop ends; `async with` does.
     """
 

@@ -63,8 +63,10 @@ class Workers:
     def close(self) -> None:
         """End the processes, finished or not: they hold nothing that must be saved."""
         for worker in self._workers:
-            worker.close()
+            worker.end()
         self.threads.shutdown(wait=True)
+        for worker in self._workers:
+            worker.forget()
 
 
 class _Worker:
@@ -88,12 +90,18 @@ class _Worker:
                 status = self._ended(process)
         raise PictureError(f"preparing it ended two worker processes ({_meaning(status)})")
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """End the process for good; a thread that waits for it finds its pipe closed."""
         with self._lock:
             self._closed = True
             if self._process is not None:
                 self._process.kill()
                 self._process.wait()
+
+    def forget(self) -> None:
+        """Close the pipes of an ended process, once no thread uses them."""
+        if self._process is not None:
+            self._ended(self._process)
 
     def _started(self) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -105,8 +113,9 @@ class _Worker:
                     [sys.executable, "-P", str(_PROGRAM)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    # Out of reach of Ctrl-C from the first instruction on. Whatever happens to this
-                    # process, the end of the pipe ends the worker.
+                    # Out of reach of Ctrl-C from the first instruction on; whatever happens to this
+                    # process, the end of the pipe ends the worker. No session of its own: Linux may
+                    # share processor time by session, which would favour the workers.
                     process_group=0,
                 )
             return self._process

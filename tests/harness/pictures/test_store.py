@@ -1,0 +1,324 @@
+"""The store: once per step, ahead of need, bounded, and alive when a worker is not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from adapters.conversation import Picture
+from harness.pictures import (
+    PictureError,
+    PicturePolicy,
+    PictureStore,
+    Recipe,
+    _work,
+    plan,
+    read_size,
+)
+from tests.harness.pictures.examples import encoded_page, real_page
+
+T = TypeVar("T")
+SMALL = PicturePolicy("full", pixels=40_000)
+TILES = PicturePolicy("tiles", tile_height=200, tile_overlap=0)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(asyncio.wait_for(work, 60))
+
+
+def added(
+    store: PictureStore, data: bytes, policy: PicturePolicy = SMALL, name: str = "step 3"
+) -> tuple[Picture, ...]:
+    """The pictures of a screenshot that the store now holds."""
+    screenshot = read_size(data)
+    store.add(screenshot.digest, data, name)
+    return plan(policy, screenshot)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that ended but was not yet waited for does not."""
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        os.kill(pid, 0)
+        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_a_worker_gives_the_bytes_that_this_process_would() -> None:
+    async def work() -> None:
+        data = real_page()
+        async with PictureStore(1) as store:
+            (picture,) = added(store, data)
+            got = await store.encoded(picture)
+            expected, media_type = _work.prepare(data, Recipe.parse(picture.recipe))
+            assert (got.data, got.media_type) == (expected, media_type)
+            assert (got.width, got.height) == (picture.width, picture.height)
+
+    run(work())
+
+
+def test_requests_at_the_same_time_share_the_work_and_later_ones_its_result() -> None:
+    async def work() -> None:
+        async with PictureStore(2) as store:
+            (picture,) = added(store, encoded_page())
+            got = await asyncio.gather(*(store.encoded(picture) for _ in range(20)))
+            assert len({id(one) for one in got}) == 1
+            assert await store.encoded(picture) is got[0]
+            assert (store.stats.prepared, store.stats.shared, store.stats.reused) == (1, 19, 1)
+
+    run(work())
+
+
+def test_pictures_prepared_ahead_lie_ready() -> None:
+    async def work() -> None:
+        async with PictureStore(2) as store:
+            pictures = added(store, encoded_page(), TILES)
+            for picture in pictures:
+                store.prepare(picture)
+                store.prepare(picture)
+            while store.stats.prepared < len(pictures):
+                await asyncio.sleep(0.01)
+            for picture in pictures:
+                await store.encoded(picture)
+            assert store.stats.prepared == store.stats.reused == len(pictures) == 10
+
+    run(work())
+
+
+def test_no_process_starts_before_a_picture_is_needed_and_none_outlives_the_store() -> None:
+    async def work() -> None:
+        store = PictureStore(2)
+        (picture,) = added(store, encoded_page())
+        assert store.worker_pids == ()
+        await store.encoded(picture)
+        pids = store.worker_pids
+        assert len(pids) == 1  # one picture needs one process
+        store.close()
+        store.close()
+        assert not any(map(alive, pids))
+        with pytest.raises(PictureError, match="has ended"):
+            await store.encoded(picture)
+
+    run(work())
+
+
+def test_a_worker_imports_little() -> None:
+    program = str(Path(_work.__file__))
+    code = (
+        "import sys, runpy; "
+        f"runpy.run_path({program!r}, run_name='work'); "
+        "sys.exit(any(m in sys.modules for m in ('numpy','pandas','lxml','harness','adapters')))"
+    )
+    assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
+
+
+def test_a_killed_worker_is_replaced_and_the_picture_prepared() -> None:
+    async def work() -> None:
+        async with PictureStore(1) as store:
+            first, second, *_ = added(store, encoded_page(), TILES)
+            await store.encoded(first)
+            (pid,) = store.worker_pids
+            os.kill(pid, signal.SIGKILL)
+            assert (await store.encoded(second)).width == 640
+            assert store.worker_pids != (pid,)
+
+    run(work())
+
+
+def test_a_picture_that_ends_two_workers_is_an_error_that_names_the_step() -> None:
+    async def work() -> None:
+        async with PictureStore(1) as store:
+            (large,) = added(store, real_page(), PicturePolicy(), "step 9")
+            (other,) = added(store, encoded_page())
+            await store.encoded(other)
+            doomed = asyncio.ensure_future(store.encoded(large))
+            killed: set[int] = set()
+            while not doomed.done():
+                for pid in store.worker_pids:
+                    if pid not in killed:
+                        os.kill(pid, signal.SIGKILL)
+                        killed.add(pid)
+                await asyncio.sleep(0.001)
+            with pytest.raises(PictureError, match=r"step 9: .*two worker processes.*signal 9"):
+                await doomed
+            assert len(killed) == 2 and store.stats.failed == 1
+            store.discard(other.digest)
+            (other,) = added(store, encoded_page())
+            await store.encoded(other)  # the store goes on
+
+    run(work())
+
+
+def test_what_does_not_decode_is_an_error_that_names_the_step_and_ends_no_worker() -> None:
+    async def work() -> None:
+        data = encoded_page()
+        async with PictureStore(1) as store:
+            (broken,) = added(store, data[: len(data) // 2], name="task_a step 4")
+            store.prepare(broken)  # failing ahead of need disturbs nobody
+            with pytest.raises(
+                PictureError, match=rf"task_a step 4: .*{broken.digest[:12]}.*decode"
+            ):
+                await store.encoded(broken)
+            pids = store.worker_pids
+            (fine,) = added(store, data)
+            await store.encoded(fine)
+            assert store.worker_pids == pids
+
+    run(work())
+
+
+def test_memory_for_prepared_pictures_is_bounded_and_the_oldest_leave_first() -> None:
+    async def work() -> None:
+        async with PictureStore(1) as store:
+            pictures = added(store, encoded_page(), TILES)
+            sizes = [len((await store.encoded(p)).data) for p in pictures]
+            assert store.stats.kept_bytes == sum(sizes)
+        bound = max(sizes) * 3
+        async with PictureStore(1, cache_bytes=bound) as store:
+            added(store, encoded_page(), TILES)
+            await store.encoded(pictures[0])
+            for picture in pictures[1:]:
+                await store.encoded(picture)
+                await store.encoded(pictures[0])  # used again and again, so it stays
+                assert store.stats.kept_bytes <= bound
+            assert store.stats.prepared == len(pictures)
+            assert store.stats.evicted > 0
+        async with PictureStore(1, cache_bytes=1) as store:
+            added(store, encoded_page(), TILES)
+            assert (await store.encoded(pictures[0])).data
+            assert store.stats.kept_bytes == 0
+
+    run(work())
+
+
+def test_a_screenshot_goes_with_its_last_user_and_its_pictures_with_it() -> None:
+    async def work() -> None:
+        data = encoded_page()
+        async with PictureStore(1) as store:
+            (picture,) = added(store, data)
+            added(store, data)
+            await store.encoded(picture)
+            store.discard(picture.digest)
+            assert await store.encoded(picture)
+            store.discard(picture.digest)
+            store.discard(picture.digest)
+            assert store.stats.kept_bytes == 0
+            with pytest.raises(PictureError, match="not at hand"):
+                await store.encoded(picture)
+
+    run(work())
+
+
+def test_work_that_waits_for_a_discarded_screenshot_is_not_done() -> None:
+    async def work() -> None:
+        async with PictureStore(1) as store:
+            pictures = added(store, encoded_page(), TILES)
+            waiting = [asyncio.ensure_future(store.encoded(p)) for p in pictures]
+            await asyncio.sleep(0)
+            store.discard(pictures[0].digest)
+            got = await asyncio.gather(*waiting, return_exceptions=True)
+            assert sum(isinstance(one, PictureError) for one in got) >= len(pictures) - 1
+            assert store.stats.kept_bytes == 0
+
+    run(work())
+
+
+def test_closing_does_not_wait_for_work_and_tells_those_who_do() -> None:
+    async def work() -> None:
+        data = real_page()
+        store = PictureStore(2)
+        pictures = added(store, data, PicturePolicy("tiles"))
+        waiting = [asyncio.ensure_future(store.encoded(p)) for p in pictures]
+        await asyncio.sleep(0.05)
+        pids = store.worker_pids
+        store.close()
+        assert not any(map(alive, pids))
+        got = await asyncio.gather(*waiting, return_exceptions=True)
+        assert isinstance(got[-1], PictureError)
+
+    run(work())
+
+
+def test_a_caller_that_gives_up_takes_nothing_from_the_others() -> None:
+    async def work() -> None:
+        async with PictureStore(1) as store:
+            (picture,) = added(store, encoded_page())
+            patient = asyncio.ensure_future(store.encoded(picture))
+            hasty = asyncio.ensure_future(store.encoded(picture))
+            await asyncio.sleep(0)
+            hasty.cancel()
+            assert (await patient).data
+            assert store.stats.prepared == 1
+
+    run(work())
+
+
+def test_a_recipe_for_another_version_of_the_library_is_refused() -> None:
+    async def work() -> None:
+        async with PictureStore(1) as store:
+            (picture,) = added(store, encoded_page())
+            recipe = Recipe.parse(picture.recipe)
+            old = picture.recipe.replace(f"pillow={recipe.pillow}", "pillow=1.0")
+            with pytest.raises(PictureError, match=r"step 3: .*Pillow 1\.0 .*is installed"):
+                await store.encoded(Picture(picture.digest, old, 1, 1))
+            with pytest.raises(PictureError, match="not the recipe"):
+                await store.encoded(Picture(picture.digest, "as it is", 1, 1))
+            assert store.worker_pids == ()
+
+    run(work())
+
+
+INTERRUPTED = """
+import asyncio, sys
+from harness.pictures import PicturePolicy, PictureStore, plan, read_size
+from tests.harness.pictures.examples import encoded_page
+
+async def main():
+    data = encoded_page()
+    screenshot = read_size(data)
+    async with PictureStore(2) as store:
+        store.add(screenshot.digest, data)
+        policy = PicturePolicy("tiles", tile_height=100, tile_overlap=0)
+        for picture in plan(policy, screenshot):
+            await store.encoded(picture)
+        print(*store.worker_pids, flush=True)
+        await asyncio.sleep(60)
+
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    sys.exit(42)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to a group of processes")
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 42), (signal.SIGKILL, -9)])
+def test_however_the_main_process_ends_the_workers_end_in_silence(sent: int, status: int) -> None:
+    main = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert main.stdout is not None
+    pids = [int(pid) for pid in main.stdout.readline().split()]
+    assert pids
+    os.killpg(main.pid, sent)  # as a terminal does: to everybody in the group
+    _, complaints = main.communicate(timeout=30)
+    assert main.returncode == status
+    assert complaints == ""
+    deadline = time.monotonic() + 10
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(alive, pids))
