@@ -91,8 +91,8 @@ OPENAI: dict[str, OpenAIFacts] = {
 
 
 def openai(model: str) -> OpenAIFacts:
-    """The row of one of OpenAI's own models."""
-    return OPENAI[_longest(OPENAI, model) or "gpt-6"]
+    """The row of one of OpenAI's own models, fine-tuned ones included."""
+    return OPENAI[_longest(OPENAI, model.removeprefix("ft:")) or "gpt-6"]
 
 
 @dataclass(frozen=True, slots=True)

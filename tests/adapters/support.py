@@ -65,6 +65,22 @@ def adapter_for(
     return make(name, base_url=server.base_url(provider), **options)
 
 
+def two_rounds(adapter: Adapter, *, step: str = "step-1", **generation: Any) -> list[Reply]:
+    """A first round that will be continued, and the second that continues it."""
+
+    async def run() -> list[Reply]:
+        try:
+            first = first_round("x" * 8000)
+            asked = request(first, continues=True, step=step, **generation)
+            one = await adapter.ask(asked, Pictures())
+            again = request(first.then(one, user("Answer.")), step=step, **generation)
+            return [one, await adapter.ask(again, Pictures())]
+        finally:
+            await adapter.close()
+
+    return asyncio.run(run())
+
+
 def ask(adapter: Adapter, *requests: Request) -> list[Reply]:
     """The replies to the requests, asked one after the other; closes the adapter."""
 
@@ -75,16 +91,6 @@ def ask(adapter: Adapter, *requests: Request) -> list[Reply]:
             await adapter.close()
 
     return asyncio.run(run())
-
-
-def own(monkeypatch: Any, adapter: Adapter) -> Adapter:
-    """The adapter as if the server were the provider itself, with all that is sent to it."""
-    from adapters import model_facts
-
-    monkeypatch.setattr(adapter, "_own", True)
-    monkeypatch.setattr(adapter, "_facts", model_facts.openai(adapter.info.model))
-    monkeypatch.setattr(adapter, "_limit", "max_completion_tokens")
-    return adapter
 
 
 def bodies(server: WireServer) -> Sequence[Any]:

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adapters import Fatal, Finish, Usage, describe
+from tests.adapters.support import KEY, adapter_for, ask, bodies, request, two_rounds
+from tests.servers import Answer, WireServer
+
+
+def test_a_reply_is_read_in_full_and_thoughts_are_no_text() -> None:
+    usage = {"input": 900, "cached": 400, "output": 50, "reasoning": 30}
+    with WireServer(Answer("click", usage=usage, thinking="hmm", model="m-001")) as server:
+        [reply] = ask(adapter_for("google", server))
+    assert (reply.text, reply.finish) == ("click", Finish.STOP)
+    assert reply.usage == Usage(900, 400, 0, 50, 30), "output counts the thoughts as well"
+    assert reply.model == "m-001"
+    assert reply.request_id == "g1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "finish", "usage"),
+    [
+        (Answer("x", details=False), Finish.STOP, Usage(100, output=10)),
+        (Answer("x", usage=None), Finish.STOP, None),
+        (Answer("half", finish="length"), Finish.LENGTH, Usage(100, output=10)),
+        (Answer("", finish="length"), Finish.LENGTH, Usage(100, output=10)),
+    ],
+)
+def test_thin_and_unfinished_replies(answer: Answer, finish: Finish, usage: Usage | None) -> None:
+    with WireServer(answer) as server:
+        [reply] = ask(adapter_for("google", server))
+    assert (reply.text, reply.finish, reply.usage) == (answer.text, finish, usage)
+
+
+def test_a_reply_cut_by_the_provider_is_not_continued_by_the_sdk() -> None:
+    raw = b"""{"candidates": [{"content": {"role": "model", "parts": [{"text": "half"}]},
+        "finishReason": "CONTINUATION", "continuationToken": "dG9r"}],
+        "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2}}"""
+    with WireServer(Answer(raw=raw)) as server:
+        [reply] = ask(adapter_for("google", server))
+    assert (reply.text, reply.finish, server.count) == ("half", Finish.LENGTH, 1)
+
+
+def test_the_request() -> None:
+    with WireServer() as server:
+        [reply] = ask(adapter_for("google", server), request(max_tokens=50))
+    [asked] = server.asks
+    assert asked.path == "/v1/models/gemini-3.8-flash:generateContent"
+    assert asked.headers["x-goog-api-key"] == KEY
+    assert asked.body["systemInstruction"]["parts"] == [{"text": "You operate websites."}]
+    [content] = asked.body["contents"]
+    assert content["role"] == "user"
+    # The SDK mixes spellings; the service takes both, and both alphabets of base64.
+    assert content["parts"][0]["inlineData"] == {"data": "_9hwaWN0dXJl", "mime_type": "image/jpeg"}
+    assert asked.body["generationConfig"] == {"maxOutputTokens": 50}
+    assert reply.sent == {"max_output_tokens": 50}
+
+
+@pytest.mark.parametrize(
+    ("model", "wish", "sent"),
+    [
+        ("gemini-2.5-pro", {}, {"temperature": 0.0}),
+        ("gemini-3.8-flash", {"temperature": 0.3, "top_p": 0.9}, {"temperature": 0.3, "topP": 0.9}),
+        ("gemini-3.8-flash", {"seed": 4}, {"seed": 4}),
+        ("gemini-3.8-flash", {"effort": "low"}, {"thinkingConfig": {"thinking_level": "LOW"}}),
+        (
+            "gemini-2.5-flash",
+            {"thinking_budget": 0},
+            {"temperature": 0.0, "thinkingConfig": {"thinking_budget": 0}},
+        ),
+    ],
+)
+def test_thinking_and_sampling(model: str, wish: dict[str, Any], sent: dict[str, Any]) -> None:
+    with WireServer() as server:
+        ask(adapter_for("google", server, model=model), request(**wish))
+    config = bodies(server)[0]["generationConfig"]
+    assert config == {"maxOutputTokens": 1024} | sent
+
+
+def test_an_effort_for_a_model_with_budgets_is_reported_as_not_sent() -> None:
+    with WireServer() as server:
+        adapter = adapter_for("google", server, model="gemini-2.5-pro")
+        ask(adapter, request(effort="low"))
+    assert adapter.notices() == [
+        "google:gemini-2.5-pro has no effort (only a thinking budget): not sent"
+    ]
+
+
+def test_a_resolution_goes_with_the_picture_of_newer_models() -> None:
+    with WireServer() as server:
+        ask(adapter_for("google", server, media_resolution="ultra_high"))
+        ask(adapter_for("google", server, model="gemini-2.5-pro", media_resolution="low"))
+    newer, older = server.asks
+    assert newer.path.startswith("/v1beta/")
+    part = newer.body["contents"][0]["parts"][0]
+    assert part["mediaResolution"] == {"level": "MEDIA_RESOLUTION_ULTRA_HIGH"}
+    assert older.body["generationConfig"]["mediaResolution"] == "MEDIA_RESOLUTION_LOW"
+
+
+def test_thought_signatures_go_back_unchanged() -> None:
+    with WireServer(Answer("click")) as server:
+        one, _ = two_rounds(adapter_for("google", server))
+    sent_back = bodies(server)[1]["contents"][1]
+    assert sent_back == {"role": "model", "parts": [{"text": "click", "thoughtSignature": "c2ln"}]}
+    assert one.native is not None
+
+
+def test_an_empty_reply_does_not_go_back_empty() -> None:
+    with WireServer(Answer("", finish="length")) as server:
+        two_rounds(adapter_for("google", server))
+    sent_back = bodies(server)[1]["contents"][1]
+    assert sent_back == {"role": "model", "parts": [{"text": "(no reply)"}]}
+
+
+def test_what_is_declared() -> None:
+    info = describe("gemini-3.8-flash", media_resolution="low")
+    assert (info.provider, info.price_ref, info.billed) == ("google", "gemini-3.8-flash", True)
+    assert info.coordinates == "per-mille"
+    assert info.settings["media_resolution"] == "low"
+    assert info.image_rule is not None
+    assert info.image_rule.tokens(1280, 7400) == 280
+    with pytest.raises(Fatal, match="media_resolution is one of high, low"):
+        describe("gemini-3.8-flash", media_resolution="sharp")
+
+
+def test_the_other_librarys_errors_are_known_by_their_module() -> None:
+    class ClientConnectorError(Exception):
+        pass
+
+    ClientConnectorError.__module__ = "aiohttp.client_exceptions"
+    with WireServer() as server:
+        adapter: Any = adapter_for("google", server)
+    assert adapter._failure(ClientConnectorError("x")).kind == "connection"
+    assert adapter._failure(TimeoutError()).kind == "timeout"
+    assert adapter._failure(KeyError("a bug")) is None

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from adapters import Fatal, Usage, describe
+from adapters.prices import PriceSheet, has_price, price_of, source
+from adapters.scripted import scripted
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "dollars"),
+    [
+        ("gpt-4o", Usage(1_000_000), 2.50),
+        ("gpt-4o", Usage(1_000_000, cached=1_000_000), 1.25),
+        ("gpt-4o", Usage(output=100_000), 1.0),
+        ("gpt-5.6-sol", Usage(100_000, cache_write=100_000), 0.5),
+        ("claude-sonnet-4-5", Usage(100_000, 50_000, 50_000, 1000), 0.015 + 0.1875 + 0.015),
+        ("gemini-3.8-flash", Usage(100_000, output=10_000), 0.075 + 0.0375),
+    ],
+)
+def test_the_packages_prices(model: str, usage: Usage, dollars: float) -> None:
+    when = datetime(2026, 11, 20, tzinfo=UTC)
+    assert price_of(describe(model), usage, when) == pytest.approx(dollars)
+
+
+def test_what_is_not_billed_is_free_and_what_is_not_listed_is_unknown() -> None:
+    assert price_of(scripted(lines=[]).info, Usage(9, output=9)) == 0.0
+    assert price_of(describe("m", base_url="http://localhost/v1"), Usage(9)) == 0.0
+    assert price_of(describe("openai:not-listed"), Usage(9)) is None
+    assert has_price(describe("gpt-4o"))
+    assert not has_price(describe("openai:not-listed"))
+
+
+def test_a_file_of_ones_own_wins(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(
+        '["openai:gpt-4o"]\ninput = 1\ncached = 0.5\noutput = 2\n[m]\ninput=3\noutput=4'
+    )
+    sheet = PriceSheet.read(path)
+    assert sheet.price_of(describe("gpt-4o"), Usage(2_000_000, 1_000_000, 0, 1_000_000)) == 3.5
+    served = describe("m", base_url="http://localhost/v1")
+    assert sheet.price_of(served, Usage(1_000_000)) == 3.0
+    path = tmp_path / "prices.json"
+    path.write_text('{"m": {"input": 1, "output": 1, "cache_write": 2}}')
+    assert PriceSheet.read(path).upper_bound(served, 1_000_000, 1_000_000) == 3.0
+
+
+def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
+    for name, text in (("a.toml", "["), ("b.json", '{"m": {"in": 1}}'), ("c.json", "[]")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(Fatal, match="no price file"):
+            PriceSheet.read(tmp_path / name)
+    with pytest.raises(Fatal, match="no price file"):
+        PriceSheet.read(tmp_path / "missing.toml")
+
+
+def test_the_upper_bound_pays_for_writing_the_whole_prompt() -> None:
+    sheet = PriceSheet()
+    info = describe("claude-sonnet-5-5")
+    plain = sheet.price_of(info, Usage(10_000, output=100))
+    bound = sheet.upper_bound(info, 10_000, 100)
+    assert plain is not None
+    assert bound is not None
+    assert bound > plain
+    assert sheet.upper_bound(describe("openai:not-listed"), 1, 1) is None
+
+
+def test_the_source_is_named_with_its_version() -> None:
+    assert source().startswith("genai-prices 0.")
