@@ -94,11 +94,10 @@ def decode_candidates(encoded: Iterable[str]) -> list[Candidate]:
         ValueError: an entry or its attributes are not the JSON expected; the message gives the
             entry's position, counted from 0.
     """
-    candidates = []
+    candidates: list[Candidate] = []
     decode, decode_attributes = _STORED.decode, _STORED_ATTRIBUTES.decode
-    position = -1
     try:
-        for position, text in enumerate(encoded):
+        for text in encoded:
             stored = decode(text)
             attributes = stored.attributes
             candidates.append(
@@ -112,7 +111,7 @@ def decode_candidates(encoded: Iterable[str]) -> list[Candidate]:
                 )
             )
     except (msgspec.MsgspecError, TypeError, UnicodeError) as error:
-        raise ValueError(f"candidate {position} cannot be decoded: {error}") from error
+        raise ValueError(f"candidate {len(candidates)} cannot be decoded: {error}") from error
     return candidates
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from harness.page._tree import NODE_ID, Element, is_text
+from harness.page._tree import NODE_ID, Element, is_text, name_of
 
 CUT_MARK = "<...>"
 """Stands where a capped element was cut."""
@@ -75,13 +75,13 @@ def _lines(top: Element) -> list[_Line]:
     while waiting:
         node, level = waiting.pop()
         attributes = " ".join(
-            f"{name}={_escaped(' '.join(value.split()))}"  # type: ignore[str-bytes-safe]
+            f"{name}={_escaped(' '.join(value.split()))}"
             for name, value in node.items()
             if name != NODE_ID
         )
         opening = _opening(node) + (f" {attributes}>" if attributes else ">")
         opening += _escaped(" ".join((node.text or "").split()))
-        lines.append(_Line(level, opening, f"</{node.tag}>"))
+        lines.append(_Line(level, opening, f"</{name_of(node)}>"))
         if not is_text(node):
             waiting.extend((child, level + 1) for child in reversed(node))
     return lines
@@ -109,12 +109,12 @@ def _close(pieces: list[str], closings: list[str], level: int) -> None:
 
 def _least(top: Element) -> str:
     inside = CUT_MARK if len(top) or (top.text or "").strip() else ""
-    return f"{_opening(top)}>{inside}</{top.tag}>"
+    return f"{_opening(top)}>{inside}</{name_of(top)}>"
 
 
 def _opening(node: Element) -> str:
     node_id = node.get(NODE_ID)
-    return f"<{node.tag}" if node_id is None else f"<{node.tag} bnid={_escaped(node_id)}"
+    return f"<{name_of(node)}" if node_id is None else f"<{name_of(node)} bnid={_escaped(node_id)}"
 
 
 def _escaped(text: str) -> str:

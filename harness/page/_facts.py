@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.page._tree import Element
+from harness.page._tree import Element, name_of
 
 _LABELS = ("aria_label", "label", "alt", "title", "placeholder", "value", "input_value", "name")
 
@@ -27,7 +27,7 @@ def facts_of(node: Element) -> NodeFacts:
     """Read tag, role, type and labels off a node."""
     labels = (node.get(name, "").strip() for name in _LABELS)
     return NodeFacts(
-        tag=str(node.tag),
+        tag=name_of(node),
         role=node.get("role", ""),
         type=node.get("type", ""),
         labels=tuple(dict.fromkeys(label for label in labels if label)),

@@ -41,12 +41,11 @@ class Page:
     (`backend_node_id`). Methods raise `UnknownNode` for an id that the page does not have.
     """
 
-    __slots__ = ("_order", "_tree", "_wording")
+    __slots__ = ("_tree", "_wording")
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._wording = Wording()
-        self._order: dict[Element, int] | None = None
 
     @classmethod
     def parse(cls, cleaned_html: str) -> Self:
@@ -90,7 +89,7 @@ class Page:
             TextNodeCandidate: the id belongs to a text node.
         """
         candidates = self._candidates(ids)
-        inner = outline(candidates, _LIMITS, self._places)
+        inner = outline(candidates, _LIMITS, self._tree.place)
         numbers = {node: number for number, node in enumerate(candidates)}
         return [
             ChoiceText(
@@ -127,7 +126,7 @@ class Page:
         candidates = self._candidates(ids)
         root = self._tree.root
         limits = Limits(max_depth, max_children, max_sibling)
-        inner = outline(candidates, limits, self._places, root)
+        inner = outline(candidates, limits, self._tree.place, root)
         numbers = {node: number for number, node in enumerate(candidates)}
         return Snippet(
             render(root, inner, numbers, self._wording, brackets),
@@ -181,8 +180,3 @@ class Page:
                 raise TextNodeCandidate(node_id)
             found.add(place)
         return [nodes[place] for place in sorted(found)]
-
-    def _places(self) -> dict[Element, int]:
-        if self._order is None:
-            self._order = {node: place for place, node in enumerate(self._tree.nodes)}
-        return self._order

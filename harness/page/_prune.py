@@ -35,7 +35,7 @@ Outline = dict[Element, list[Element]]
 def outline(
     candidates: Sequence[Element],
     limits: Limits,
-    place: Callable[[], dict[Element, int]],
+    place: Callable[[], Callable[[Element], int]],
     top: Element | None = None,
 ) -> Outline:
     """Prune to the candidates.
@@ -43,14 +43,14 @@ def outline(
     Args:
         candidates: elements in document order, without repetition.
         limits: how much surroundings to keep.
-        place: gives the document order; called only when candidates are nested.
+        place: gives a node's place in document order; asked for only when candidates are nested.
         top: the root of the page, for the whole pruned page. Without it only what lies inside
             candidates is worked out, which is all that the texts of choices depend on.
     """
     kept, nested = _keep(candidates, limits, top)
     in_order: Collection[Element] = kept
     if nested:
-        in_order = sorted(kept, key=place().__getitem__)
+        in_order = sorted(kept, key=place())
     return _collapse(in_order, set(candidates), top)
 
 
@@ -113,7 +113,7 @@ def _descendants(top: Element, limits: Limits) -> list[Element]:
                 break
             node = following
         budget -= 1
-        if not is_text(node):
+        if node.tag != "text" or len(node):
             found.append(node)
     return found
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal
 
 from harness.page._prune import Outline
-from harness.page._tree import Element, is_text
+from harness.page._tree import Element, is_text, name_of
 from harness.page._words import attribute_words, loose_text, text_words
 
 Brackets = Literal["angle", "round"]
@@ -75,7 +75,7 @@ def render(
             inside = inner[item]
             gap = _between(item.text)
             tail = "" if item is top else _between(item.tail)
-            name = _local_name(item)
+            name = name_of(item)
             number = numbers.get(item)
             label = wording.attributes(item)
             if number is not None:
@@ -110,8 +110,3 @@ def _between(text: str | None) -> str:
     if text is None:
         return ""
     return " " if text.isspace() else loose_text(text)
-
-
-def _local_name(node: Element) -> str:
-    name = node.tag
-    return name.rpartition("}")[2] if name[0] == "{" else name

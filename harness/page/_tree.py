@@ -8,7 +8,7 @@ rendering of choices depends on it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lxml import etree
@@ -20,10 +20,12 @@ Element = etree._Element
 NODE_ID = "backend_node_id"
 """The attribute that holds a node's id."""
 
-# Declared entities are refused before parsing: libxml2 expands them inside attribute values
-# whatever `resolve_entities` says, and `huge_tree` switches its own bomb guard off.
+# lxml converts a name on every look-up; given as bytes it is ready.
+_NODE_ID_BYTES = NODE_ID.encode()
+
 _ENTITY_DECLARATION = "<!ENTITY"
 _XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
+_ROOT_TAG = re.compile(r"\s*<[^?!]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,14 @@ class Tree:
     nodes: list[Element]
     places: dict[str, int]
 
+    def place(self) -> Callable[[Element], int]:
+        """A function from a node to its place in document order."""
+        places = self.places
+        if len(places) == len(self.nodes):
+            return lambda node: places[node.get(_NODE_ID_BYTES, "")]
+        # Some node has no id of its own.
+        return {node: place for place, node in enumerate(self.nodes)}.__getitem__
+
 
 def parse(text: str) -> Tree:
     """Parse a cleaned page and index its ids in one pass.
@@ -43,20 +53,17 @@ def parse(text: str) -> Tree:
     Raises:
         PageError: not well-formed, or with entity declarations; the message gives the reason.
     """
-    if _ENTITY_DECLARATION in text:
-        raise PageError("the page declares XML entities, which are never expanded")
-    if text.lstrip()[:5] == "<?xml":
-        # lxml refuses an encoding declaration in text that is already decoded.
-        text = _XML_DECLARATION.sub("", text, count=1)
+    if not _ROOT_TAG.match(text):
+        text = _without_prolog(text)
     try:
         # A parser per page: parsers serialise threads on a lock and carry an error log.
         root = etree.fromstring(text, _parser())
     except (etree.XMLSyntaxError, ValueError) as error:
         raise PageError(f"the page is not well-formed XML: {error}") from error
     nodes = list(root.iter())
-    ids = [node.get(NODE_ID) for node in nodes]
-    places = {node_id: place for place, node_id in enumerate(ids) if node_id is not None}
-    if len(places) != len(nodes):
+    ids = [node.get(_NODE_ID_BYTES, "") for node in nodes]
+    places = dict(zip(ids, range(len(ids)), strict=True))
+    if "" in places or len(places) != len(nodes):
         places = _first_places(ids)
     return Tree(root, nodes, places)
 
@@ -69,6 +76,13 @@ def is_text(node: Element) -> bool:
     return node.tag == "text" and not len(node)
 
 
+def name_of(node: Element) -> str:
+    """A node's tag without a namespace."""
+    name = node.tag
+    assert isinstance(name, str)
+    return name.rpartition("}")[2] if name[0] == "{" else name
+
+
 def ancestors(node: Element) -> Iterator[Element]:
     """The ancestors of a node, nearest first."""
     parent = node.getparent()
@@ -77,10 +91,23 @@ def ancestors(node: Element) -> Iterator[Element]:
         parent = parent.getparent()
 
 
-def _first_places(ids: list[str | None]) -> dict[str, int]:
+def _without_prolog(text: str) -> str:
+    """Refuse declared entities, and drop the XML declaration.
+
+    libxml2 expands entities inside attribute values whatever `resolve_entities` says, and
+    `huge_tree` switches off its own guard against explosions, so none may be declared. Only
+    what precedes the root element can declare any. lxml refuses an encoding declaration in text
+    that is already decoded.
+    """
+    if _ENTITY_DECLARATION in text:
+        raise PageError("the page declares XML entities, which are never expanded")
+    return _XML_DECLARATION.sub("", text, count=1)
+
+
+def _first_places(ids: list[str]) -> dict[str, int]:
     places: dict[str, int] = {}
     for place, node_id in enumerate(ids):
-        if node_id is not None:
+        if node_id:
             places.setdefault(node_id, place)
     return places
 

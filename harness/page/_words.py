@@ -43,15 +43,11 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": "\
 
 
 def attribute_words(node: Element) -> str:
-    """The shown attribute values of an element, each followed by a blank; "" if there are none.
+    """The shown attribute values of an element and a blank after them; "" if there are none.
 
     Example: `<input type="text" name="zip_code" value="10203"/>` gives `"text zip_code 10203 "`.
     """
-    shown = [
-        (_RANK[name], value)  # type: ignore[index]
-        for name, value in node.items()
-        if name in _RANK
-    ]
+    shown = [(_RANK[name], value) for name, value in node.items() if name in _RANK]
     if not shown:
         return ""
     shown.sort()
