@@ -1,0 +1,95 @@
+"""The cleaned page: what a visitor sees, as well-formed XML in the form that Mind2Web gives it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from harness.sample.nodes import Node, Text
+
+_DROPPED = frozenset({"head", "script", "style", "link", "meta", "title", "template", "br"})
+_KEPT_ATTRIBUTES = frozenset(
+    {"role", "type", "alt", "aria_description", "aria_label", "label", "title"}
+    | {"name", "value", "placeholder"}
+)
+# XML 1.0 has no way to write these, not even as references.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+
+
+def is_drawing(node: Node) -> bool:
+    """Whether the element is a part of an SVG picture; the picture itself stays."""
+    return any(above.tag == "svg" for above in node.ancestors() if above is not node)
+
+
+def is_kept(node: Node) -> bool:
+    """Whether cleaning keeps the element for its own sake.
+
+    An option of a closed list has no place on the page, but the list shows what can be chosen.
+    """
+    if node.tag in _DROPPED or is_drawing(node):
+        return False
+    if node.tag in ("option", "optgroup"):
+        return any(above.tag == "select" and above.visible for above in node.ancestors())
+    return node.visible
+
+
+def attribute_name(name: str) -> str:
+    """An attribute's name in the data: blanks and dashes become underscores."""
+    return name.replace("-", "_")
+
+
+def clean(root: Node) -> str:
+    """Write the page without what is invisible, pretty-printed, text in `<text>` elements.
+
+    An element that is not shown itself stays when something inside it is, as its parent. The root
+    always stays.
+    """
+    return "\n".join(_lines(root, 0)) or f'<{root.tag} backend_node_id="{root.id}"/>'
+
+
+def kept_ids(root: Node) -> frozenset[str]:
+    """The ids of the elements that the cleaned page has."""
+    found = set()
+    for node in root.elements():
+        if is_kept(node):
+            for above in node.ancestors():
+                if above.id in found:
+                    break
+                found.add(above.id)
+    return frozenset(found)
+
+
+def _lines(node: Node, depth: int) -> list[str]:
+    if node.tag in _DROPPED or is_drawing(node):
+        return []
+    own = is_kept(node)
+    inner: list[str] = []
+    for child in node.children:
+        if isinstance(child, Node):
+            inner += _lines(child, depth + 1)
+        elif own and (words := escape(" ".join(child.text.split()))):
+            inner.append(f"{'  ' * (depth + 1)}{_text(child, words)}")
+    if not own and not inner:
+        return []
+    indent = "  " * depth
+    start = f"{indent}<{node.tag} {' '.join(_attributes(node))}"
+    return [f"{start}>", *inner, f"{indent}</{node.tag}>"] if inner else [f"{start}/>"]
+
+
+def _text(text: Text, words: str) -> str:
+    return f'<text backend_node_id="{text.id}">{words}</text>'
+
+
+def _attributes(node: Node) -> Iterator[str]:
+    yield f'backend_node_id="{node.id}"'
+    for name, value in node.attributes.items():
+        if attribute_name(name) in _KEPT_ATTRIBUTES:
+            yield f'{attribute_name(name)}="{escape(value)}"'
+    for name, value in node.live.items():
+        yield f'{name}="{escape(value)}"'
+
+
+def escape(text: str) -> str:
+    """Make text fit for XML; characters that XML cannot hold become blanks."""
+    return _FORBIDDEN.sub(" ", text).translate(_ESCAPES)

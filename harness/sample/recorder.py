@@ -1,0 +1,87 @@
+"""Performs a task in the browser and records the page before each action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.sample.browser import visit
+from harness.sample.candidates import Target, target_of
+from harness.sample.nodes import Node, find, node_of
+from harness.sample.trajectories import Action, Task
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A step as it was found: the page before the action and the target on it."""
+
+    task: Task
+    index: int
+    root: Node
+    raw_html: str
+    target: Target
+    screenshot: bytes
+
+    @property
+    def action(self) -> Action:
+        """The action performed on this page."""
+        return self.task.actions[self.index]
+
+
+def record(browser: Browser, task: Task) -> Iterator[Recorded]:
+    """Perform all actions of a task, yielding the page before each, its screenshot as PNG."""
+    with visit(browser, task.site.site) as page:
+        for index, action in enumerate(task.actions):
+            yield _before(page, task, index)
+            _perform(page, action)
+
+
+@cache
+def _script() -> str:
+    return Path(__file__).with_name("snapshot.js").read_text(encoding="utf-8")
+
+
+def _before(page: Page, task: Task, index: int) -> Recorded:
+    element = page.locator(task.actions[index].at)
+    element.wait_for(state="attached")
+    if element.is_visible():
+        element.scroll_into_view_if_needed()
+    found = element.evaluate(_script())
+    picture = page.screenshot(full_page=True, animations="disabled", caret="hide")
+    root = node_of(found["root"])
+    target = target_of(find(root, found["labelled"]))
+    return Recorded(task, index, root, found["raw"], target, picture)
+
+
+def _perform(page: Page, action: Action) -> None:
+    element = page.locator(action.at)
+    if action.hover:
+        page.hover(action.hover)
+    if action.op == "HOVER":
+        element.hover()
+        return
+    if action.key:
+        element.focus()
+        page.keyboard.press(action.key)
+    else:
+        _act(element, action)
+    # Whatever the pointer happens to rest on afterwards must not light up.
+    page.mouse.move(0, 0)
+
+
+def _act(element: Locator, action: Action) -> None:
+    match action.op:
+        case "TYPE":
+            element.fill(action.value)
+        case "SELECT":
+            element.select_option(label=action.value)
+        case "ENTER":
+            element.press("Enter")
+        case _:
+            element.click()

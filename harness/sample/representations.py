@@ -1,0 +1,67 @@
+"""Actions in words, as the history of a task shows them: `[button]  Search -> CLICK`."""
+
+from __future__ import annotations
+
+from harness.sample.candidates import Target
+from harness.sample.nodes import Node
+from harness.sample.trajectories import Action
+
+_LONGEST = 50
+_ROLES = {"a": "link", "button": "button", "select": "combobox", "textarea": "textbox"}
+_INPUT_ROLES = {"checkbox": "checkbox", "radio": "radio", "submit": "button", "button": "button"}
+_NAMING = ("aria-label", "alt", "placeholder", "title")
+
+
+def representation(target: Target, action: Action) -> str:
+    """Write an action as Mind2Web does: role or tag, two blanks, description, operation, value.
+
+    The operation is the one performed: hovering and pressing Enter can be told from a click.
+    """
+    words = description(target)
+    if len(words) > _LONGEST:
+        words = f"{words[:_LONGEST]}..."
+    value = f": {action.value}" if action.value else ""
+    return f"[{role(target.labelled)}]  {words} -> {action.op}{value}"
+
+
+def role(node: Node) -> str:
+    """The element's role, or its tag where it has none worth naming."""
+    if given := node.attributes.get("role"):
+        return given
+    if node.tag == "input":
+        return _INPUT_ROLES.get(node.attributes.get("type", ""), "textbox")
+    return _ROLES.get(node.tag, node.tag)
+
+
+def description(target: Target) -> str:
+    """How the page calls the labelled node; a wordless one is called like what it belongs to."""
+    return name(target.labelled) or name(target.top)
+
+
+def name(node: Node) -> str:
+    """The element's label, else its text, else its name."""
+    for key in _NAMING[:1]:
+        if given := node.attributes.get(key):
+            return given
+    if labels := labels_of(node):
+        return labels[0].full_text()
+    for key in _NAMING[1:]:
+        if given := node.attributes.get(key):
+            return given
+    if node.tag == "select":
+        return node.attributes.get("name", "")
+    return node.full_text() or node.attributes.get("name", "")
+
+
+def labels_of(node: Node) -> list[Node]:
+    """The `label` elements of a form field: the one that refers to it or the one around it."""
+    if node.tag not in ("input", "select", "textarea"):
+        return []
+    *_, root = node.ancestors()
+    own = node.attributes.get("id")
+    return [
+        label
+        for label in root.elements()
+        if label.tag == "label"
+        and ((own and label.attributes.get("for") == own) or label in node.ancestors())
+    ]

@@ -1,0 +1,95 @@
+"""The tasks of the sample: what a visitor wants and the actions that get it done.
+
+Tasks are data (`tasks/<site>.toml`). Each action names the element by a selector; the recorder
+performs it in a browser, so the next page follows from it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+from uuid import UUID, uuid5
+
+TASKS = Path(__file__).parent / "tasks"
+_NAMESPACE = UUID("5d2c8a3e-6f0b-5a1d-9c47-0e8b1f2a7d64")
+
+Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
+Picture = Literal["kept", "missing", "empty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action: how it was done (`op`), on which element (`at`), with which value.
+
+    `hover` is something to point at first, without a step of its own; `key` performs a click with
+    the keyboard, for controls that a pointer cannot reach. `picture` leaves the screenshot out, as
+    a null struct ("missing") or as a struct of nulls ("empty"): the real data has both.
+    """
+
+    op: Op
+    at: str
+    value: str = ""
+    hover: str = ""
+    key: str = ""
+    picture: Picture = "kept"
+
+    @property
+    def gold(self) -> str:
+        """The operation as the benchmark scores it: hovering and pressing Enter count as CLICK."""
+        return self.op if self.op in ("TYPE", "SELECT") else "CLICK"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A web site of the sample and where it belongs."""
+
+    site: str
+    website: str
+    domain: str
+    subdomain: str
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A goal on a site and the actions that reach it."""
+
+    site: Site
+    name: str
+    goal: str
+    actions: tuple[Action, ...]
+
+    @property
+    def annotation_id(self) -> str:
+        """The same in every build: made from the names of site and task."""
+        return str(uuid5(_NAMESPACE, f"{self.site.site}/{self.name}"))
+
+    def action_uid(self, index: int) -> str:
+        """The id of the step at `index`, the same in every build."""
+        return str(uuid5(_NAMESPACE, f"{self.site.site}/{self.name}/{index}"))
+
+
+def load(folder: Path = TASKS) -> tuple[Task, ...]:
+    """Read all tasks, by file name, then in file order."""
+    return tuple(task for path in sorted(folder.glob("*.toml")) for task in _read(path))
+
+
+def _read(path: Path) -> list[Task]:
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    site = Site(**{part.name: content[part.name] for part in fields(Site)})
+    return [
+        Task(site, task["name"], task["goal"], tuple(_action(path, step) for step in task["steps"]))
+        for task in content["task"]
+    ]
+
+
+def _action(path: Path, step: Mapping[str, Any]) -> Action:
+    action = Action(**step)
+    if action.op not in get_args(Op) or action.picture not in get_args(Picture):
+        raise ValueError(f"{path.name}: {step}")
+    if bool(action.value) != (action.op in ("TYPE", "SELECT")):
+        raise ValueError(f"{path.name}: only TYPE and SELECT have a value: {step}")
+    return action
