@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from adapters.contract import AdapterInfo, Generation, Request
-from adapters.conversation import Conversation, Finish, Reply
+from adapters.conversation import Conversation, Finish, Picture, Reply
 from harness.dialogue import Ask
 from harness.engine._attempts import Answered, Attempts
 from harness.engine._errors import ProtocolError, ReplayMismatch
@@ -56,6 +56,7 @@ class Calls:
         observer: Observer,
         upper_cost: Callable[[Request], float],
         prompt_tokens: PromptTokens | None,
+        ahead: Callable[[Picture], None],
     ) -> None:
         self._info = info
         self._attempts = attempts
@@ -64,6 +65,7 @@ class Calls:
         self._observer = observer
         self._upper_cost = upper_cost
         self._prompt_tokens = prompt_tokens
+        self._ahead = ahead
         self._model_keys: dict[Generation, str] = {}
 
     async def reply(self, dialogue: Open, ask: Ask) -> Reply:
@@ -80,9 +82,18 @@ class Calls:
         recorded = dialogue.recorded.get(ask.place)
         if recorded is not None:
             return self._replay(dialogue, recorded, digest)
-        key = request_key(self._model_key(dialogue.generation), digest, dialogue.repeat)
+        generation = _for_this_call(dialogue.generation, ask)
+        key = request_key(self._model_key(generation), digest, dialogue.repeat)
         added = ask.conversation.added if earlier else ask.conversation.messages
-        cached, answered = await self._answer(dialogue, ask, key)
+        request = Request(
+            ask.conversation,
+            generation,
+            dialogue.step_id,
+            ask.place,
+            ask.continues,
+            dialogue.repeat,
+        )
+        cached, answered = await self._answer(dialogue, request, key)
         record = CallRecord(
             id=call_id(dialogue.step_id, dialogue.repeat, ask.place),
             step_id=dialogue.step_id,
@@ -104,16 +115,15 @@ class Calls:
         self._observer.called(record, replayed=False)
         return answered.reply
 
-    async def _answer(self, dialogue: Open, ask: Ask, key: str) -> tuple[bool, Answered]:
-        request = Request(
-            ask.conversation, dialogue.generation, dialogue.step_id, ask.place, ask.continues
-        )
+    async def _answer(self, dialogue: Open, request: Request, key: str) -> tuple[bool, Answered]:
         if self._too_long(request):
             return False, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
         if self._cache is not None:
             reply = await self._cache.get(key)
             if reply is not None:
                 return True, Answered(reply, 0, 0.0)
+        for picture in request.conversation.pictures:
+            self._ahead(picture)
         upper = self._upper_cost(request)
         return False, await self._attempts.answer(dialogue.seat, request, upper)
 
@@ -137,3 +147,9 @@ class Calls:
         if generation not in self._model_keys:
             self._model_keys[generation] = model_key(self._info, generation)
         return self._model_keys[generation]
+
+
+def _for_this_call(generation: Generation, ask: Ask) -> Generation:
+    if ask.max_tokens is None:
+        return generation
+    return replace(generation, max_tokens=ask.max_tokens)

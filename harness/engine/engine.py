@@ -24,7 +24,7 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Reply, Usage
+from adapters.conversation import Picture, Reply, Usage
 from harness.dialogue import Ask, Asks, Dialogue, Replies
 from harness.engine._attempts import Attempts
 from harness.engine._batches import Batches
@@ -65,7 +65,8 @@ class Engine:
 
     `log` puts calls on record before their dialogues go on. `prompt_tokens` estimates a prompt, so
     that one over the model's context is not sent. `spent` is what earlier sessions cost in US
-    dollars; it counts towards the cost limit.
+    dollars; it counts towards the cost limit. `ahead` is told of every picture of a call that is
+    going to be sent, while the call still waits for its turn.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Engine:
         prompt_tokens: PromptTokens | None = None,
         observer: Observer | None = None,
         spent: float = 0.0,
+        ahead: Callable[[Picture], None] | None = None,
     ) -> None:
         policy = policy or EnginePolicy()
         if policy.max_cost is not None and pricing is None:
@@ -106,6 +108,7 @@ class Engine:
             self._observer,
             self._upper_cost,
             prompt_tokens,
+            ahead or (lambda picture: None),
         )
         self._open = 0
         self._opened = 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.errors import UserError
 
-class RunError(Exception):
+
+class RunError(UserError):
     """A run directory cannot be used or written; the message says which file and why."""
 
 

@@ -10,6 +10,7 @@ import msgspec
 from harness.runs._files import write_error
 from harness.runs._lines import decode, read_lines
 from harness.runs.records import StepRecord
+from parsers.records import F1_VARIANTS
 
 LONG = {"task", "history", "choices", "gold", "pictures", "prediction", "scores", "usage", "calls"}
 
@@ -61,7 +62,8 @@ def _row(record: StepRecord) -> dict[str, Any]:
     row["element_correct"] = scores.element if scores else None
     row["operation_exact"] = scores.operation_exact if scores else None
     row["success"] = scores.success if scores else None
-    row["operation_f1"] = sorted(scores.operation_f1.items()) if scores else None
+    for variant in F1_VARIANTS:
+        row[f"operation_f1.{variant}"] = scores.operation_f1.get(variant) if scores else None
     for name in ("input", "cached", "output"):
         row[f"{name}_tokens"] = getattr(record.usage, name) if record.usage else None
     return row

@@ -1,0 +1,147 @@
+"""`kill -9` at any instant, again and again: nothing on record is asked again, nothing is lost.
+
+What was asked is counted by the server. The command that is killed is a parameter, so that the same
+test serves every program that writes run directories against a chat server.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from harness.runs import CallRecord, open_run
+from tests.harness.engine.counting_server import CountingServer, Messages, first_round, key_of
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+STEPS, CONCURRENCY = 150, 6
+PATIENCE_S = 60
+
+Kind = Literal["answered", "between", "writing"]
+Command = Callable[[Path, str], list[str]]
+"""From the run directory and the server's URL to the program and its arguments."""
+
+
+def engine_alone(run: Path, url: str) -> list[str]:
+    return [str(HERE / "child.py"), str(run), url, str(STEPS), str(CONCURRENCY)]
+
+
+def kills(seed: int) -> list[tuple[Kind, int]]:
+    """Which kills and after how many events of their kind, in random order."""
+    chance = random.Random(seed)
+    plan: list[tuple[Kind, int]] = [("answered", chance.randint(1, 14)) for _ in range(9)]
+    plan += [("between", chance.randint(1, 6)) for _ in range(6)]
+    plan += [("writing", chance.randint(1, 10)) for _ in range(6)]
+    chance.shuffle(plan)
+    return plan
+
+
+def start(command: Sequence[str], before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen([sys.executable, *before, *command], cwd=ROOT, env=environment)
+
+
+class Killer:
+    """Starts the program and kills it at the planned moment, as seen by the server."""
+
+    def __init__(self, server: CountingServer, run: Path, command: Command) -> None:
+        self.server = server
+        self.run = run
+        self.command = command
+        self.caught: Messages | None = None
+        self._left = 0
+
+    def kill(self, kind: Kind, number: int) -> None:
+        self.server.new_client()
+        self.caught, self._left = None, number
+        before = [str(HERE / "tear.py"), str(number)] if kind == "writing" else []
+        process = start(self.command(self.run, self.server.url), before)
+
+        def answered(count: int) -> None:
+            if count == number:
+                process.send_signal(signal.SIGKILL)
+
+        def asked(messages: Messages) -> None:
+            if first_round(messages) is None:
+                return
+            self._left -= 1
+            if self._left == 0:
+                process.send_signal(signal.SIGKILL)
+                self.caught = messages
+
+        if kind == "answered":
+            self.server.on_answered = answered
+        elif kind == "between":
+            self.server.on_asked = asked
+        code = process.wait(PATIENCE_S)
+        self.server.on_answered = lambda count: None
+        self.server.on_asked = lambda messages: None
+        assert code == -signal.SIGKILL, "the process had finished before it was killed"
+        assert self.server.asked_by_client, "the process was killed before it had asked anything"
+
+
+def synced(run: Path) -> set[str]:
+    """The keys of the calls on record."""
+    return {record.reply.request_id for record in open_run(run).calls()}
+
+
+def timeless(record: CallRecord) -> CallRecord:
+    return replace(record, reply=replace(record.reply, latency_s=0.0))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
+@pytest.mark.parametrize("command", [engine_alone])
+def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
+    tmp_path: Path, command: Command
+) -> None:
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    with CountingServer() as server:
+        killer = Killer(server, killed, command)
+        on_record: set[str] = set()
+        for kind, number in kills(seed=20):
+            killer.kill(kind, number)
+            asked_again = set(server.asked_by_client) & on_record
+            assert not asked_again, "calls on record were asked again"
+            on_record = synced(killed)
+            lost = {key for key in server.asked_by_client if key not in on_record}
+            assert len(lost) <= CONCURRENCY
+            if kind == "between":
+                assert killer.caught is not None
+                assert first_round(killer.caught) in on_record
+                assert key_of(killer.caught) not in on_record
+            if kind == "writing":
+                torn = [p for p in killed.glob("*.jsonl") if not _ends_in_newline(p)]
+                assert len(torn) == 1
+        server.new_client()
+        assert start(command(killed, server.url)).wait(PATIENCE_S) == 0
+        assert not set(server.asked_by_client) & on_record
+        assert sum(n - 1 for n in server.asked.values()) <= CONCURRENCY * len(kills(seed=20))
+        assert len(server.asked) == 2 * STEPS
+        assert start(command(whole, server.url)).wait(PATIENCE_S) == 0
+
+    one, other = open_run(killed), open_run(whole)
+    assert one.steps() == other.steps()
+    assert one.summary == other.summary
+    calls, wanted = ([*map(timeless, run.calls())] for run in (one, other))
+    assert sorted(calls, key=lambda c: c.id) == sorted(wanted, key=lambda c: c.id)
+
+
+def test_the_plan_has_enough_kills_of_every_kind() -> None:
+    plan = [kind for kind, _ in kills(seed=20)]
+    assert len(plan) >= 20
+    assert min(plan.count("between"), plan.count("writing")) >= 5
+
+
+def _ends_in_newline(path: Path) -> bool:
+    data = path.read_bytes()
+    return not data or data.endswith(b"\n")
