@@ -33,7 +33,9 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
             yield file
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the system's own error, such as a full disk, says nothing about this file
         # Arrow's messages run over several lines, the first of which says what is wrong.
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise DataError(f"{path} is damaged: {reason}") from error

@@ -1,7 +1,8 @@
-"""Parquet files written so that they can be read with little memory, and appear whole or not at all."""
+"""Parquet files that read with little memory, and that appear whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -52,6 +53,10 @@ def parquet_writer(
         ) as writer:
             yield writer
         _settle(partial, path)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DataError(f"no space left to write {path}") from error
+        raise
     finally:
         partial.unlink(missing_ok=True)
 

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.benchmarks import open_benchmark
+from harness.errors import DataError
+
+
+def test_the_sample_is_read_like_any_file_of_its_form() -> None:
+    for splits in (None, ["dev", "test"]):
+        dataset = open_benchmark("sample", splits=splits)
+        assert {entry.split for entry in dataset.index()} == set(splits or ["test"])
+        for step in dataset.rows():
+            assert step.index < step.total_steps
+            assert len(step.history) == step.index
+
+
+def test_the_sample_takes_no_path_and_no_foreign_split() -> None:
+    with pytest.raises(DataError, match="ships with the package"):
+        open_benchmark("sample", data=Path("x.parquet"))
+    with pytest.raises(DataError, match="sample has no split 'train'"):
+        open_benchmark("sample", splits=["train"])

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.benchmarks import Dataset, Filters, open_benchmark
+from harness.benchmarks.selection import shard_of
+from harness.errors import DataError
+from tests.harness.benchmarks._files import task, write
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    folder = tmp_path_factory.mktemp("data")
+    rows = [
+        *task("a", 3, website="shop", domain="Shopping"),
+        *task("b", 2, website="air", domain="Travel"),
+        *task("c", 1, website="rail", domain="Travel"),
+    ]
+    straddling = [rows[0], rows[3], rows[1], rows[4], rows[5], rows[2]]
+    path = write(folder / "test_task.parquet", straddling, rows_per_group=2)
+    return open_benchmark("multimodal-mind2web", data=path)
+
+
+def uids(dataset: Dataset) -> list[str]:
+    assert [r.action_uid for r in dataset.rows()] == [e.action_uid for e in dataset.index()]
+    return [entry.action_uid for entry in dataset.index()]
+
+
+def test_filters_keep_the_order_of_the_file(dataset: Dataset) -> None:
+    assert uids(dataset) == ["a-0", "b-0", "a-1", "b-1", "c-0", "a-2"]
+    assert uids(dataset.select(Filters(domains=("Travel",)))) == ["b-0", "b-1", "c-0"]
+    assert uids(dataset.select(Filters(websites=("rail", "shop")))) == ["a-0", "a-1", "c-0", "a-2"]
+    assert uids(dataset.select(Filters(task_ids=("b",)))) == ["b-0", "b-1"]
+    assert uids(dataset.select(Filters(step_ids=("a_a-2", "a_a-0")))) == ["a-0", "a-2"]
+    assert uids(dataset.without({"a_a-0", "c_c-0"})) == ["b-0", "a-1", "b-1", "a-2"]
+
+
+def test_a_limit_takes_whole_tasks(dataset: Dataset) -> None:
+    assert uids(dataset.select(Filters(limit=1))) == ["a-0", "a-1", "a-2"]
+    assert uids(dataset.select(Filters(limit=2, domains=("Travel",)))) == ["b-0", "b-1", "c-0"]
+    assert len(dataset.select(Filters(limit=99))) == 6
+
+
+def test_shards_are_whole_tasks_and_cover_the_limited_selection(dataset: Dataset) -> None:
+    whole = dataset.select(Filters(limit=2))
+    parts = [dataset.select(Filters(limit=2, shard=(number, 3))) for number in (1, 2, 3)]
+    assert sorted(u for part in parts for u in uids(part)) == sorted(uids(whole))
+    for part in parts:
+        for task_id in {e.task_id for e in part.index()}:
+            assert (
+                len([e for e in part.index() if e.task_id == task_id]) == {"a": 3, "b": 2}[task_id]
+            )
+
+
+def test_the_shard_of_a_task_never_changes() -> None:
+    assert [shard_of(task_id, 4) for task_id in ("a", "b", "c", "d")] == [3, 3, 3, 2]
+
+
+@given(st.text(), st.integers(1, 50))
+def test_every_task_is_in_one_shard(task_id: str, count: int) -> None:
+    assert 1 <= shard_of(task_id, count) <= count
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        (Filters(websites=("shp",)), "no website 'shp' in the selection; did you mean 'shop'?"),
+        (
+            Filters(domains=("travel",)),
+            "no domain 'travel' in the selection; did you mean 'Travel'?",
+        ),
+        (Filters(task_ids=("zzzz",)), "no task 'zzzz' in the selection; known: a, b, c"),
+        (
+            Filters(websites=("air",), domains=("Shopping",)),
+            "no step meets all the filters together",
+        ),
+        (Filters(limit=0), "a limit of 0 tasks leaves nothing to do"),
+        (Filters(shard=(4, 3)), "there is no shard 4/3; shards are 1/3 to n/n"),
+    ],
+)
+def test_what_no_step_has_is_an_error(dataset: Dataset, filters: Filters, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        dataset.select(filters)
+    assert str(caught.value) == message
