@@ -2,6 +2,8 @@
 
 The records and the contract are below; `make("openai:gpt-4o")` gives an adapter, `names()` lists
 what can be named. Importing this package loads no provider's SDK. Prices are in `adapters.prices`.
+
+Part of vlm-web-eval.
 """
 
 from adapters.catalog import ADAPTERS, AdapterSpec, describe, make, names, resolve

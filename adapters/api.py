@@ -49,8 +49,8 @@ class ApiAdapter(ABC):
 
         Raises `Fault` and `Fatal`.
         """
-        body = await self._compose(request, pictures)
         while True:
+            body = await self._compose(request, pictures)
             wanted = self._parameters(request.generation, request)
             sent = {name: value for name, value in wanted.items() if name not in self._refused}
             started = time.monotonic()

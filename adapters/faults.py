@@ -44,7 +44,7 @@ _TOO_LONG = re.compile(
 )
 _REFUSES = re.compile(
     r"unsupported|n[o']t support|not (permitted|allowed|accepted|enabled|available)|unknown|"
-    r"unrecognized|deprecated|extra|removed|cannot|only works|only the default",
+    r"unrecognized|unexpected|deprecated|extra|removed|cannot|only works|only the default",
     re.IGNORECASE,
 )
 # A value out of range is the user's mistake, and no reason to leave the parameter out.
@@ -104,7 +104,8 @@ def refused(failure: Failure, sent: Mapping[str, Sequence[str]]) -> list[str]:
     if failure.code not in _REFUSAL_CODES and not _REFUSES.search(text):
         return []
     if failure.param:
-        return [name for name, words in sent.items() if failure.param in {name, *words}]
+        named = {failure.param, failure.param.rpartition(".")[2]}
+        return [name for name, words in sent.items() if named & {name, *words}]
     if text.startswith("messages"):
         return []
     return [name for name, words in sent.items() if _names(text, (name, *words))]

@@ -48,7 +48,7 @@ class OpenAIAdapter(ApiAdapter):
         "reasoning_effort": ("reasoning.effort",),
         "repetition_penalty": (),
         "prompt_cache_key": (),
-        "prompt_cache_options": ("prompt_cache_options.mode",),
+        "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
     }
 
     def __init__(
@@ -171,7 +171,8 @@ class OpenAIAdapter(ApiAdapter):
             self._prefixes.wrote(request.conversation)
 
     def _learn(self, failure: Failure, sent: Json) -> bool:
-        if "max_tokens" in sent and failure.param == "max_tokens" and failure.status == 400:
+        ours = "max_tokens" in sent and "max_tokens" not in self._extra
+        if ours and failure.param == "max_tokens" and failure.status == 400:
             self._limit = "max_completion_tokens"
             self._tell(f"{self._info.name} refused max_tokens: max_completion_tokens is sent")
             return True

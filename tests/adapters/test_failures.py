@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import traceback
 from typing import Any
 
 import pytest
 
-from adapters import Fatal, Fault, Finish, make
+from adapters import Fatal, Fault, Finish, Reply, make
 from tests.adapters.support import KEY, MODELS, PROVIDERS, Pictures, adapter_for, ask, request
 from tests.servers import (
     Answer,
+    Ask,
     Provider,
     WireServer,
     drop,
@@ -203,6 +205,33 @@ def test_a_server_that_forbids_unknown_fields_gets_none() -> None:
     assert reply.sent == {"max_tokens": 1024, "temperature": 0.0}
     assert [body.get("repetition_penalty") for body in (a.body for a in server.asks)] == [1.0, None]
     assert adapter.notices() == ["openai:some-model refused repetition_penalty=1.0: no longer sent"]
+
+
+def test_calls_in_flight_learn_of_a_refusal_together() -> None:
+    async def run() -> list[Reply]:
+        try:
+            return await asyncio.gather(*(adapter.ask(request(), Pictures()) for _ in range(8)))
+        finally:
+            await adapter.close()
+
+    with WireServer(refusing("repetition_penalty", "max_tokens")) as server:
+        adapter = adapter_for("openai", server)
+        replies = asyncio.run(run())
+    assert {tuple(sorted(reply.sent)) for reply in replies} == {
+        ("max_completion_tokens", "temperature")
+    }
+    assert len(adapter.notices()) == 2
+
+
+def test_a_server_may_name_unexpected_keys_in_plain_words() -> None:
+    def react(ask: Ask) -> Answer:
+        if "repetition_penalty" in ask.body:
+            detail = "Unexpected keys in the request: {'repetition_penalty'}"
+            return Answer(status=422, raw=json.dumps({"detail": detail}).encode())
+        return Answer()
+
+    with WireServer(react) as server:
+        assert ask(adapter_for("openai", server))[0].text == "fine"
 
 
 def test_an_unknown_name_for_the_output_limit_is_exchanged() -> None:
