@@ -24,12 +24,13 @@ class Ask:
     """A conversation to be continued by the model.
 
     `place` names the call and is unique within its dialogue. `continues` says that a later call
-    will build on the reply.
+    will build on the reply. `max_tokens` bounds the reply of this call (None: as for every call).
     """
 
     conversation: Conversation
     place: str
     continues: bool = False
+    max_tokens: int | None = None
 
 
 Asks = Ask | tuple[Ask, ...]

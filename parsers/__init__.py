@@ -2,6 +2,8 @@
 
 Pure functions over frozen records. This package imports nothing else of the project, and importing
 it loads neither the tokenizer nor scipy.
+
+Part of vlm-web-eval.
 """
 
 from __future__ import annotations

@@ -1,0 +1,4 @@
+"""Runs as pandas frames and tables.
+
+Part of vlm-web-eval.
+"""

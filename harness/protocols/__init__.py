@@ -1,7 +1,7 @@
 """Ways to ask a model about a step.
 
-    protocol = PROTOCOLS.get("seeact-two-rounds")(none="last")
-    for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.dialogue
+protocol = PROTOCOLS.get("seeact-two-rounds")(none="last")
+for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.dialogue
 """
 
 from __future__ import annotations

@@ -74,7 +74,9 @@ def fill(template: str, **values: object) -> str:
 
 def shipped() -> Prompts:
     """The texts that come with the package."""
-    return _parse(files("harness").joinpath("prompts/seeact.toml").read_text("utf-8"), "seeact.toml")
+    return _parse(
+        files("harness").joinpath("prompts/seeact.toml").read_text("utf-8"), "seeact.toml"
+    )
 
 
 def load(path: Path) -> Prompts:

@@ -33,12 +33,14 @@ class TwoRounds:
     """The protocol with its settings.
 
     `none` says whether and where a None option is offered; `history` how many of the latest actions
-    are shown (None: all). `first_of_many` and `value_style` are rules for reading answers.
+    are shown (None: all). `max_tokens` bounds the replies, the last number for all later rounds;
+    empty leaves it to the engine. `first_of_many` and `value_style` are rules for reading answers.
     """
 
     prompts: Prompts
     none: NoneRule = "last"
     history: int | None = None
+    max_tokens: tuple[int, ...] = ()
     first_of_many: bool = False
     value_style: Literal["plain", "seeact"] = "plain"
     name: str = "seeact-two-rounds"
@@ -55,13 +57,15 @@ class TwoRounds:
         """Describe, then choose. Raises ValueError when there are no choices."""
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
-        start = Conversation(self._opening(step))
-        described = yield Ask(start, FIRST, continues=True)
+        start = Conversation(self.opening(step))
+        described = yield Ask(start, FIRST, True, self._limit(0))
         assert isinstance(described, Reply)
         if described.finish in STOPPED:
             # Nothing to go on from; asking on would score a conversation the model never had.
             return Prediction(STOPPED[described.finish], flags=("round-1",))
-        chosen = yield Ask(_continue(start, described, step, self._question(step, choices)), SECOND)
+        question = self.question(step, choices)
+        going_on = _continue(start, described, step, question)
+        chosen = yield Ask(going_on, SECOND, max_tokens=self._limit(1))
         assert isinstance(chosen, Reply)
         return self.read(chosen, choices, described)
 
@@ -99,6 +103,13 @@ class TwoRounds:
         what = choices[position].text if position is not None else "none of the elements"
         return {FIRST: f"{prediction.operation or 'No action'}: {what}", SECOND: answer}
 
+    def _limit(self, round_number: int) -> int | None:
+        return (
+            self.max_tokens[min(round_number, len(self.max_tokens) - 1)]
+            if self.max_tokens
+            else None
+        )
+
     def settings(self) -> dict[str, object]:
         return {
             "protocol": self.name,
@@ -106,11 +117,13 @@ class TwoRounds:
             "prompts_sha256": self.prompts.digest(),
             "none": self.none,
             "history": self.history,
+            "max_tokens": list(self.max_tokens),
             "first_of_many": self.first_of_many,
             "value_style": self.value_style,
         }
 
-    def _opening(self, step: Step) -> tuple[Message, ...]:
+    def opening(self, step: Step) -> tuple[Message, ...]:
+        """The messages of round 1."""
         if step.stored is not None:
             return tuple(to_message(m, step.pictures) for m in step.stored.first)
         history = history_text(self.prompts, step.history, self.history)
@@ -123,7 +136,8 @@ class TwoRounds:
         text = fill(self.prompts.first, task=step.task, history=history, pictures=pictures)
         return system(self.prompts.system), user(*step.pictures, text)
 
-    def _question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
+    def question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
+        """The messages that round 2 adds after the model's reply."""
         if step.stored is not None:
             return tuple(to_message(m, ()) for m in step.stored.second)
         lettering = self.letters(len(choices))
@@ -158,9 +172,7 @@ def history_text(prompts: Prompts, history: tuple[str, ...], last: int | None) -
     return "\n".join(lines) or prompts.no_history
 
 
-def to_prediction(
-    answer: Answer, choices: Sequence[Choice], lettering: Lettering
-) -> Prediction:
+def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
     """An answer in terms of options as a prediction in terms of elements."""
     picked = choices[answer.option] if answer.option is not None else None
     letter_ = picked.letter if picked else None

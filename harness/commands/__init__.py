@@ -1,0 +1,1 @@
+"""The command line, one module per command; modules are imported when their command is called."""

@@ -1,0 +1,39 @@
+"""Options that a benchmark fixes are refused, not ignored."""
+
+from __future__ import annotations
+
+import click
+from click.core import ParameterSource
+
+from harness.benchmarks import benchmark
+from harness.errors import UserError
+
+BY_SETTING: dict[str, tuple[str, ...]] = {
+    "distractors": ("distractors",),
+    "seed": ("seed",),
+    "choices": (
+        "positives",
+        "shown",
+        "exclude_related",
+        "exclude_same_text",
+        "order",
+        "form",
+        "choice_tokens",
+        "none",
+    ),
+    "prompts": ("prompts", "history"),
+    "images": ("image_policy", "pixels"),
+}
+
+
+def refuse_fixed(ctx: click.Context, name: str) -> None:
+    """Raise `UserError` for a given option that the benchmark's data fixes."""
+    fixes = benchmark(name).fixes
+    for setting, options in BY_SETTING.items():
+        for option in options if setting in fixes else ():
+            source = ctx.get_parameter_source(option)
+            if source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP):
+                written = option.replace("_", "-")
+                raise UserError(
+                    f"--{written} has no effect on {name}, whose data fixes it; leave it out"
+                )

@@ -1,0 +1,135 @@
+"""The group of commands, loaded lazily: `vlm-eval --help` imports none of them."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from harness import __version__
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
+    "show": ("harness.commands.show:show", "Print what a model would be sent for one step."),
+    "score": ("harness.commands.score:score", "Score a run again, or somebody's predictions."),
+    "snapshot": ("harness.commands.snapshot:snapshot", "Write the seeded questions to a file."),
+    "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
+    "data": ("harness.commands.data:data", "Look at data files; repack them."),
+    "models": ("harness.commands.listing:models", "List models."),
+    "policies": ("harness.commands.listing:policies", "List baselines."),
+    "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
+    "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
+}
+GROUP = "vlm_eval.commands"
+
+
+class Commands(click.Group):
+    """Commands by name; a line that begins with an option means `run`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS, *sorted(_foreign() - set(COMMANDS))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            return _load(COMMANDS[cmd_name][0])
+        if cmd_name in _foreign():
+            return _load(_foreign_targets()[cmd_name])
+        return None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None:
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
+            hint = f"did you mean '{near[0]}'?" if near else "see vlm-eval --help"
+            raise click.UsageError(f"no command '{name}'; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, line) for name, (_, line) in COMMANDS.items()]
+        for name in sorted(_foreign() - set(COMMANDS)):
+            command = self.get_command(ctx, name)
+            rows.append((name, command.get_short_help_str(60) if command else ""))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _load(target: str) -> click.Command:
+    module, _, attribute = target.partition(":")
+    command = getattr(import_module(module), attribute)
+    if not isinstance(command, click.Command):
+        raise click.ClickException(f"{target} is no command")
+    return command
+
+
+def _foreign_targets() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=GROUP)}
+
+
+def _foreign() -> set[str]:
+    return set(_foreign_targets())
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=False,
+)
+@click.version_option(__version__, prog_name="vlm-eval")
+def cli() -> None:
+    """How good is a vision-language model at operating websites?
+
+    A line that begins with an option means `vlm-eval run`:
+
+    \b
+        vlm-eval --model gpt-4o --distractors 20
+        vlm-eval --model lexical --benchmark sample
+    """
+
+
+def run(args: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 stopped before the end, 2 bad input."""
+    from harness.errors import UserError
+
+    try:
+        code: Any = cli.main(args, standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.Abort:
+        _say("stopped")
+        code = 130
+    except click.UsageError as error:
+        _say(error.format_message())
+        code = 2
+    except click.ClickException as error:
+        _say(error.format_message())
+        code = error.exit_code
+    except UserError as error:
+        _say(str(error))
+        code = 2
+    except BrokenPipeError:
+        # The reader (`head`, say) has gone; there is nobody left to tell.
+        sys.stderr.close()
+        code = 141
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
+            raise
+        _say(f"{error.strerror}: {error.filename or 'while writing'}")
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(line: str) -> None:
+    click.echo(f"vlm-eval: {' '.join(line.split())}", err=True)

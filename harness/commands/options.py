@@ -1,0 +1,345 @@
+"""The options that commands share, each declared once, and how they become a `RunConfig`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import click
+
+from harness.evaluation.config import (
+    Asking,
+    Carrying,
+    Choosing,
+    RunConfig,
+    Scoring,
+    Selecting,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Shard(click.ParamType[Any]):
+    """`i/n`, counted from 1."""
+
+    name = "i/n"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        match = re.fullmatch(r"(\d+)/(\d+)", str(value))
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
+            self.fail(f"'{value}' is no shard; write 1/4 to 4/4", param, ctx)
+        return int(match[1]), int(match[2])
+
+
+class PerRound(click.ParamType[Any]):
+    """`N`, or `N,M` with a number for each round."""
+
+    name = "n[,n]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, (tuple, list)):
+            return tuple(value)
+        parts = str(value).split(",")
+        if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+            self.fail(f"'{value}' is no number of tokens per round (1024, or 800,300)", param, ctx)
+        return tuple(int(part) for part in parts)
+
+
+class History(click.ParamType[Any]):
+    """`all`, `none`, or how many of the latest actions."""
+
+    name = "all|none|k"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "all" or value is None:
+            return -1
+        if value == "none":
+            return 0
+        if isinstance(value, int) or str(value).isdigit():
+            return int(value)
+        return self.fail(f"'{value}' is neither all, none nor a number of actions", param, ctx)
+
+
+class KeyValue(click.ParamType[Any]):
+    """`key=value`."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        key, sign, rest = str(value).partition("=")
+        if not sign or not key:
+            self.fail(f"'{value}' is not of the form key=value", param, ctx)
+        return key.strip().replace("-", "_"), rest
+
+
+class Options:
+    """Several options as one decorator."""
+
+    def __init__(self, options: tuple[Callable[[Any], Any], ...]) -> None:
+        self._options = options
+
+    def __call__(self, command: F) -> F:
+        for option in reversed(self._options):
+            command = option(command)
+        return command
+
+
+def _all(options: list[Callable[[Any], Any]]) -> Options:
+    return Options(tuple(options))
+
+
+def _choice(*values: str) -> click.Choice[str]:
+    return click.Choice(values)
+
+
+_positive = click.IntRange(min=1)
+
+model_options: Options = _all(
+    [
+        click.option("--model", "-m", required=True, help="Model or policy; see vlm-eval models."),
+        click.option("--base-url", help="An OpenAI-compatible server, ending in /v1."),
+        click.option(
+            "--adapter-option",
+            "adapter_options",
+            type=KeyValue(),
+            multiple=True,
+            help="A setting of the model's adapter (detail=low, media_resolution=high, ...).",
+        ),
+    ]
+)
+
+selecting_options = _all(
+    [
+        click.option(
+            "--benchmark",
+            "-b",
+            default="multimodal-mind2web",
+            show_default=True,
+            help="See vlm-eval benchmarks.",
+        ),
+        click.option("--data", help="Local parquet file or folder, instead of the hub."),
+        click.option("--split", "splits", multiple=True, help="Default: the test splits."),
+        click.option("--website", "websites", multiple=True),
+        click.option("--domain", "domains", multiple=True),
+        click.option("--task-id", "task_ids", multiple=True),
+        click.option("--step-id", "step_ids", multiple=True),
+        click.option("--limit", type=_positive, help="The first N whole tasks."),
+        click.option("--shard", type=Shard(), help="One of n disjoint parts (whole tasks)."),
+    ]
+)
+
+choosing_options = _all(
+    [
+        click.option(
+            "--distractors",
+            "-k",
+            type=click.IntRange(min=0),
+            default=20,
+            show_default=True,
+            help="Negative candidates shown beside the positive one.",
+        ),
+        click.option("--seed", type=int, default=42, show_default=True, help="Of the choices."),
+        click.option(
+            "--positives",
+            type=_choice("all", "original"),
+            default="all",
+            show_default=True,
+            help="Which elements count as right: all acceptable ones, or the labelled one.",
+        ),
+        click.option(
+            "--shown",
+            type=_choice("seeded", "original", "top-level"),
+            default="seeded",
+            show_default=True,
+            help="Which positive is listed.",
+        ),
+        click.option(
+            "--exclude-related", is_flag=True, help="No ancestors or descendants of the positive."
+        ),
+        click.option(
+            "--exclude-same-text", is_flag=True, help="No negatives that read like the positive."
+        ),
+        click.option(
+            "--order",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Number of the shuffle of the listed order.",
+        ),
+        click.option(
+            "--form",
+            type=_choice("mindact", "bnid"),
+            default="mindact",
+            show_default=True,
+            help="How a choice is written: ten words, or compact HTML.",
+        ),
+        click.option(
+            "--choice-tokens",
+            type=_positive,
+            default=400,
+            show_default=True,
+            help="Cap per choice of the bnid form.",
+        ),
+    ]
+)
+
+asking_options = _all(
+    [
+        click.option(
+            "--protocol",
+            default="seeact-two-rounds",
+            show_default=True,
+            help="See vlm-eval protocols.",
+        ),
+        click.option("--prompts", help="A file with other prompt texts."),
+        click.option(
+            "--none",
+            type=_choice("last", "first", "absent"),
+            default="last",
+            show_default=True,
+            help="The option 'none of these'.",
+        ),
+        click.option(
+            "--history",
+            type=History(),
+            default="all",
+            show_default=True,
+            help="Earlier actions shown.",
+        ),
+        click.option(
+            "--image-policy",
+            default="full",
+            show_default=True,
+            help="full, viewport, tiles, candidates, none, oracle-target.",
+        ),
+        click.option("--pixels", type=_positive, help="Pixel budget of a picture."),
+        click.option(
+            "--lost-rows",
+            is_flag=True,
+            help="Ask about rows without a screenshot too (text only).",
+        ),
+        click.option("--max-tokens", type=PerRound(), default="1024", show_default=True),
+        click.option("--temperature", type=click.FloatRange(min=0)),
+        click.option("--top-p", type=click.FloatRange(min=0, max=1)),
+        click.option("--model-seed", type=int, help="Sent to the model, where it takes one."),
+        click.option("--effort", help="Reasoning effort, in the provider's words."),
+        click.option("--thinking-budget", type=int, help="Thinking tokens, if a model has them."),
+        click.option(
+            "--first-of-many", is_flag=True, help="Of several letters take the first, not none."
+        ),
+        click.option(
+            "--value-style",
+            type=_choice("plain", "seeact"),
+            default="plain",
+            show_default=True,
+            help="How a value is cleaned up.",
+        ),
+    ]
+)
+
+repeat_option = click.option(
+    "--repeats", type=_positive, default=1, show_default=True, help="Ask every step so many times."
+)
+
+scoring_options = _all(
+    [
+        click.option(
+            "--f1",
+            type=_choice("mind2web", "mind2web-lc", "cl100k-lc"),
+            default="mind2web",
+            show_default=True,
+            help="Headline variant of operation F1; all are stored.",
+        ),
+        click.option(
+            "--step-rule",
+            type=_choice("f1", "exact"),
+            default="f1",
+            show_default=True,
+            help="A step succeeds when F1 is 1, or when operation and value are equal.",
+        ),
+        click.option(
+            "--invalid",
+            type=_choice("exclude", "fail"),
+            default="exclude",
+            show_default=True,
+            help="Rows that nobody can answer: left out of the headline, or counted as failed.",
+        ),
+        click.option(
+            "--none-zeroes-operation", is_flag=True, help="Answering None zeroes operation F1."
+        ),
+        click.option(
+            "--wrong-element-zeroes-operation",
+            is_flag=True,
+            help="A wrong element zeroes operation F1.",
+        ),
+        click.option(
+            "--mapped-operations/--no-mapped-operations",
+            default=True,
+            help="HOVER and ENTER count as CLICK.",
+        ),
+    ]
+)
+
+carrying_options = _all(
+    [
+        click.option("--out", "-o", help="Run directory; default runs/<name of the settings>."),
+        click.option("--concurrency", type=_positive, help="Calls under way at once, at most."),
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=click.FloatRange(min=0.1),
+            default=120.0,
+            show_default=True,
+            help="Seconds for one call.",
+        ),
+        click.option("--max-cost", type=click.FloatRange(min=0), help="US dollars, never passed."),
+        click.option("--prices", help="A file with prices, instead of the built-in list."),
+        click.option("--yes", "-y", is_flag=True, help="Do not ask before spending."),
+        click.option(
+            "--settle-failures",
+            is_flag=True,
+            help="Score steps whose calls failed as zero, so that the run can be closed.",
+        ),
+        click.option("--cache/--no-cache", default=True, help="Reuse replies to equal requests."),
+        click.option("--cache-dir", help="Where replies are kept."),
+        click.option("--workers", type=_positive, help="Processes that prepare pictures."),
+        click.option(
+            "--preflight/--no-preflight", default=True, help="One call first, to find mistakes."
+        ),
+        click.option(
+            "--progress",
+            type=_choice("auto", "bar", "plain", "off"),
+            default="auto",
+            show_default=True,
+        ),
+    ]
+)
+
+
+def to_config(values: dict[str, Any]) -> RunConfig:
+    """The options of a command as a configuration; parts that a command lacks keep defaults."""
+    values = dict(values)
+    if "history" in values:
+        values["history"] = None if values["history"] == -1 else values["history"]
+    parts: dict[str, Any] = {}
+    for name, kind in (
+        ("selecting", Selecting),
+        ("choosing", Choosing),
+        ("asking", Asking),
+        ("scoring", Scoring),
+        ("carrying", Carrying),
+    ):
+        own = {f.name: values[f.name] for f in fields(kind) if f.name in values}
+        parts[name] = kind(**own)
+    return RunConfig(
+        model=values.get("model") or "",
+        base_url=values.get("base_url"),
+        adapter_options=tuple(sorted(values.get("adapter_options", ()))),
+        **parts,
+    )

@@ -1,0 +1,202 @@
+"""`vlm-eval run`: evaluate a model."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.commands import config_file
+from harness.commands.options import (
+    asking_options,
+    carrying_options,
+    choosing_options,
+    model_options,
+    repeat_option,
+    scoring_options,
+    selecting_options,
+    to_config,
+)
+from harness.errors import UserError
+from harness.evaluation.config import RunConfig
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.engine import Observer
+    from harness.evaluation.run import Finished, Plan
+    from harness.runs import StepRecord
+
+ASK_FROM = 100
+"""More calls than this to a model that costs money are confirmed first."""
+
+
+@click.command()
+@config_file.option()
+@model_options
+@selecting_options
+@choosing_options
+@asking_options
+@repeat_option
+@scoring_options
+@carrying_options
+@click.option("--dry-run", is_flag=True, help="Calls, tokens and cost, without asking the model.")
+@click.pass_context
+def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
+    """Evaluate a model or a policy on recorded steps.
+
+    Interrupted runs are continued by the same line. Exit codes: 0 done, 1 ended early or steps
+    left unsettled, 2 bad input.
+    """
+    import asyncio
+
+    from rich.console import Console
+
+    from harness.commands.fixed import refuse_fixed
+    from harness.evaluation.run import carry_out, plan_run
+
+    config = to_config(values)
+    refuse_fixed(ctx, config.selecting.benchmark)
+    plan = plan_run(config, asks=not dry_run)
+    console, errors = Console(), Console(stderr=True)
+    heading(plan, errors)
+    if dry_run:
+        from harness.evaluation.estimate import estimate, lines
+
+        for line in lines(estimate(plan), plan):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        return 0
+    confirm(plan, errors)
+    running = Running(config)
+    result = asyncio.run(
+        carry_out(
+            plan,
+            lambda total, done: watching(config, running, errors, total, done),
+            running.add,
+            lambda line: errors.print(line, markup=False, highlight=False, soft_wrap=True),
+        )
+    )
+    return conclude(plan, result, console, errors)
+
+
+def heading(plan: Plan, errors: Console) -> None:
+    """What is about to be done, defaults included."""
+    config, dataset = plan.config, plan.dataset
+    tasks = len({entry.task_id for entry in dataset.entries})
+    splits = ", ".join(sorted({entry.split for entry in dataset.entries}))
+    choices = f"{config.choosing.distractors} distractors, seed {config.choosing.seed}"
+    if any(option in _fixes(config) for option in ("distractors", "seed")):
+        choices = "as stored"
+    asking = config.asking
+    history = "all" if asking.history is None else str(asking.history)
+    pairs = [
+        ("model", plan.model.info.name),
+        ("data", f"{config.selecting.benchmark} ({splits}): {len(dataset)} steps, {tasks} tasks"),
+        ("choices", f"{choices}, none: {asking.none}"),
+        ("asked", f"{asking.protocol}, picture: {plan.pictures.text}, history: {history}"),
+        ("run", str(plan.directory)),
+    ]
+    for name, text in pairs:
+        errors.print(f"{name + ':':<9} {text}", markup=False, highlight=False, soft_wrap=True)
+    for notice in dataset.notices:
+        errors.print(notice, markup=False, highlight=False, soft_wrap=True)
+
+
+def _fixes(config: RunConfig) -> frozenset[str]:
+    from harness.benchmarks import benchmark
+
+    return benchmark(config.selecting.benchmark).fixes
+
+
+def confirm(plan: Plan, errors: Console) -> None:
+    """Show what a long run costs and ask; `--yes` or `--max-cost` answer beforehand."""
+    carrying = plan.config.carrying
+    if carrying.max_cost is not None and plan.model.pricing() is None:
+        raise UserError(
+            f"--max-cost needs a price for {plan.model.info.name}; give one with --prices FILE"
+            if plan.model.policy is None
+            else "--max-cost has no effect on a policy; leave it out"
+        )
+    calls = plan.dialogues * len(plan.protocol.places)
+    if not plan.model.spends or calls <= ASK_FROM or carrying.yes or carrying.max_cost is not None:
+        return
+    from harness.evaluation.estimate import estimate, lines
+
+    for line in lines(estimate(plan), plan):
+        errors.print(line, markup=False, highlight=False, soft_wrap=True)
+    if not click.get_text_stream("stdin").isatty():
+        raise UserError(
+            f"{calls} calls to {plan.model.info.name} may cost money; "
+            "without a terminal to ask on, say --yes or --max-cost DOLLARS"
+        )
+    click.confirm("Go on?", abort=True, err=True)
+
+
+class Running:
+    """The running scores, for the progress line: pooled over the steps that are settled."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._records: list[StepRecord] = []
+        self._told = ""
+        self._told_at = 0
+
+    def add(self, record: StepRecord) -> None:
+        if record.settled and record.scores is not None:
+            self._records.append(record)
+
+    def text(self) -> str:
+        """Step success and element accuracy so far; worked out again for every 2 % more steps."""
+        count = len(self._records)
+        if count >= max(1, self._told_at * 1.02, self._told_at + 1):
+            from harness.evaluation.summary import aggregation_rules, part
+            from harness.evaluation.table import with_interval
+
+            steps = part(self._records, aggregation_rules(self._config.scoring)).metrics.steps
+            self._told = (
+                f"so far: element {with_interval(steps.element.macro)}, "
+                f"step {with_interval(steps.success.macro)}"
+            )
+            self._told_at = count
+        return self._told
+
+
+@contextlib.contextmanager
+def watching(
+    config: RunConfig, running: Running, errors: Console, total: int, done: int
+) -> Iterator[Observer]:
+    """The progress display that the user asked for."""
+    from rich.console import Console
+
+    from harness.engine import Observer, Progress
+
+    kind = config.carrying.progress
+    if kind == "off":
+        yield Observer()
+        return
+    console = errors
+    if kind != "auto":
+        console = Console(stderr=True, force_terminal=kind == "bar")
+    with Progress(total, done=done, metrics=running.text, console=console) as progress:
+        yield progress
+
+
+def conclude(plan: Plan, result: Finished, console: Console, errors: Console) -> int:
+    """The result table, or how to go on; the exit code."""
+    from harness.evaluation.report import print_result
+
+    print_result(console, result.records, plan.config.scoring, plan.task_rows)
+    if result.complete:
+        errors.print(f"complete: {result.directory}", markup=False, highlight=False, soft_wrap=True)
+        return 0
+    why = result.stopped or "some steps are unsettled"
+    errors.print(
+        f"{why}; what was answered is kept in {result.directory}. "
+        "Run the same line again to go on from there.",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 130 if result.stopped == "interrupted" else 1

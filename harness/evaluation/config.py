@@ -1,0 +1,143 @@
+"""The settings of a run: what changes its results, and what only changes how it is carried out."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from adapters.contract import Generation
+from adapters.conversation import canonical_json
+from harness.protocols.contract import NoneRule
+
+InvalidRule = Literal["exclude", "fail"]
+ChoiceForm = Literal["mindact", "bnid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """Which rows of which benchmark. `limit` counts whole tasks; `shard` is (number from 1, of)."""
+
+    benchmark: str = "multimodal-mind2web"
+    data: str | None = None
+    splits: tuple[str, ...] = ()
+    websites: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    task_ids: tuple[str, ...] = ()
+    step_ids: tuple[str, ...] = ()
+    limit: int | None = None
+    shard: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """Which candidates are shown, in which order and form."""
+
+    distractors: int = 20
+    seed: int = 42
+    positives: Literal["all", "original"] = "all"
+    shown: Literal["seeded", "original", "top-level"] = "seeded"
+    exclude_related: bool = False
+    exclude_same_text: bool = False
+    order: int = 0
+    form: ChoiceForm = "mindact"
+    choice_tokens: int = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The protocol and its settings. `history` counts actions (None: all)."""
+
+    protocol: str = "seeact-two-rounds"
+    prompts: str | None = None
+    none: NoneRule = "last"
+    history: int | None = None
+    image_policy: str = "full"
+    pixels: int | None = None
+    lost_rows: bool = False
+    repeats: int = 1
+    max_tokens: tuple[int, ...] = (1024,)
+    temperature: float | None = None
+    top_p: float | None = None
+    model_seed: int | None = None
+    effort: str | None = None
+    thinking_budget: int | None = None
+    first_of_many: bool = False
+    value_style: Literal["plain", "seeact"] = "plain"
+
+    def generation(self, round_number: int) -> Generation:
+        """The generation parameters of a round (from 0); the last limit holds for later rounds."""
+        limit = self.max_tokens[min(round_number, len(self.max_tokens) - 1)]
+        return Generation(
+            max_tokens=limit,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            seed=self.model_seed,
+            effort=self.effort,
+            thinking_budget=self.thinking_budget,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How predictions become scores and scores become a headline."""
+
+    f1: Literal["mind2web", "mind2web-lc", "cl100k-lc"] = "mind2web"
+    step_rule: Literal["f1", "exact"] = "f1"
+    invalid: InvalidRule = "exclude"
+    none_zeroes_operation: bool = False
+    wrong_element_zeroes_operation: bool = False
+    mapped_operations: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Carrying:
+    """How a run is carried out; none of it changes a result."""
+
+    out: str | None = None
+    concurrency: int | None = None
+    timeout_s: float = 120.0
+    max_cost: float | None = None
+    prices: str | None = None
+    yes: bool = False
+    settle_failures: bool = False
+    cache: bool = True
+    cache_dir: str | None = None
+    workers: int | None = None
+    preflight: bool = True
+    progress: Literal["auto", "bar", "plain", "off"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything about a run but its model's answers."""
+
+    model: str
+    base_url: str | None = None
+    adapter_options: tuple[tuple[str, str], ...] = ()
+    selecting: Selecting = field(default_factory=Selecting)
+    choosing: Choosing = field(default_factory=Choosing)
+    asking: Asking = field(default_factory=Asking)
+    scoring: Scoring = field(default_factory=Scoring)
+    carrying: Carrying = field(default_factory=Carrying)
+
+    def decisive(self) -> dict[str, Any]:
+        """What a run directory is bound to, flat and JSON: two runs with equal values are one."""
+        plain: dict[str, Any] = {"model": self.model, "base_url": self.base_url}
+        plain["adapter_options"] = dict(self.adapter_options)
+        for part in (self.selecting, self.choosing, self.asking, self.scoring):
+            values = asdict(part)
+            plain.update({f.name: _plain(values[f.name]) for f in fields(part)})
+        return plain
+
+    def directory_name(self) -> str:
+        """A name that says what the run is and differs whenever a decisive setting does."""
+        short = hashlib.sha256(canonical_json(self.decisive()).encode()).hexdigest()[:8]
+        model = "".join(c if c.isalnum() or c in "-._" else "-" for c in self.model).strip("-.")
+        name = Path(model).name[-48:].strip("-.") or "model"
+        return f"{name}-{self.selecting.benchmark}-k{self.choosing.distractors}-{short}"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,215 @@
+"""From a row to a question: choices, pictures, the protocol's view of the step, and the record.
+
+`Preparer.prepare` does the page work of a step (parsing, choosing, rendering, planning pictures)
+and nothing else: no picture is decoded and no model is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from adapters.contract import ImageRule
+from adapters.conversation import Picture
+from harness.candidates import (
+    CandidateOptions,
+    accepted,
+    choice_facts,
+    choose,
+    render,
+)
+from harness.errors import DataError
+from harness.evaluation.config import Asking, Choosing
+from harness.evaluation.stored import Listed, as_listed, as_sent
+from harness.page import Box, Page, PageError
+from harness.pictures import PictureError, PicturePolicy, Screenshot, plan, read_size
+from harness.policies.contract import Secret
+from harness.protocols.contract import AskingProtocol
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Step
+from harness.runs.records import ChoiceRecord, GoldRecord, PictureRecord, StepRecord
+from parsers.records import Gold
+
+POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything about one step before it is asked; the page itself has been let go.
+
+    `record` is the step's line as long as nothing was asked; its `invalid` is the reason why no
+    model is asked, None for a valid step. `data` is the encoded screenshot.
+    """
+
+    step: Step
+    choices: tuple[Choice, ...]
+    gold: Gold
+    shown: str | None
+    record: StepRecord
+    data: bytes | None
+
+    @property
+    def secret(self) -> Secret:
+        return Secret(self.gold, self.shown)
+
+
+class Preparer:
+    """Prepares the rows of a run under its settings."""
+
+    def __init__(
+        self,
+        choosing: Choosing,
+        asking: Asking,
+        protocol: AskingProtocol,
+        pictures: PicturePolicy,
+        rule: ImageRule | None = None,
+    ) -> None:
+        self._choosing = choosing
+        self._asking = asking
+        self._protocol = protocol
+        self._policy = pictures
+        self._rule = rule
+        self._options = CandidateOptions(
+            positives=choosing.positives,
+            shown=choosing.shown,
+            exclude_related=choosing.exclude_related,
+            exclude_same_text=choosing.exclude_same_text,
+            order=choosing.order,
+        )
+
+    def prepare(self, row: Row) -> Question:
+        """Prepare one row. Raises `DataError` naming the row when its page cannot be read."""
+        try:
+            screenshot = read_size(row.screenshot) if row.screenshot else None
+            if row.stored is not None:
+                listed = as_listed(row, row.stored)
+                pictures = as_sent(row.stored)
+            else:
+                listed = self._choose(row)
+                pictures = self._plan(screenshot, listed)
+        except (PageError, PictureError) as error:
+            raise DataError(f"{row.source or row.step_id}: {error}") from error
+        gold = gold_of(row, self._options)
+        return Question(
+            step=view(row, pictures),
+            choices=listed.choices,
+            gold=gold,
+            shown=listed.shown,
+            record=self._record(row, listed, gold, screenshot, pictures),
+            data=row.screenshot,
+        )
+
+    def _record(
+        self,
+        row: Row,
+        listed: Listed,
+        gold: Gold,
+        size: Screenshot | None,
+        pictures: tuple[Picture, ...],
+    ) -> StepRecord:
+        right = set(gold.positives)
+        return StepRecord(
+            step_id=row.step_id,
+            repeat=0,
+            task_id=row.task_id,
+            action_uid=row.action_uid,
+            index=row.index,
+            total_steps=row.total_steps,
+            benchmark=row.benchmark,
+            split=row.split,
+            website=row.website,
+            domain=row.domain,
+            subdomain=row.subdomain,
+            task=row.task,
+            history=row.history,
+            invalid=self._invalid(row, listed),
+            asked=False,
+            settled=False,
+            error=None,
+            source=row.source,
+            html_digest=hashlib.sha256(row.html.encode()).hexdigest(),
+            screenshot_digest=size.digest if size else None,
+            page_size=(size.width, size.height) if size else None,
+            pictures=tuple(PictureRecord(p.digest, p.recipe, p.width, p.height) for p in pictures),
+            positives=len(row.positives),
+            negatives=len(row.negatives),
+            gold=GoldRecord(
+                operation=gold.operation,
+                value=gold.value,
+                elements=gold.positives,
+                boxes=gold.boxes,
+                shown=listed.shown,
+            ),
+            choices=tuple(
+                ChoiceRecord(c.letter, c.id, c.tag, c.text, _plain_box(c.box), c.id in right)
+                for c in listed.choices
+            ),
+            none_letter=self._protocol.letters(len(listed.choices)).none,
+            same_text=listed.facts.same_text,
+            related=listed.facts.related,
+            short=listed.facts.short,
+            prompt_tokens=None,
+            calls=(),
+            prediction=None,
+            scores=None,
+        )
+
+    def _plan(self, screenshot: Screenshot | None, listed: Listed) -> tuple[Picture, ...]:
+        if screenshot is None:
+            return ()
+        target = next((c.box for c in listed.choices if c.id == listed.shown), None)
+        boxes = [choice.box for choice in listed.choices]
+        return plan(self._policy, screenshot, boxes, self._rule, target)
+
+    def _choose(self, row: Row) -> Listed:
+        page = Page.parse(row.html)
+        chosen = choose(
+            row,
+            page,
+            seed=self._choosing.seed,
+            distractors=self._choosing.distractors,
+            options=self._options,
+        )
+        choices = render(
+            row,
+            page,
+            chosen,
+            form=self._choosing.form,
+            choice_tokens=self._choosing.choice_tokens,
+            letters=self._protocol.letters(len(chosen.ids)).choices,
+        )
+        return Listed(choices, chosen.shown, choice_facts(page, chosen, choices))
+
+    def _invalid(self, row: Row, listed: Listed) -> str | None:
+        if listed.shown is None:
+            return POSITIVE_NOT_ON_PAGE if listed.facts.lost else NO_POSITIVE
+        if row.invalid == NO_SCREENSHOT and self._asking.lost_rows:
+            return None
+        return row.invalid
+
+
+def view(row: Row, pictures: tuple[Picture, ...]) -> Step:
+    """What a protocol may know of a row."""
+    return Step(
+        step_id=row.step_id,
+        task_id=row.task_id,
+        index=row.index,
+        split=row.split,
+        website=row.website,
+        domain=row.domain,
+        subdomain=row.subdomain,
+        task=row.task,
+        history=row.history,
+        pictures=pictures,
+        stored=row.stored,
+    )
+
+
+def gold_of(row: Row, options: CandidateOptions) -> Gold:
+    """The recorded action, with the elements that count under the options."""
+    right = accepted(row, options)
+    boxes = tuple(_plain_box(candidate.box) for candidate in right)
+    return Gold(row.operation, row.value, tuple(c.id for c in right), boxes)
+
+
+def _plain_box(box: Box | None) -> tuple[float, float, float, float] | None:
+    return (box.x, box.y, box.width, box.height) if box else None

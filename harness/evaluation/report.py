@@ -1,0 +1,73 @@
+"""A result for a reader: the table, and the counts that belong beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from adapters import Usage
+from harness.evaluation.config import Scoring
+from harness.evaluation.summary import Part, aggregation_rules, part, parts
+from harness.evaluation.table import show
+from harness.runs import StepRecord
+from parsers.records import Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FINE = frozenset({Status.ANSWERED, Status.NONE})
+
+
+def print_result(
+    console: Console,
+    records: Sequence[StepRecord],
+    scoring: Scoring,
+    task_rows: Mapping[str, int],
+) -> None:
+    """Print metrics by split and overall, and what a reader should know beside them."""
+    rules = aggregation_rules(scoring)
+    if not records:
+        console.print("no step was reached")
+        return
+    splits = parts(records, "split", rules, task_rows)
+    total = part(records, rules, task_rows)
+    show(console, splits, total)
+    for line in counts(records, total):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
+    """Validity, failures settled and unsettled, properties of the lists, tokens and cost."""
+    found = total.metrics.counts
+    reasons = ", ".join(f"{n} {reason}" for reason, n in found.invalid.items())
+    lines = [
+        f"rows: {found.n_valid} valid, {found.n_invalid} invalid"
+        + (f" ({reasons}; not asked)" if reasons else "")
+    ]
+    failures = {name: n for name, n in found.statuses.items() if name not in FINE}
+    told = ", ".join(f"{n} {name}" for name, n in failures.items()) or "none"
+    share = f"{100 * (found.parse_failure_rate or 0):.1f} % unreadable"
+    lines.append(f"settled without an element: {told} ({share})")
+    errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
+    unsettled = ", ".join(f"{n} {reason}" for reason, n in sorted(errors.items()))
+    lines.append(f"unsettled: {found.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
+    asked = [record for record in records if record.asked]
+    for count, what in (
+        (sum(r.short for r in asked), "show fewer negatives than asked for"),
+        (sum(r.same_text > 0 for r in asked), "have a negative that reads like the positive"),
+        (sum(r.related > 0 for r in asked), "have a negative around or inside the positive"),
+    ):
+        if count:
+            lines.append(f"choices: {count} of {len(asked)} steps {what}")
+    if total.prompt_tokens:
+        median, most = total.prompt_tokens
+        lines.append(f"prompt tokens (estimated): median {median:,}, 99th percentile {most:,}")
+    usage = sum((r.usage for r in records if r.usage is not None), Usage())
+    if usage.input:
+        cached = f" ({usage.cached:,} from a prompt cache)" if usage.cached else ""
+        lines.append(f"tokens: {usage.input:,} in{cached}, {usage.output:,} out")
+    costs = [record.cost for record in records if record.cost is not None]
+    if any(costs):
+        lines.append(f"cost: ${sum(costs):.4f}")
+    return lines

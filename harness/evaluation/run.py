@@ -1,0 +1,257 @@
+"""A whole run: open, ask, score, sum up."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adapters.prices import source
+from harness.benchmarks import Dataset, Filters, open_benchmark
+from harness.candidates import check_distractors
+from harness.engine import (
+    BuiltInPicture,
+    Engine,
+    EnginePolicy,
+    Observer,
+    ReplyCache,
+    Stopped,
+    default_cache_path,
+    on_interrupt,
+    preflight,
+)
+from harness.errors import UserError
+from harness.evaluation.config import RunConfig
+from harness.evaluation.model import Model, open_model, tokens_of
+from harness.evaluation.prepare import Preparer
+from harness.evaluation.session import Session
+from harness.evaluation.stored import StoredPictures
+from harness.evaluation.summary import summarise
+from harness.pictures import PicturePolicy, PictureStore
+from harness.protocols import PROTOCOLS, AskingProtocol
+from harness.runs import RunDirectory, Setup, StepRecord, open_run
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that is ready to start: everything opened, nothing asked."""
+
+    config: RunConfig
+    dataset: Dataset
+    protocol: AskingProtocol
+    pictures: PicturePolicy
+    model: Model
+    directory: Path
+    task_rows: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def dialogues(self) -> int:
+        """How many dialogues the selection has, rows that turn out invalid included."""
+        return len(self.dataset) * self.config.asking.repeats
+
+    def preparer(self) -> Preparer:
+        config = self.config
+        rule = self.model.info.image_rule
+        return Preparer(config.choosing, config.asking, self.protocol, self.pictures, rule)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a session ended. `stopped` is the reason when it ended before the last step."""
+
+    directory: Path
+    records: Sequence[StepRecord]
+    summary: dict[str, Any]
+    complete: bool
+    stopped: str | None
+
+
+def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
+    """Open everything that a run needs. Raises `UserError` or `Fatal` with one line."""
+    protocol = open_protocol(config)
+    model = open_model(config, protocol, asks=asks)
+    pictures = picture_policy(config)
+    if pictures.name != "none" and not model.info.takes_pictures:
+        raise UserError(
+            f"{model.info.name} takes no pictures; ask it text only with --image-policy none"
+        )
+    dataset, task_rows = open_data(config)
+    directory = Path(config.carrying.out or Path("runs") / config.directory_name())
+    return Plan(config, dataset, protocol, pictures, model, directory, task_rows)
+
+
+def open_protocol(config: RunConfig) -> AskingProtocol:
+    """The protocol with the settings of the run. Raises `UserError`."""
+    from adapters import UnknownName
+    from harness.protocols.prompts import load
+
+    asking = config.asking
+    try:
+        factory = PROTOCOLS.get(asking.protocol)
+    except UnknownName as error:
+        raise UserError(str(error)) from error
+    return factory(
+        load(Path(asking.prompts)) if asking.prompts else None,
+        none=asking.none,
+        history=asking.history,
+        max_tokens=asking.max_tokens,
+        first_of_many=asking.first_of_many,
+        value_style=asking.value_style,
+    )
+
+
+def picture_policy(config: RunConfig) -> PicturePolicy:
+    """The screenshot policy of the run. Raises `UserError`."""
+    text = config.asking.image_policy
+    if config.asking.pixels is not None:
+        if not text.startswith("full"):
+            raise UserError("--pixels is the budget of --image-policy full; leave it out")
+        text += ("," if ":" in text else ":") + f"pixels={config.asking.pixels}"
+    policy = PicturePolicy.parse(text)
+    if config.asking.lost_rows and policy.name != "none":
+        raise UserError("--lost-rows is for text-only runs; add --image-policy none")
+    return policy
+
+
+def open_data(config: RunConfig) -> tuple[Dataset, dict[str, int]]:
+    """The selected steps, and how many rows those tasks have that the selection cuts short."""
+    chosen = config.selecting
+    opened = open_benchmark(
+        chosen.benchmark,
+        splits=chosen.splits or None,
+        data=Path(chosen.data) if chosen.data else None,
+    )
+    dataset = opened.select(
+        Filters(
+            websites=chosen.websites,
+            domains=chosen.domains,
+            task_ids=chosen.task_ids,
+            step_ids=chosen.step_ids,
+            limit=chosen.limit,
+            shard=chosen.shard,
+        )
+    )
+    if dataset.layout.negatives_column is not None:
+        check_distractors(dataset, config.choosing.distractors)
+    whole = Counter(entry.task_id for entry in opened.entries)
+    chosen_rows = Counter(entry.task_id for entry in dataset.entries)
+    return dataset, {task: whole[task] for task, n in chosen_rows.items() if n < whole[task]}
+
+
+def setup_of(plan: Plan) -> Setup:
+    """What the run directory is bound to."""
+    info = plan.model.info
+    config = plan.config.decisive()
+    return Setup(
+        config=config,
+        model={
+            "name": info.name,
+            "model": info.model,
+            "provider": info.provider,
+            "revision": info.revision,
+            "endpoint": info.endpoint,
+            "settings": dict(info.settings),
+        },
+        dataset={
+            **plan.dataset.fingerprint,
+            "data": plan.config.selecting.data,
+            "splits": sorted({entry.split for entry in plan.dataset.entries}),
+            "rows": len(plan.dataset),
+            "partial_tasks": dict(plan.task_rows),
+        },
+        prompts=str(plan.protocol.settings().get("prompts_sha256", "")),
+        seed=plan.config.choosing.seed,
+        pictures=plan.pictures.text,
+    )
+
+
+async def carry_out(
+    plan: Plan,
+    observer: Callable[[int, int], contextlib.AbstractContextManager[Observer]],
+    scored: Callable[[StepRecord], None],
+    say: Callable[[str], None],
+) -> Finished:
+    """Ask what is not on record yet, and sum up.
+
+    `observer(total, done)` watches the session, `scored` gets every line as it is written, `say` a
+    line for the user now and then. Raises `Fatal`, `RunError`, `UserError`.
+    """
+    config, model = plan.config, plan.model
+    settings = {**asdict(config.carrying), "prices_from": source()}
+    with RunDirectory.start(plan.directory, setup_of(plan), settings) as directory:
+        pictures = PictureStore(config.carrying.workers)
+        stored = StoredPictures(pictures)
+        shown = BuiltInPicture(stored)
+        cache = _cache(config, model, say)
+        stopped: str | None = None
+        total = plan.dialogues
+        try:
+            with observer(total, len(directory.settled)) as watching:
+                session = Session(
+                    config,
+                    plan.dataset,
+                    plan.protocol,
+                    model,
+                    plan.preparer(),
+                    directory,
+                    pictures,
+                    stored,
+                    scored,
+                )
+                engine = Engine(
+                    model.adapter,
+                    shown,
+                    config.asking.generation(0),
+                    directory,
+                    policy=EnginePolicy(
+                        concurrency=config.carrying.concurrency,
+                        call_timeout_s=config.carrying.timeout_s,
+                        max_cost=config.carrying.max_cost,
+                        settle_failures=config.carrying.settle_failures,
+                    ),
+                    cache=cache,
+                    pricing=model.pricing(),
+                    prompt_tokens=lambda request: tokens_of(request.conversation, model.info),
+                    observer=watching,
+                    spent=directory.spent,
+                    ahead=session.prepare_ahead,
+                )
+                with on_interrupt(lambda: engine.stop("interrupted")):
+                    try:
+                        if len(directory.settled) < total and _wants_preflight(plan):
+                            sends = plan.pictures.name != "none"
+                            await preflight(engine, shown.picture if sends else None)
+                        await engine.run(session.jobs(), session.settle)
+                    except Stopped as reason:
+                        stopped = str(reason)
+        finally:
+            pictures.close()
+            if cache is not None:
+                await cache.close()
+            await model.adapter.close()
+        directory.sync()
+        run = open_run(plan.directory)
+        records = run.steps()
+        settled = sum(record.settled for record in records)
+        complete = stopped is None and settled == total
+        summary = summarise(records, config.scoring, plan.task_rows, run.manifest)
+        if complete:
+            directory.finish(summary, complete=True)
+    return Finished(plan.directory, records, summary, complete, stopped)
+
+
+def _wants_preflight(plan: Plan) -> bool:
+    scripted = plan.model.info.provider == "scripted"
+    return plan.config.carrying.preflight and plan.model.policy is None and not scripted
+
+
+def _cache(config: RunConfig, model: Model, say: Callable[[str], None]) -> ReplyCache | None:
+    # A policy is quicker than a database, and a script is edited between runs.
+    if not config.carrying.cache or model.info.provider in ("policy", "scripted"):
+        return None
+    folder = config.carrying.cache_dir
+    path = Path(folder) / default_cache_path().name if folder else default_cache_path()
+    return ReplyCache(path, say)

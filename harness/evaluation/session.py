@@ -1,0 +1,168 @@
+"""One session of a run: rows to questions, questions to dialogues, outcomes to lines."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from adapters import Picture
+from harness.benchmarks import Dataset
+from harness.engine import Job, Outcome
+from harness.evaluation.config import RunConfig
+from harness.evaluation.model import Model
+from harness.evaluation.prepare import Preparer, Question
+from harness.evaluation.stored import AS_STORED, StoredPictures
+from harness.evaluation.summary import scoring_rules
+from harness.evaluation.watch import measured
+from harness.pictures import PictureStore
+from harness.protocols.contract import AskingProtocol
+from harness.records import Row
+from harness.runs import RunDirectory, StepRecord
+from parsers import score
+
+AHEAD = 8
+"""Steps prepared before there is room for them: enough to hide one slow page."""
+
+StepKey = tuple[str, int]
+
+
+class Session:
+    """Feeds the engine and writes down what comes back."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        dataset: Dataset,
+        protocol: AskingProtocol,
+        model: Model,
+        preparer: Preparer,
+        directory: RunDirectory,
+        pictures: PictureStore,
+        stored: StoredPictures,
+        scored: Callable[[StepRecord], None],
+    ) -> None:
+        self._config = config
+        self._dataset = dataset
+        self._protocol = protocol
+        self._model = model
+        self._preparer = preparer
+        self._directory = directory
+        self._pictures = pictures
+        self._stored = stored
+        self._scored = scored
+        self._rules = scoring_rules(config.scoring)
+        self._open: dict[StepKey, tuple[Question, list[int]]] = {}
+        self._steps: dict[str, int] = {}
+
+    def prepare_ahead(self, picture: Picture) -> None:
+        """Start on a picture that is going to be sent."""
+        if self._model.policy is None and picture.recipe != AS_STORED:
+            self._pictures.prepare(picture)
+
+    async def jobs(self) -> AsyncIterator[Job]:
+        """The dialogues to be held, row group after row group; invalid rows go on record here."""
+        repeats = range(self._config.asking.repeats)
+        done = self._directory.settled
+        finished = {step for step, _ in done if all((step, repeat) in done for repeat in repeats)}
+        rows = self._dataset.without(finished).rows()
+        async with contextlib.aclosing(_ahead(rows, self._preparer)) as questions:
+            async for question in questions:
+                for repeat in repeats:
+                    key = question.step.step_id, repeat
+                    if key in done:
+                        continue
+                    if question.record.invalid is not None:
+                        self._pass_over(question, repeat)
+                    else:
+                        self._enter(key, question)
+                        yield self._job(key, question)
+
+    def _pass_over(self, question: Question, repeat: int) -> None:
+        record = replace(question.record, repeat=repeat, settled=True)
+        self._directory.append_step(record)
+        self._scored(record)
+
+    def settle(self, outcome: Outcome) -> None:
+        """Score an outcome and put the step's line on record."""
+        key = outcome.step_id, outcome.repeat
+        question, prompts = self._open[key]
+        prediction = outcome.prediction
+        record = replace(
+            question.record,
+            repeat=outcome.repeat,
+            asked=True,
+            settled=outcome.settled,
+            error=outcome.error,
+            prompt_tokens=max(prompts, default=None),
+            calls=outcome.calls,
+            prediction=prediction,
+            scores=score(prediction, question.gold, self._rules) if prediction else None,
+            usage=outcome.usage,
+            cost=outcome.cost,
+        )
+        self._directory.append_step(record)
+        self._leave(key)
+        self._scored(record)
+
+    def _job(self, key: StepKey, question: Question) -> Job:
+        longest = self._open[key][1]
+        info = self._model.info
+        step, choices = question.step, question.choices
+        return Job(
+            step_id=key[0],
+            repeat=key[1],
+            dialogue=lambda: measured(self._protocol.dialogue(step, choices), info, longest),
+            recorded=self._directory.recorded.get(key, {}),
+        )
+
+    def _enter(self, key: StepKey, question: Question) -> None:
+        self._open[key] = question, []
+        step = question.step
+        self._steps[step.step_id] = self._steps.get(step.step_id, 0) + 1
+        if self._model.policy is not None:
+            self._model.policy.announce(step, question.choices, question.secret)
+            return
+        if step.stored is not None:
+            self._stored.add(step.stored.pictures)
+        elif question.data is not None and question.record.screenshot_digest:
+            self._pictures.add(question.record.screenshot_digest, question.data, step.step_id)
+
+    def _leave(self, key: StepKey) -> None:
+        question, _ = self._open.pop(key)
+        step = question.step
+        self._steps[step.step_id] -= 1
+        last = not self._steps[step.step_id]
+        if last:
+            del self._steps[step.step_id]
+        if self._model.policy is not None:
+            if last:
+                self._model.policy.forget(step.step_id)
+        elif step.stored is not None:
+            self._stored.discard(step.stored.pictures)
+        elif question.data is not None and question.record.screenshot_digest:
+            self._pictures.discard(question.record.screenshot_digest)
+
+
+async def _ahead(rows: Iterator[Row], preparer: Preparer) -> AsyncGenerator[Question, None]:
+    """The questions of rows, read and prepared on a thread of their own, a few ahead."""
+    loop = asyncio.get_running_loop()
+    thread = ThreadPoolExecutor(1, "rows")
+    waiting: asyncio.Queue[asyncio.Future[Question | None]] = asyncio.Queue()
+
+    def following() -> Question | None:
+        row = next(rows, None)
+        return None if row is None else preparer.prepare(row)
+
+    try:
+        for _ in range(AHEAD):
+            waiting.put_nowait(loop.run_in_executor(thread, following))
+        while (question := await waiting.get_nowait()) is not None:
+            waiting.put_nowait(loop.run_in_executor(thread, following))
+            yield question
+    finally:
+        while not waiting.empty():
+            waiting.get_nowait().cancel()
+        thread.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,248 @@
+"""From the lines of a run to its numbers: what the table shows and `summary.json` keeps.
+
+Everything here is computed from step records alone, so that it can be computed again.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from adapters import Usage
+from harness.evaluation.config import Scoring
+from harness.runs import Manifest, StepRecord
+from parsers import (
+    AggregationRules,
+    GroupKey,
+    Metrics,
+    ScoringRules,
+    TaskMetrics,
+    TaskSuccess,
+    aggregate,
+    operation_f1,
+)
+from parsers.aggregate import mean
+
+GROUPS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "operation")
+TEST_DATA_NOTE = (
+    "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
+    "do not publish where crawlers collect text."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What chance gives: CLICK on a choice drawn at random. Expected values, macro over tasks."""
+
+    element: float | None
+    operation_f1: float | None
+    success: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The numbers of one set of rows.
+
+    `ceiling` is what the oracle gets in the headline: 1 where invalid rows are left out, else the
+    macro share of valid rows. `repeat_sd` is the standard deviation of macro step success between
+    repeats, None for one. `prompt_tokens` are (median, 99th percentile) of the longest prompt of a
+    step, estimated.
+    """
+
+    metrics: Metrics
+    floor: Floor
+    ceiling: float | None
+    repeat_sd: float | None
+    prompt_tokens: tuple[int, int] | None
+
+
+def scoring_rules(scoring: Scoring) -> ScoringRules:
+    """The rules by which a prediction is scored."""
+    return ScoringRules(
+        variant=scoring.f1,
+        step_rule=scoring.step_rule,
+        none_zeroes_operation=scoring.none_zeroes_operation,
+        wrong_element_zeroes_operation=scoring.wrong_element_zeroes_operation,
+        accept_mapped=scoring.mapped_operations,
+    )
+
+
+def aggregation_rules(scoring: Scoring) -> AggregationRules:
+    """The rules by which scores are averaged."""
+    return AggregationRules(
+        variant=scoring.f1, invalid="fail" if scoring.invalid == "fail" else "valid"
+    )
+
+
+def part(
+    records: Sequence[StepRecord],
+    rules: AggregationRules,
+    task_rows: Mapping[str, int] | None = None,
+    *,
+    whole_tasks: bool = True,
+) -> Part:
+    """The numbers of the given rows. `task_rows` has the number of rows of tasks cut short.
+
+    Repeats of a step are pooled for the step metrics, where a task stays one cluster; task success
+    is the mean over repeats, its interval that of the task means.
+    """
+    repeats = sorted({record.repeat for record in records})
+    lengths = dict(task_rows or {})
+    if len(repeats) < 2:
+        scored = [record.scored() for record in records]
+        metrics = aggregate(scored, rules, task_lengths=lengths, whole_tasks=whole_tasks)
+        spread = None
+    else:
+        metrics, spread = _repeated(records, rules, lengths, repeats, whole_tasks)
+    return Part(
+        metrics=metrics,
+        floor=floor(records, rules),
+        ceiling=_ceiling(records, rules),
+        repeat_sd=spread,
+        prompt_tokens=_prompt_tokens(records),
+    )
+
+
+def parts(
+    records: Sequence[StepRecord],
+    key: GroupKey,
+    rules: AggregationRules,
+    task_rows: Mapping[str, int] | None = None,
+) -> dict[str, Part]:
+    """The numbers of every subgroup, by name."""
+    groups: dict[str, list[StepRecord]] = {}
+    for record in records:
+        value = record.gold.operation if key == "operation" else getattr(record, key)
+        groups.setdefault(value, []).append(record)
+    whole = key != "operation"
+    return {
+        name: part(groups[name], rules, task_rows, whole_tasks=whole) for name in sorted(groups)
+    }
+
+
+def _repeated(
+    records: Sequence[StepRecord],
+    rules: AggregationRules,
+    lengths: Mapping[str, int],
+    repeats: Sequence[int],
+    whole_tasks: bool,
+) -> tuple[Metrics, float | None]:
+    scored = [(record.repeat, record.scored()) for record in records]
+    pooled = aggregate(
+        [replace(step, step_id=f"{step.step_id}#{repeat}") for repeat, step in scored],
+        rules,
+        whole_tasks=False,
+    )
+    single = [
+        aggregate(
+            [step for number, step in scored if number == repeat],
+            rules,
+            task_lengths=lengths,
+            whole_tasks=whole_tasks,
+        )
+        for repeat in repeats
+    ]
+    rates = [metrics.steps.success.macro.value for metrics in single]
+    known = [rate for rate in rates if rate is not None]
+    spread = statistics.stdev(known) if len(known) > 1 else None
+    if not whole_tasks:
+        return pooled, spread
+    tasks = [metrics.tasks for metrics in single if metrics.tasks is not None]
+    joined = TaskMetrics(
+        default=_mean_of([task.default for task in tasks]),
+        strict=_mean_of([task.strict for task in tasks]),
+        clean=_mean_of([task.clean for task in tasks]),
+    )
+    return replace(pooled, tasks=joined), spread
+
+
+def _mean_of(trials: Sequence[TaskSuccess]) -> TaskSuccess:
+    """Task success over repeats: trials add up, and no interval pretends that they are tasks."""
+    known = [trial.value for trial in trials if trial.value is not None]
+    return TaskSuccess(
+        value=mean(known) if len(known) == len(trials) else None,
+        interval=None,
+        successes=sum(trial.successes for trial in trials),
+        complete=sum(trial.complete for trial in trials),
+        total=sum(trial.total for trial in trials),
+    )
+
+
+def floor(records: Iterable[StepRecord], rules: AggregationRules) -> Floor:
+    """The expected scores of `always-click`, computed and not drawn."""
+    elements: dict[tuple[str, str], list[float]] = {}
+    operations: dict[tuple[str, str], list[float]] = {}
+    steps: dict[tuple[str, str], list[float]] = {}
+    for record in records:
+        if record.invalid is not None and rules.invalid != "fail":
+            continue
+        task = record.split, record.task_id
+        hit = click = 0.0
+        if record.invalid is None and record.choices:
+            hit = sum(choice.positive for choice in record.choices) / len(record.choices)
+            gold = record.gold
+            click = operation_f1("CLICK", "", gold.operation, gold.value)[rules.variant]
+        elements.setdefault(task, []).append(hit)
+        operations.setdefault(task, []).append(click)
+        steps.setdefault(task, []).append(hit if click == 1.0 else 0.0)
+    return Floor(_macro(elements), _macro(operations), _macro(steps))
+
+
+def _macro(values: Mapping[tuple[str, str], Sequence[float]]) -> float | None:
+    return mean([mean(own) or 0.0 for own in values.values()])
+
+
+def _ceiling(records: Sequence[StepRecord], rules: AggregationRules) -> float | None:
+    valid: dict[tuple[str, str], list[float]] = {}
+    for record in records:
+        if record.invalid is None or rules.invalid == "fail":
+            task = record.split, record.task_id
+            valid.setdefault(task, []).append(float(record.invalid is None))
+    return _macro(valid)
+
+
+def _prompt_tokens(records: Sequence[StepRecord]) -> tuple[int, int] | None:
+    counts = sorted(r.prompt_tokens for r in records if r.prompt_tokens is not None)
+    if not counts:
+        return None
+    return counts[(len(counts) - 1) // 2], counts[min(len(counts) - 1, len(counts) * 99 // 100)]
+
+
+def plain(value: Any) -> Any:
+    """A record as JSON values."""
+    return msgspec.to_builtins(value)
+
+
+def summarise(
+    records: Sequence[StepRecord],
+    scoring: Scoring,
+    task_rows: Mapping[str, int],
+    manifest: Manifest,
+) -> dict[str, Any]:
+    """`summary.json`: all metrics by group, counts, tokens and cost, computed from the lines."""
+    rules = aggregation_rules(scoring)
+    usage = sum((r.usage for r in records if r.usage is not None), Usage())
+    costs = [record.cost for record in records if record.cost is not None]
+    return {
+        "note": TEST_DATA_NOTE,
+        "run": manifest.name,
+        "model": manifest.model,
+        "answered_by": list(manifest.answered_by),
+        "scoring": plain(scoring),
+        "total": plain(part(records, rules, task_rows)),
+        **{f"by_{key}": plain(parts(records, key, rules, task_rows)) for key in GROUPS},
+        "rows": {
+            "all": len(records),
+            "asked": sum(record.asked for record in records),
+            "short": sum(record.short for record in records),
+            "same_text": sum(record.same_text > 0 for record in records),
+            "related": sum(record.related > 0 for record in records),
+        },
+        "usage": plain(usage),
+        "cost": math.fsum(costs) if costs else None,
+    }

@@ -1,0 +1,126 @@
+"""The result table on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness.evaluation.summary import Part
+from parsers import Estimate, Interval, Rate, StepMetrics, TaskSuccess
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ABSENT = "n/a"
+HEADS = ("", "Ele. Acc", "Op. F1", "Step SR", "Task SR")
+Line = tuple[str, str, str, str, str]
+
+
+def show(console: Console, parts: Mapping[str, Part], total: Part | None) -> None:
+    """Print metrics by split, each with its 95 % interval, its floor and its ceiling.
+
+    Rates are in per cent. `total` is left out where there is only one split.
+    """
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, head in enumerate(HEADS):
+        table.add_column(head, justify="right" if number else "left", no_wrap=True)
+    rows = list(parts.items())
+    if total is not None and len(rows) > 1:
+        rows.append(("all splits pooled", total))
+    for name, part in rows:
+        for line in lines(name, part):
+            table.add_row(*line)
+        table.add_section()
+    console.print(table)
+    for note in footnotes([part for _, part in rows]):
+        console.print(note, style="dim", highlight=False, soft_wrap=True)
+
+
+def lines(name: str, part: Part) -> list[Line]:
+    """The rows of the table for one set of steps."""
+    metrics = part.metrics
+    tasks, headline = metrics.tasks, metrics.steps
+    found: list[Line] = [(name, "", "", "", "")]
+    found += _rates(f"  macro, {headline.n_tasks} tasks", headline, metrics.task_success)
+    found += _rates(f"  micro, {headline.n_steps} steps", headline, None, micro=True)
+    if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
+        success = tasks.strict if tasks else None
+        found += _rates("  invalid rows as 0", metrics.strict, success)
+    floor = part.floor
+    chance = [percent(value) for value in (floor.element, floor.operation_f1, floor.success)]
+    found.append(("  floor (always-click)", chance[0], chance[1], chance[2], ""))
+    top = percent(part.ceiling)
+    found.append(("  ceiling", top, top, top, ""))
+    return found
+
+
+def _rates(
+    label: str, metrics: StepMetrics, success: TaskSuccess | None, *, micro: bool = False
+) -> list[Line]:
+    """A row of rates, and a row of their intervals below it."""
+    rates = (metrics.element, metrics.operation_f1, metrics.success)
+    means = [rate.micro if micro else rate.macro for rate in rates]
+    values = [percent(mean.value) for mean in means]
+    bounds = [_bounds(mean.interval) for mean in means]
+    last = task_success(success)
+    below = _bounds(success.interval) if success else ""
+    found: list[Line] = [(label, values[0], values[1], values[2], last)]
+    if any((*bounds, below)):
+        found.append(("", bounds[0], bounds[1], bounds[2], below))
+    return found
+
+
+def with_interval(estimate: Estimate) -> str:
+    """`46.4 [41.0, 51.9]`, the mark `*` behind an interval over few tasks."""
+    return f"{percent(estimate.value)} {_bounds(estimate.interval)}".strip()
+
+
+def task_success(success: TaskSuccess | None) -> str:
+    """The rate, or how many tasks are complete where some are not."""
+    if success is None:
+        return ""
+    if success.value is None:
+        return f"{ABSENT} ({success.complete} of {success.total})"
+    return percent(success.value)
+
+
+def percent(value: float | None) -> str:
+    """A share in per cent with one decimal."""
+    return ABSENT if value is None else f"{100 * value:.1f}"
+
+
+def _bounds(interval: Interval | None) -> str:
+    if interval is None:
+        return ""
+    mark = "*" if interval.few else ""
+    return f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]{mark}"
+
+
+def footnotes(parts: Sequence[Part]) -> list[str]:
+    """What the signs in the table mean, and which definitions stand behind it."""
+    rules = parts[0].metrics.rules
+    lines = [
+        "Per cent, macro over tasks, 95 % intervals. "
+        f"Op. F1 variant: {rules.variant}; a step succeeds with the right element and Op. F1 = 1."
+    ]
+    if any(_few(part) for part in parts):
+        lines.append("* fewer than 30 tasks: read the interval as too narrow.")
+    spreads = [part.repeat_sd for part in parts if part.repeat_sd is not None]
+    if spreads:
+        lines.append(f"Step SR differs between repeats by SD {100 * max(spreads):.1f} at most.")
+    return lines
+
+
+def _few(part: Part) -> bool:
+    rates: tuple[Rate, ...] = (
+        part.metrics.steps.element,
+        part.metrics.steps.operation_f1,
+        part.metrics.steps.success,
+    )
+    intervals = [estimate.interval for rate in rates for estimate in (rate.macro, rate.micro)]
+    success = part.metrics.task_success
+    intervals.append(success.interval if success else None)
+    return any(interval is not None and interval.few for interval in intervals)
