@@ -2,7 +2,8 @@
 
 `<a bnid=7 type=button><span bnid=8><text bnid=9>Fox Terrier</text></span></a>`: no blanks between
 tags, unquoted attributes, the page's own ids, closing tags even for empty elements. In text and
-values `&`, `<` and `>` are escaped, so that tags and the mark below are what they seem.
+values `&`, `<` and `>` are escaped, so that tags and the mark below are what they seem. Text that
+follows a child outside any `text` element, which cleaned pages do not have, is left out.
 
 An element can be tens of thousands of tokens long, so a cap cuts it: of the elements in document
 order, text nodes included, the longest run from the first one is kept that fits with its closing
@@ -45,9 +46,8 @@ def compact(top: Element, max_tokens: int | None, count: Callable[[str], int]) -
     far longer. It is taken to grow with the text.
     """
     lines = _lines(top)
-    whole = _assemble(lines, len(lines))
     if max_tokens is None:
-        return whole
+        return _assemble(lines, len(lines))
     sizes = list(accumulate(len(line.opening) + len(line.closing) for line in lines))
     fits, exceeds = 0, len(lines) + 1
     best = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class PageError(ValueError):
-    """The page cannot be read: it is not well-formed XML, or it declares entities."""
+    """The page cannot be read: malformed XML, nested too deeply, or with entities."""
 
 
 class UnknownNode(ValueError):

@@ -23,9 +23,10 @@ NODE_ID = "backend_node_id"
 # lxml converts a name on every look-up; given as bytes it is ready.
 _NODE_ID_BYTES = NODE_ID.encode()
 
-_ENTITY_DECLARATION = "<!ENTITY"
-_XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _ROOT_TAG = re.compile(r"\s*<[^?!]")
+_XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
+# Any markup declaration but a bare document type; comments and CDATA are not declarations.
+_DECLARATION = re.compile(r"<!(?!--|\[CDATA\[|DOCTYPE\s+\w+\s*>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ def parse(text: str) -> Tree:
     Where an id occurs twice, the first node in document order has it.
 
     Raises:
-        PageError: not well-formed, or with entity declarations; the message gives the reason.
+        PageError: not well-formed, nested deeper than libxml2's limit of 2,048 levels (browsers
+            stop at 512), or with declared entities; the message gives the reason.
     """
     if not _ROOT_TAG.match(text):
         text = _without_prolog(text)
@@ -59,7 +61,7 @@ def parse(text: str) -> Tree:
         # A parser per page: parsers serialise threads on a lock and carry an error log.
         root = etree.fromstring(text, _parser())
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise PageError(f"the page is not well-formed XML: {error}") from error
+        raise PageError(f"the page cannot be parsed as XML: {error}") from error
     nodes = list(root.iter())
     ids = [node.get(_NODE_ID_BYTES, "") for node in nodes]
     places = dict(zip(ids, range(len(ids)), strict=True))
@@ -92,15 +94,15 @@ def ancestors(node: Element) -> Iterator[Element]:
 
 
 def _without_prolog(text: str) -> str:
-    """Refuse declared entities, and drop the XML declaration.
+    """Refuse declarations, and drop the XML declaration.
 
     libxml2 expands entities inside attribute values whatever `resolve_entities` says, and
     `huge_tree` switches off its own guard against explosions, so none may be declared. Only
     what precedes the root element can declare any. lxml refuses an encoding declaration in text
     that is already decoded.
     """
-    if _ENTITY_DECLARATION in text:
-        raise PageError("the page declares XML entities, which are never expanded")
+    if _DECLARATION.search(text):
+        raise PageError("the page declares entities or a document type, which are never resolved")
     return _XML_DECLARATION.sub("", text, count=1)
 
 
