@@ -198,7 +198,7 @@ def _disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
     """
     if option >= len(options):
         return False
-    said = _plain(rest[:2_000]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
+    said = _plain(rest[:600]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
     own = _plain(options[option])
     if said.startswith("<"):
         head, own_head = _TAG.match(said), _TAG.match(own)

@@ -79,7 +79,8 @@ def read_fields(source: Source) -> list[Field]:
     `Answer:` is taken for the element only when nothing else is (MindAct's format).
     """
     fields = list(_scan(source, loose=False))
-    if not any(field.key in ("ELEMENT", "ANSWER") for field in fields):
+    named = any(field.key in ("ELEMENT", "ANSWER") for field in fields)
+    if not named and "ELEMENT" in source.shadow:
         fields = list(_scan(source, loose=True))
     if any(field.key == "ELEMENT" for field in fields):
         return [field for field in fields if field.key != "ANSWER"]

@@ -95,9 +95,10 @@ def without_thinking(text: str) -> str:
 
 
 def _starts_line(text: str, place: int, floor: int) -> bool:
-    start = max(text.rfind("\n", floor, place) + 1, floor)
     # A bounded look keeps a line full of tags linear; nobody indents a tag by more.
-    return place - start <= 80 and not text[start:place].strip()
+    floor = max(floor, place - 80)
+    start = text.rfind("\n", floor, place) + 1
+    return (start > 0 or floor + 80 > place) and not text[max(start, floor) : place].strip()
 
 
 def _ends_line(text: str, place: int) -> bool:

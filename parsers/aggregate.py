@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from parsers.intervals import clopper_pearson, cluster_t, t_interval
 from parsers.metrics import (
@@ -51,7 +52,7 @@ def aggregate(
 
     Raises `ValueError` when a step occurs twice.
     """
-    rows = list(steps)
+    rows = [_excluded(row) if row.status in rules.exclude else row for row in steps]
     _check_unique(rows)
     valid = _settled(rows, rules)
     invalid = [(_task(row), _ZERO) for row in rows if row.invalid is not None]
@@ -68,6 +69,10 @@ def _check_unique(rows: Sequence[ScoredStep]) -> None:
     twice = [step for step, n in Counter((r.split, r.step_id) for r in rows).items() if n > 1]
     if twice:
         raise ValueError(f"step {twice[0][1]} of {twice[0][0]} occurs more than once")
+
+
+def _excluded(row: ScoredStep) -> ScoredStep:
+    return replace(row, invalid=row.invalid or f"excluded_{row.status}")
 
 
 def _task(row: ScoredStep) -> Task:
@@ -95,7 +100,7 @@ def _step_metrics(scored: Sequence[_Scored], rules: AggregationRules) -> StepMet
     def f1_rate(variant: F1Variant) -> Rate:
         return rate(lambda scores: scores.operation_f1[variant])
 
-    variants = {variant: f1_rate(variant) for variant in F1_VARIANTS}
+    variants: dict[str, Rate] = {variant: f1_rate(variant) for variant in F1_VARIANTS}
     return StepMetrics(
         n_tasks=len(set(tasks)),
         n_steps=len(scored),
@@ -166,6 +171,7 @@ def _counts(rows: Sequence[ScoredStep]) -> Counts:
     settled = [row for row in valid if row.scores is not None]
     reasons = Counter(row.invalid for row in rows if row.invalid is not None)
     statuses = Counter(row.status.value for row in settled if row.status is not None)
+    flags = Counter(flag for row in settled for flag in row.flags)
     failures = sum(row.status in PARSE_FAILURES for row in settled)
     return Counts(
         n_tasks=len({_task(row) for row in rows}),
@@ -176,6 +182,7 @@ def _counts(rows: Sequence[ScoredStep]) -> Counts:
         n_invalid=len(rows) - len(valid),
         invalid=dict(sorted(reasons.items())),
         statuses=dict(sorted(statuses.items())),
+        flags=dict(sorted(flags.items())),
         parse_failures=failures,
         parse_failure_rate=failures / len(settled) if settled else None,
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from parsers.intervals import Interval
-from parsers.records import F1Variant
+from parsers.records import F1Variant, Status
 
 InvalidPolicy = Literal["valid", "fail"]
 Unattempted = Literal["exclude", "fail"]
@@ -23,12 +23,14 @@ class AggregationRules:
     `variant`: the operation F1 in the headline. `invalid`: rows without a positive or a screenshot
     are left out of the headline (`valid`) or count zero (`fail`, as MindAct and SeeAct do); both
     lines are computed. `unattempted`: valid rows not settled yet are left out, or count as failed.
-    `level`: of the confidence intervals.
+    `exclude`: statuses whose rows are treated as invalid, with the reason `excluded_<status>`, for
+    a line without refusals, say. `level`: of the confidence intervals.
     """
 
     variant: F1Variant = "mind2web"
     invalid: InvalidPolicy = "valid"
     unattempted: Unattempted = "exclude"
+    exclude: frozenset[Status] = frozenset()
     level: float = 0.95
 
 
@@ -63,7 +65,7 @@ class StepMetrics:
     operation_f1: Rate
     operation_exact: Rate
     success: Rate
-    variants: Mapping[F1Variant, Rate]
+    variants: Mapping[str, Rate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ class TaskMetrics:
 class Counts:
     """How many rows of what kind stand behind the metrics.
 
-    `statuses` counts the settled valid rows by status name; `parse_failures` are those whose
+    `invalid` counts invalid rows by reason. `statuses` counts the settled valid rows by status
+    name, `flags` by what the parser had to repair or overlook; `parse_failures` are those whose
     element could not be read from a reply (`parse_error`, `no_element`, `ambiguous`), and the rate
     is their share of the settled valid rows. Above two per cent a comparison is about formatting.
     """
@@ -122,6 +125,7 @@ class Counts:
     n_invalid: int
     invalid: Mapping[str, int] = field(default_factory=dict)
     statuses: Mapping[str, int] = field(default_factory=dict)
+    flags: Mapping[str, int] = field(default_factory=dict)
     parse_failures: int = 0
     parse_failure_rate: float | None = None
 

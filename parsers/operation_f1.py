@@ -35,7 +35,7 @@ def operation_f1(
     gold_value: str,
     *,
     bag: bool = False,
-) -> dict[F1Variant, float]:
+) -> dict[str, float]:
     """The F1 in every variant, each between 0 and 1. `bag` is described at `token_f1`.
 
     >>> operation_f1("TYPE", "wedding", "TYPE", "wedding photographer")["mind2web"]

@@ -109,7 +109,7 @@ class ScoredStep:
 
     `invalid` is None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
     `scores` is None as long as the step is unsettled (not asked yet, or its calls failed), and for
-    invalid rows that were not asked.
+    invalid rows that were not asked. `flags` are those of the prediction, to be counted.
     """
 
     step_id: str
@@ -123,3 +123,4 @@ class ScoredStep:
     invalid: str | None
     scores: Scores | None
     status: Status | None
+    flags: tuple[str, ...] = ()

@@ -69,7 +69,7 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     lower = rules.variant != "mind2web"
     exact = operation_exact(*said, gold.operation, gold.value, lower=lower)
     right = exact if rules.step_rule == "exact" else f1[rules.variant] == 1.0
-    return Scores(element, {str(name): own for name, own in f1.items()}, exact, element and right)
+    return Scores(element, f1, exact, element and right)
 
 
 def _element_right(prediction: Prediction, gold: Gold) -> bool:

@@ -126,14 +126,26 @@ HOSTILE = [
 ]
 
 
+PREFIXES = ["", "ELEMENT: ", "ACTION: TYPE\nVALUE: ", '{"ELEMENT": "']
+
+
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("prefix", ["", "ELEMENT: ", "ACTION: TYPE\nVALUE: ", '{"ELEMENT": "'])
-def test_a_megabyte_of_anything_is_read(prefix: str) -> None:
-    # Quadratic work on a megabyte takes minutes to hours; the time limit is the assertion.
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_hostile_text_is_read(prefix: str) -> None:
+    # Quadratic work takes minutes here; the time limit is the assertion.
     for piece in HOSTILE:
-        text = prefix + piece * (MEGABYTE // len(piece))
-        read_answer(text, ["x"] * 30, none_letter="AE")
-        read_answer(text + "\nELEMENT: H\n", ["x"] * 3, none_letter=None, finish="length")
+        text = prefix + piece * (MEGABYTE // 10 // len(piece))
+        read_answer(text, ["x"] * 30, none_letter="AE", finish="length")
+        read_answer(text + "\nELEMENT: H\n", ["x"] * 3, none_letter=None)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "piece", ["ELEMENT:", "ELEMENT:\n", "{", "<think>", "</think>\n", "H, ", "VALUE:\n", "*", " "]
+)
+def test_a_megabyte_of_one_thing_is_read(piece: str) -> None:
+    answer = read_answer(piece * (MEGABYTE // len(piece)), ["x"] * 3, none_letter=None)
+    assert answer.option is None
 
 
 @pytest.mark.timeout(120)

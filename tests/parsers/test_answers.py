@@ -83,7 +83,7 @@ H_CLICK = {
     "thinking before": f"<think>\n{three('C', 'TYPE', 'x')}\n</think>\n\n{three()}",
     "thinking without opening tag": f"{three('C', 'TYPE', 'x')}\n</think>\n{three()}",
     "thinking twice": f"<think>a</think>\n<think>{three('B')}</think>{three()}",
-    "full-width colon": "ELEMENT：H\nACTION：CLICK\nVALUE：None",  # noqa: RUF001
+    "full-width colon": "ELEMENT：H\nACTION：CLICK\nVALUE：None",
     "full-width letter": three("Ｈ"),
     "full-width brackets": three("（H）"),
     "text of another script around": "我选择搜索按钮。\n" + three("选项H，因为"),

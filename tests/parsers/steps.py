@@ -1,0 +1,76 @@
+"""Scored steps for tests, by hand and by chance."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from parsers import F1_VARIANTS, OPERATIONS, ScoredStep, Scores, Status
+
+
+def scores(success: bool, f1: float | None = None, element: bool | None = None) -> Scores:
+    """Scores of a step; F1 is that of the success unless given."""
+    f1 = float(success) if f1 is None else f1
+    return Scores(
+        success if element is None else element, dict.fromkeys(F1_VARIANTS, f1), success, success
+    )
+
+
+def step(
+    task: str,
+    index: int,
+    outcome: bool | Scores | None,
+    *,
+    invalid: str | None = None,
+    status: Status | None = Status.ANSWERED,
+    flags: tuple[str, ...] = (),
+    **names: str,
+) -> ScoredStep:
+    """A row of a task; `outcome` None leaves it unsettled."""
+    if isinstance(outcome, bool):
+        outcome = scores(outcome)
+    named = {"split": "test_task", "website": "w", "domain": "d", "subdomain": "s", **names}
+    operation = named.pop("operation", "CLICK")
+    return ScoredStep(
+        step_id=f"{task}_{index}",
+        task_id=task,
+        index=index,
+        operation=operation,  # type: ignore[arg-type]
+        invalid=invalid,
+        scores=outcome,
+        status=None if outcome is None else status,
+        flags=flags,
+        **named,
+    )
+
+
+@st.composite
+def selections(
+    draw: st.DrawFn, *, unsettled: bool = True, invalid: bool = True
+) -> list[ScoredStep]:
+    """Rows of some tasks; website, domain and split belong to the task, the operation to a step."""
+    rows = []
+    for number in range(draw(st.integers(0, 6))):
+        website = draw(st.sampled_from(["a", "b", "c"]))
+        split = draw(st.sampled_from(["test_task", "test_website"]))
+        for index in range(draw(st.integers(1, 5))):
+            success = draw(st.booleans())
+            f1 = 1.0 if success else draw(st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0]))
+            outcome: Scores | None = scores(success, f1, success or draw(st.booleans()))
+            bad = draw(st.sampled_from([None, None, "no_positive", "no_screenshot"]))
+            if (bad and invalid) or (unsettled and draw(st.integers(0, 5)) == 0):
+                outcome = None
+            rows.append(
+                step(
+                    f"t{number}",
+                    index,
+                    outcome,
+                    invalid=bad if invalid else None,
+                    status=draw(st.sampled_from(list(Status))),
+                    split=split,
+                    website=website,
+                    domain=website.upper(),
+                    subdomain=website * 2,
+                    operation=draw(st.sampled_from(OPERATIONS)),
+                )
+            )
+    return rows

@@ -1,0 +1,199 @@
+"""Intervals against published tables, hand computation, scipy.stats and simulation."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from parsers import clopper_pearson, cluster_t, t_interval
+
+# 95 % exact limits as tabulated for binomial proportions.
+TABLE = [
+    (0, 10, 0.0000, 0.3085),
+    (1, 10, 0.0025, 0.4450),
+    (5, 10, 0.1871, 0.8129),
+    (10, 10, 0.6915, 1.0000),
+    (2, 20, 0.0123, 0.3170),
+    (10, 100, 0.0490, 0.1762),
+]
+
+
+@pytest.mark.parametrize(("successes", "n", "low", "high"), TABLE)
+def test_clopper_pearson_agrees_with_the_tables(
+    successes: int, n: int, low: float, high: float
+) -> None:
+    interval = clopper_pearson(successes, n)
+    assert interval is not None
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
+    assert (interval.method, interval.clusters, interval.level) == ("clopper-pearson", n, 0.95)
+
+
+def test_clopper_pearson_without_successes_has_a_closed_form() -> None:
+    interval = clopper_pearson(0, 142)
+    assert interval is not None
+    assert interval.high == pytest.approx(1 - 0.025 ** (1 / 142), rel=1e-12)
+
+
+@given(st.integers(0, 200), st.integers(1, 200), st.sampled_from([0.8, 0.95, 0.99]))
+def test_clopper_pearson_agrees_with_scipy(successes: int, n: int, level: float) -> None:
+    successes = min(successes, n)
+    interval = clopper_pearson(successes, n, level)
+    second = stats.binomtest(successes, n).proportion_ci(level, method="exact")
+    assert interval is not None
+    assert interval.low == pytest.approx(second.low, abs=1e-9)
+    assert interval.high == pytest.approx(second.high, abs=1e-9)
+    assert interval.low <= successes / n <= interval.high
+
+
+def test_t_interval_by_hand() -> None:
+    # Mean 0.5, s = 0.1, n = 4: 0.5 +- 3.182446 * 0.1 / 2.
+    interval = t_interval([0.4, 0.6, 0.5 - 0.05 * math.sqrt(2), 0.5 + 0.05 * math.sqrt(2)])
+    assert interval is not None
+    assert interval.high - 0.5 == pytest.approx(3.182446 * 0.1 / 2, rel=1e-6)
+    assert interval.low + interval.high == pytest.approx(1)
+    assert (interval.method, interval.clusters, interval.few) == ("t", 4, True)
+
+
+def test_cluster_t_by_hand() -> None:
+    # Mean 3/5; residual sums 0.8, -1.2, 0.4 (a: 1 1, b: 0 0, c: 1), squares sum to 2.24;
+    # variance 3/2 * 2.24 / 25 = 0.1344; t with two degrees of freedom at 75 % one-sided 0.816497.
+    interval = cluster_t([1, 1, 0, 0, 1], list("aabbc"), level=0.5)
+    assert interval is not None
+    assert interval.high - 0.6 == pytest.approx(0.816497 * math.sqrt(0.1344), rel=1e-6)
+    assert 0.6 - interval.low == pytest.approx(0.816497 * math.sqrt(0.1344), rel=1e-6)
+    assert (interval.method, interval.clusters, interval.few) == ("cluster-t", 3, True)
+
+
+SPREAD = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=40).filter(
+    lambda values: min(values) < max(values)
+)
+
+
+@given(SPREAD)
+def test_t_interval_agrees_with_scipy_within_zero_and_one(values: list[float]) -> None:
+    interval = t_interval(values)
+    low, high = stats.t.interval(
+        0.95, len(values) - 1, loc=sum(values) / len(values), scale=stats.sem(values)
+    )
+    assert interval is not None
+    assert interval.low == pytest.approx(max(low, 0), abs=1e-9)
+    assert interval.high == pytest.approx(min(high, 1), abs=1e-9)
+
+
+@given(SPREAD)
+def test_one_value_per_cluster_is_the_t_interval(values: list[float]) -> None:
+    plain, clustered = t_interval(values), cluster_t(values, range(len(values)))
+    assert plain is not None
+    assert clustered is not None
+    assert clustered.low == pytest.approx(plain.low, abs=1e-12)
+    assert clustered.high == pytest.approx(plain.high, abs=1e-12)
+
+
+@given(SPREAD, st.integers(2, 5))
+def test_repeating_every_step_of_a_task_adds_no_certainty(values: list[float], times: int) -> None:
+    once = cluster_t(values, range(len(values)))
+    again = cluster_t(
+        [value for value in values for _ in range(times)],
+        [cluster for cluster in range(len(values)) for _ in range(times)],
+    )
+    assert once is not None
+    assert again is not None
+    assert again.low == pytest.approx(once.low, abs=1e-9)
+    assert again.high == pytest.approx(once.high, abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 6)), max_size=30), st.randoms())
+def test_order_of_the_steps_does_not_matter(
+    pairs: list[tuple[float, int]], chance: random.Random
+) -> None:
+    mixed = list(pairs)
+    chance.shuffle(mixed)
+
+    def interval(rows: list[tuple[float, int]]) -> object:
+        return cluster_t([value for value, _ in rows], [cluster for _, cluster in rows])
+
+    assert interval(mixed) == interval(pairs)
+    assert t_interval([v for v, _ in mixed]) == t_interval([v for v, _ in pairs])
+
+
+def test_nothing_is_claimed_without_two_clusters_or_spread() -> None:
+    assert clopper_pearson(0, 0) is None
+    for values in ([], [0.5], [1 / 3] * 7):
+        assert t_interval(values) is None
+        assert cluster_t(values, range(len(values))) is None
+    assert cluster_t([0, 1, 1], ["a", "a", "a"]) is None
+    assert cluster_t([0, 1, 1, 0], ["a", "a", "b", "b"]) is None
+
+
+@pytest.mark.parametrize(("n", "few"), [(29, True), (30, False)])
+def test_fewer_than_thirty_tasks_are_marked(n: int, few: bool) -> None:
+    values = [float(i % 2) for i in range(n)]
+    for interval in (clopper_pearson(3, n), t_interval(values), cluster_t(values, range(n))):
+        assert interval is not None
+        assert interval.few is few
+
+
+def test_impossible_arguments_are_errors() -> None:
+    with pytest.raises(ValueError, match="successes"):
+        clopper_pearson(3, 2)
+    with pytest.raises(ValueError, match="level"):
+        t_interval([0, 1], level=95)
+    with pytest.raises(ValueError, match="zip"):
+        cluster_t([0, 1], ["a"])
+
+
+def simulate(tasks: int, chance: random.Random) -> tuple[list[float], list[int]]:
+    """Steps whose success depends on their task: a rate per task, its mean 0.4, longer or shorter.
+
+    The length is independent of the rate, so that 0.4 is the true micro and macro mean.
+    """
+    values, clusters = [], []
+    for task in range(tasks):
+        rate = chance.choice([0.05, 0.35, 0.8])
+        for _ in range(chance.choice([2, 5, 9])):
+            values.append(float(chance.random() < rate))
+            clusters.append(task)
+    return values, clusters
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    chance = random.Random(20240501)
+    rounds, micro, macro, naive = 600, 0, 0, 0
+    for _ in range(rounds):
+        values, clusters = simulate(40, chance)
+        by_task: dict[int, list[float]] = {}
+        for value, cluster in zip(values, clusters, strict=True):
+            by_task.setdefault(cluster, []).append(value)
+        means = [sum(own) / len(own) for own in by_task.values()]
+        for interval, kind in (
+            (cluster_t(values, clusters), "micro"),
+            (t_interval(means), "macro"),
+            (t_interval(values), "naive"),
+        ):
+            assert interval is not None
+            covered = interval.low <= 0.4 <= interval.high
+            micro += covered and kind == "micro"
+            macro += covered and kind == "macro"
+            naive += covered and kind == "naive"
+    # 95 % with a standard error of 0.9 points; steps taken as independent fall far short.
+    assert 0.92 <= micro / rounds <= 0.98
+    assert 0.92 <= macro / rounds <= 0.98
+    assert naive / rounds < 0.85
+
+
+def test_clopper_pearson_covers_at_least_what_it_says() -> None:
+    for rate in (0.01, 0.05, 0.3, 0.5):
+        covered = 0.0
+        for successes in range(41):
+            interval = clopper_pearson(successes, 40)
+            assert interval is not None
+            if interval.low <= rate <= interval.high:
+                covered += (
+                    math.comb(40, successes) * rate**successes * (1 - rate) ** (40 - successes)
+                )
+        assert covered >= 0.95
