@@ -183,7 +183,7 @@ class AnthropicAdapter(ApiAdapter):
 
     def _read(self, answer: Any) -> Reply:
         if isinstance(answer, str):
-            raise malformed(f"no JSON but {answer[:80]!r}")
+            raise malformed(f"no JSON but {answer!r}")
         text = "".join(block.text for block in answer.content if block.type == "text")
         finish = FINISHES.get(answer.stop_reason, Finish.STOP)
         if answer.stop_reason == "model_context_window_exceeded":

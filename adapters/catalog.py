@@ -15,6 +15,7 @@ from adapters.contract import Adapter, AdapterInfo, Fatal
 from adapters.registry import Registry, UnknownName
 
 Factory = Callable[..., Adapter]
+CARRYING = {"timeout_s", "concurrency"}
 
 ADAPTERS: Registry[Factory] = Registry("model", "vlm_eval.adapters")
 ADAPTERS.add(
@@ -78,21 +79,24 @@ def resolve(name: str, *, base_url: str | None = None) -> AdapterSpec:
 def make(name: str, **options: object) -> Adapter:
     """The adapter for a model's name, ready to be asked.
 
-    Options that are None count as not given. Raises `UnknownName` for a name that is none, and
-    `Fatal` for an option that the provider does not take, a missing key or a missing package.
+    Options that are None count as not given; `timeout_s` and `concurrency`, which change no reply,
+    reach only the providers that take them. Raises `UnknownName` for a name that is none, and
+    `Fatal` for any other option that the provider does not take, a missing key or package.
     """
-    base_url = options.get("base_url")
-    spec = resolve(name, base_url=base_url if isinstance(base_url, str) else None)
+    spec = resolve(name, base_url=_text(options.get("base_url")))
     factory = ADAPTERS.get(spec.provider)
-    given = {key: value for key, value in options.items() if value is not None}
-    taken = inspect.signature(factory).parameters
-    if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values()):
-        allowed = [key for key, p in taken.items() if p.kind is inspect.Parameter.KEYWORD_ONLY]
-        for key in given:
-            if key not in allowed:
-                raise Fatal(
-                    f"'{spec.provider}' takes no option '{key}' (it takes: {', '.join(allowed)})"
-                )
+    taken = inspect.signature(factory).parameters.values()
+    allowed = [p.name for p in taken if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken)
+    given: dict[str, object] = {}
+    for key, value in options.items():
+        if value is None or (key in CARRYING and key not in allowed):
+            continue
+        if key not in allowed and not anything:
+            raise Fatal(
+                f"'{spec.provider}' takes no option '{key}' (it takes: {', '.join(allowed)})"
+            )
+        given[key] = value
     return factory(spec.model, **given)
 
 

@@ -132,12 +132,19 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def cleaner(*keys: str) -> Cleaner:
-    """A function that makes a message one line of bounded length without any of the keys."""
-    secrets = sorted({s for k in keys if k for s in (k, quote(k, safe=""))}, key=len, reverse=True)
+    """A function that makes a message one line of bounded length without any of the keys.
+
+    The first half of a key counts as well: servers echo keys cut short.
+    """
+    spelled = {word for key in keys if key for word in (key, quote(key, safe=""))}
+    secrets = [
+        re.compile(re.escape(word[: max(12, len(word) // 2)]) + r"[^\s\"'<>,;)]*")
+        for word in sorted(spelled, key=len, reverse=True)
+    ]
 
     def clean(text: str) -> str:
         for secret in secrets:
-            text = text.replace(secret, "[key]")
+            text = secret.sub("[key]", text)
         text = " ".join(text.split())
         return text if len(text) <= 400 else text[:397] + "..."
 
@@ -163,9 +170,14 @@ def find_key(given: str | None, variables: Sequence[str], *, needed: bool = True
 def base_url_from(given: str | None, variable: str) -> str | None:
     """The base URL given or in the environment. Raises `Fatal` for what is no http address."""
     url = given or os.environ.get(variable) or None
-    if url is not None and (
-        urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc
-    ):
+    if url is None:
+        return None
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise Fatal("the base URL cannot be read") from None
+    if not sound:
         raise Fatal(f"the base URL must begin with http:// or https://: {public(url)}")
     return url
 

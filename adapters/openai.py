@@ -199,7 +199,7 @@ class OpenAIAdapter(ApiAdapter):
 
     def _read(self, answer: Any) -> Reply:
         if isinstance(answer, str):
-            raise malformed(f"no JSON but {answer[:80]!r}")
+            raise malformed(f"no JSON but {answer!r}")
         if not answer.choices:
             raise malformed("no choices")
         choice = answer.choices[0]

@@ -93,3 +93,10 @@ def test_an_entry_point_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> Non
     adapter = make("echo", lines=[{"default": True, "text": "hello"}])
     assert isinstance(adapter, adapters.Adapter)
     assert names()["echo"] == "from an entry point"
+
+
+def test_options_that_change_no_reply_reach_only_those_who_take_them() -> None:
+    adapter = make("scripted", lines=[], timeout_s=3.0, concurrency=2)
+    assert adapter.info.concurrency == 2
+    with pytest.raises(Fatal, match="'scripted' takes no option 'base_url'"):
+        make("scripted", lines=[], base_url="http://localhost/v1")
