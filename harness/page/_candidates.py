@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isfinite
 
 import msgspec
 
@@ -84,6 +83,7 @@ class _StoredAttributes(msgspec.Struct, gc=False):
 
 _STORED = msgspec.json.Decoder(_Stored)
 _STORED_ATTRIBUTES = msgspec.json.Decoder(_StoredAttributes)
+_FOUR_NUMBERS = msgspec.json.Decoder(tuple[float, float, float, float])
 _ALL_ATTRIBUTES = msgspec.json.Decoder(dict[str, object])
 
 
@@ -118,8 +118,8 @@ def decode_candidates(encoded: Iterable[str]) -> list[Candidate]:
 def _box(rect: msgspec.Raw) -> Box | None:
     """Four finite numbers as stored, `"x,y,width,height"`; anything else is no box."""
     try:
-        x, y, width, height = map(float, bytes(rect)[1:-1].split(b","))
-    except ValueError:
+        # Read as a JSON array: several times faster than splitting and converting.
+        x, y, width, height = _FOUR_NUMBERS.decode(b"[%b]" % bytes(rect)[1:-1])
+    except msgspec.MsgspecError:
         return None
-    # A sum is finite exactly when no part is infinite or undefined (or when it overflows).
-    return Box(x, y, width, height) if isfinite(x + y + width + height) else None
+    return Box(x, y, width, height)

@@ -35,7 +35,8 @@ def test_boxes_have_edges_and_may_be_invisible() -> None:
 
 
 @pytest.mark.parametrize(
-    "rect", ["", "1,2,3", "1,2,3,4,5", "a,b,c,d", "nan,0,1,1", "0,0,inf,1", None, 5, {}]
+    "rect",
+    ["", "1,2,3", "1,2,3,4,5", "a,b,c,d", "nan,0,1,1", "0,0,inf,1", "0,0,1e999,1", None, 5, {}],
 )
 def test_odd_boxes_are_no_boxes(rect: object) -> None:
     (candidate,) = decode_candidates([encoded(rect)])
