@@ -134,9 +134,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def cleaner(*keys: str) -> Cleaner:
     """A function that makes a message one line of bounded length without any of the keys.
 
-    The first half of a key counts as well: servers echo keys cut short.
+    The first half of a key counts as well: servers echo keys cut short. What is too short for a key
+    ("x", "EMPTY") is a placeholder for local servers and left alone.
     """
-    spelled = {word for key in keys if key for word in (key, quote(key, safe=""))}
+    spelled = {word for key in keys if len(key) >= 8 for word in (key, quote(key, safe=""))}
     secrets = [
         re.compile(re.escape(word[: max(12, len(word) // 2)]) + r"[^\s\"'<>,;)]*")
         for word in sorted(spelled, key=len, reverse=True)

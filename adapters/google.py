@@ -2,7 +2,8 @@
 
 The SDK has no timeout unless told, sends further billed requests by itself when a reply is cut
 (automatic continuation), and raises its HTTP library's own errors, of httpx2 or, where that is
-installed, of aiohttp. Written against google-genai 3.4, November 2026.
+installed, of aiohttp. The prompt cache finds shared prefixes by itself; nothing is marked. Written
+against google-genai 3.4, November 2026.
 """
 
 from __future__ import annotations

@@ -310,6 +310,13 @@ def test_a_key_that_is_none_is_not_printed(provider: Provider) -> None:
     assert "RECOGNISABLE" not in str(caught.value)
 
 
+def test_a_placeholder_for_a_key_spoils_no_message() -> None:
+    with WireServer(error(404, "no such index")) as server:
+        adapter = adapter_for("openai", server, api_key="x")
+        with pytest.raises(Fatal, match="no such index"):
+            ask(adapter)
+
+
 @every_provider
 def test_the_secrets_of_an_address_are_not_recorded(provider: Provider) -> None:
     adapter = make(MODELS[provider], base_url="http://me:RECOGNISABLE@host/v1?k=RECOGNISABLE")
