@@ -4,7 +4,10 @@ Both do the same work on the same pages, in turns, in one run: the bare pool onl
 and encodes; the other side goes through planning, the picture store and its processes. Every
 screenshot's bytes differ, so nothing may come from the store's memory.
 
-    python benchmarks/picture_preparation.py --pictures 60 --rounds 5
+Rounds are short and many, and their median counts: a busy machine disturbs one side of a round, not
+the same side of most.
+
+    python benchmarks/picture_preparation.py --pictures 24 --rounds 11
 
 Exit status 1 when the rate is below 80 % of the bare pool's, or more than 1 % were cache hits.
 """
@@ -181,8 +184,8 @@ async def compare(options: argparse.Namespace) -> bool:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--through", choices=("store",), default="store")
-    parser.add_argument("--pictures", type=int, default=60, help="screenshots per round and side")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pictures", type=int, default=24, help="screenshots per round and side")
+    parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--workers", type=int, default=2, help="processes of either side")
     parser.add_argument("--in-flight", type=int, default=8, help="steps at a time")
     parser.add_argument("--pages", type=int, default=6, help="different pages to draw")
