@@ -135,7 +135,7 @@ def test_which_positives_count_and_which_is_shown() -> None:
     one = step(several)
     assert [c.id for c in accepted(one, CandidateOptions(positives="original"))] == ["b4"]
     shown = {
-        how: choose(one, options=CandidateOptions(shown=how)).shown  # type: ignore[arg-type]
+        how: choose(one, options=CandidateOptions(shown=how)).shown
         for how in ("seeded", "original", "top-level")
     }
     assert shown["original"] == "b4"
@@ -180,7 +180,7 @@ def test_negatives_that_read_like_the_positive_are_counted_and_can_be_left_out()
     html = page().replace("Button 7<", "Button 0<").replace("Button 9<", "Button 0<")
     one = step(html=html)
     for form in ("mindact", "bnid"):
-        found = prepare(one, Page.parse(html), distractors=29, form=form)  # type: ignore[arg-type]
+        found = prepare(one, Page.parse(html), distractors=29, form=form)
         assert found.facts.same_text == 2
     without = CandidateOptions(exclude_same_text=True)
     found = prepare(one, Page.parse(html), distractors=29, options=without)

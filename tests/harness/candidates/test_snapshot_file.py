@@ -17,10 +17,24 @@ from harness.records import Row
 from tests.harness.benchmarks._files import picture, row, task, write
 
 URL = "data:image/jpeg;base64," + base64.b64encode(picture()).decode()
-CARD = (
-    "task_id split step task_description prompt_0 prompt_1 raw_html cleaned_html candidates "
-    "target_elements target_op target_op_value website domain subdomain is_valid"
-).split()
+CARD = [
+    "task_id",
+    "split",
+    "step",
+    "task_description",
+    "prompt_0",
+    "prompt_1",
+    "raw_html",
+    "cleaned_html",
+    "candidates",
+    "target_elements",
+    "target_op",
+    "target_op_value",
+    "website",
+    "domain",
+    "subdomain",
+    "is_valid",
+]
 
 
 def text(content: str) -> dict[str, Any]:
