@@ -136,12 +136,16 @@ class Progress(Observer):
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _picture(self) -> RenderableType:
-        from rich.console import Group
         from rich.progress_bar import ProgressBar
+        from rich.table import Table
         from rich.text import Text
 
-        bar = ProgressBar(total=max(1, self._total), completed=self._done + self.counters.steps)
-        return Group(bar, Text(self.text()), Text(self._metrics()))
+        lines = Table.grid(expand=True)
+        done = self._done + self.counters.steps
+        lines.add_row(ProgressBar(total=max(1, self._total), completed=done))
+        for text in (self.text(), self._metrics()):
+            lines.add_row(Text(text))
+        return lines
 
 
 def status_line(counters: Counters, total: int, done: int, elapsed_s: float) -> str:

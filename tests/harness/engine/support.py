@@ -1,0 +1,138 @@
+"""A model, a log and dialogues for the tests of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
+from adapters.conversation import Conversation, Picture, Reply, Usage, user
+from harness.dialogue import Ask, Dialogue
+from harness.engine import BuiltInPicture, Engine, EnginePolicy, Job, Outcome, RetryPolicy
+from harness.runs import CallRecord
+from parsers.records import Prediction, Status
+
+Answer = Callable[[Request], Reply | Awaitable[Reply]]
+
+IMPATIENT = RetryPolicy(attempts=3, first_wait_s=0.0001, longest_wait_s=0.0002)
+
+
+def echo(request: Request) -> Reply:
+    return Reply(f"{request.step_id} {request.place}", usage=Usage(10, output=2), model="m")
+
+
+class Model:
+    """Answers by a function; `most` is how many calls were under way at once."""
+
+    def __init__(self, answer: Answer = echo, **info: Any) -> None:
+        self._answer = answer
+        values = {"name": "test", "model": "m", "provider": "test", "concurrency": 4}
+        self._info = AdapterInfo(**{**values, **info})
+        self.asked: list[Request] = []
+        self.most = 0
+        self._now = 0
+
+    @property
+    def info(self) -> AdapterInfo:
+        return self._info
+
+    @property
+    def order(self) -> list[tuple[str, str]]:
+        return [(request.step_id, request.place) for request in self.asked]
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        self.asked.append(request)
+        self._now += 1
+        self.most = max(self.most, self._now)
+        try:
+            await asyncio.sleep(0)
+            reply = self._answer(request)
+            return await reply if inspect.isawaitable(reply) else reply
+        finally:
+            self._now -= 1
+
+    def notices(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+class BatchModel(Model):
+    """The same in batches, which are kept."""
+
+    def __init__(self, answer: Answer = echo, **info: Any) -> None:
+        super().__init__(answer, **{"batch_size": 4, **info})
+        self.batches: list[list[tuple[str, str]]] = []
+        self.released: list[str] = []
+
+    async def ask_many(
+        self, requests: Sequence[Request], pictures: PictureSource
+    ) -> list[Reply | Fault]:
+        self.batches.append([(r.step_id, r.place) for r in requests])
+        results: list[Reply | Fault] = []
+        for request in requests:
+            try:
+                results.append(await self.ask(request, pictures))
+            except Fault as fault:
+                results.append(fault)
+        return results
+
+    async def release(self, step_id: str) -> None:
+        self.released.append(step_id)
+
+
+@dataclass
+class Log:
+    """Calls on record, in memory."""
+
+    records: list[CallRecord] = field(default_factory=list)
+
+    async def record_call(self, record: CallRecord) -> None:
+        await asyncio.sleep(0)
+        self.records.append(record)
+
+    def of(self, step_id: str) -> dict[str, CallRecord]:
+        return {r.place: r for r in self.records if r.step_id == step_id}
+
+
+def say(*parts: str | Picture) -> Conversation:
+    return Conversation((user(*parts),))
+
+
+def rounds(
+    *places: str, text: str = "Step?", picture: Picture | None = None
+) -> Callable[[], Dialogue]:
+    """A dialogue that asks once per place, each time going on from the reply before."""
+
+    def dialogue() -> Dialogue:
+        conversation = say(*((picture, text) if picture else (text,)))
+        said = []
+        for place in places:
+            reply = yield Ask(conversation, place, continues=place != places[-1])
+            assert isinstance(reply, Reply)
+            said.append(reply.text or reply.finish)
+            conversation = conversation.then(reply, user(f"after {place}"))
+        return Prediction(Status.ANSWERED, value=" / ".join(said))
+
+    return dialogue
+
+
+def two_rounds(step_id: str, **more: Any) -> Job:
+    return Job(step_id, rounds("round-1", "round-2", text=f"Step {step_id}?"), **more)
+
+
+def engine(model: Model, log: Log | None = None, **more: Any) -> Engine:
+    policy = more.pop("policy", None) or EnginePolicy()
+    policy = replace(policy, retry=IMPATIENT) if policy.retry == RetryPolicy() else policy
+    return Engine(model, BuiltInPicture(), Generation(), log or Log(), policy=policy, **more)
+
+
+def run(driver: Engine, jobs: Iterable[Job]) -> list[Outcome]:
+    """Hold the dialogues; the outcomes in the order of the steps' ids."""
+    outcomes: list[Outcome] = []
+    asyncio.run(driver.run(jobs, outcomes.append))
+    return sorted(outcomes, key=lambda outcome: (outcome.step_id, outcome.repeat))

@@ -1,0 +1,172 @@
+"""What goes with a run: the pre-flight call, Ctrl-C, the display."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import signal
+
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from adapters.contract import Fatal, Fault, PictureSource, Request
+from adapters.conversation import Reply, Usage
+from harness.engine import (
+    BuiltInPicture,
+    Counters,
+    EnginePolicy,
+    Outcome,
+    Pricing,
+    Progress,
+    Stopped,
+    on_interrupt,
+    preflight,
+)
+from harness.engine.progress import status_line
+from harness.runs import CallRecord, ReplyRecord
+from parsers.records import Prediction, Status
+from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, two_rounds
+
+
+class Seeing(Model):
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        (picture,) = request.conversation.pictures
+        encoded = await pictures.encoded(picture)
+        image = Image.open(io.BytesIO(encoded.data))
+        image.load()
+        assert image.size == (encoded.width, encoded.height) == (picture.width, picture.height)
+        return await super().ask(request, pictures)
+
+
+def test_the_first_call_shows_a_picture_and_is_not_put_on_record() -> None:
+    model, log = Seeing(), Log()
+    pricing = Pricing(lambda usage: 0.1, lambda request: 0.2)
+    driver = engine(model, log, pricing=pricing)
+    asyncio.run(preflight(driver, BuiltInPicture().picture))
+    assert len(model.asked) == 1
+    assert log.records == []
+    assert driver.spent == 0.1
+
+
+@pytest.mark.parametrize("kind", [Model, BatchModel])
+def test_a_run_follows_on_the_first_call(kind: type[Model]) -> None:
+    async def main() -> list[Outcome]:
+        driver, outcomes = engine(kind()), list[Outcome]()
+        await preflight(driver, None)
+        await driver.run([two_rounds(f"s{n}") for n in range(9)], outcomes.append)
+        return outcomes
+
+    assert len(asyncio.run(main())) == 9
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Fatal("unknown model 'gtp-4'"), "unknown model 'gtp-4'"),
+        (
+            Fault("connection", "refused"),
+            "the model does not answer: connection after 3 tries: refused",
+        ),
+    ],
+)
+def test_what_would_end_the_run_is_found_before_it(error: Exception, said: str) -> None:
+    def answer(request: Request) -> Reply:
+        raise error
+
+    with pytest.raises(Fatal, match=said):
+        asyncio.run(preflight(engine(Model(answer)), BuiltInPicture().picture))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_finishes_what_is_under_way_and_twice_leaves_at_once(times: int) -> None:
+    log = Log()
+
+    async def answer(request: Request) -> Reply:
+        if request.step_id == "s3":
+            for _ in range(times):
+                os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.02)
+        return echo(request)
+
+    async def main() -> None:
+        driver = engine(Model(answer), log)
+        with on_interrupt(lambda: driver.stop("interrupted")):
+            await driver.run([two_rounds(f"s{n}") for n in range(99)], lambda outcome: None)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Stopped if times == 1 else KeyboardInterrupt):
+        asyncio.run(main())
+    assert len(log.records) == (4 if times == 1 else 0)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def call(*, from_cache: bool = False) -> CallRecord:
+    usage = Usage(1_500, output=20)
+    reply = ReplyRecord("x", usage=usage)
+    cost = 0.0 if from_cache else 0.5
+    return CallRecord("i", "s", 0, "p", "r", "c", (), reply, from_cache=from_cache, cost=cost)
+
+
+def outcome(*, settled: bool = True) -> Outcome:
+    prediction = Prediction(Status.ANSWERED) if settled else None
+    return Outcome("s", 0, prediction, None if settled else "timeout", (), None, None)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def show(terminal: bool, every_s: float = 30.0) -> str:
+    file, clock = io.StringIO(), Clock()
+    console = Console(file=file, force_terminal=terminal, width=200)
+    with Progress(
+        20, done=4, metrics=lambda: "step success 50.0 % (30.0 to 70.0)", console=console,
+        every_s=every_s, clock=clock,
+    ) as progress:  # fmt: skip
+        for number in range(4):
+            clock.now += 15
+            progress.called(call(from_cache=number == 3), replayed=False)
+            progress.settled(outcome(settled=number != 2))
+        progress.called(call(), replayed=True)
+        progress.retrying("s", "p", "timeout", 1.0)
+        progress.notice("temperature is not sent")
+    return file.getvalue()
+
+
+LAST = (
+    "8/20 steps, 1 unsettled, 3 calls, 1 cached, 1 replayed, 1 retries, 4.5k in, 60 out, $1.50, "
+    "4.0 steps/min, 3:00 left | step success 50.0 % (30.0 to 70.0)"
+)
+
+
+def test_without_a_terminal_a_plain_line_comes_now_and_then() -> None:
+    lines = show(terminal=False).splitlines()
+    assert lines[-1] == LAST
+    assert lines[0].startswith("5/20 steps, 2 calls")
+    assert lines[-2] == "temperature is not sent"
+    assert len(lines) == 4
+    assert "\x1b" not in "".join(lines)
+
+
+def test_on_a_terminal_the_same_is_shown_live() -> None:
+    shown = show(terminal=True)
+    assert "8/20 steps" in shown
+    assert "step success 50.0 %" in shown
+    assert "temperature is not sent" in shown
+
+
+def test_a_run_that_has_not_begun_promises_nothing() -> None:
+    assert status_line(Counters(), 20, 0, 0.0) == "0/20 steps"
+
+
+def test_policies_have_sane_defaults() -> None:
+    policy = EnginePolicy()
+    assert policy.max_cost is None
+    assert policy.retry.attempts > 1

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.contract import Fatal, Fault, Generation, Request
+from adapters.conversation import Reply
+from harness.engine import EnginePolicy, Job, Stopped
+from harness.engine._batches import Waiting, choose
+from tests.harness.engine.support import (
+    BatchModel,
+    Log,
+    Model,
+    echo,
+    engine,
+    rounds,
+    run,
+    say,
+    two_rounds,
+)
+
+PATIENT = EnginePolicy(linger_s=30)
+
+
+def test_full_batches_of_one_round_the_second_right_after_the_first() -> None:
+    model = BatchModel(batch_size=4, open_dialogues=8)
+    outcomes = run(engine(model, policy=PATIENT), [two_rounds(f"s{n}") for n in range(16)])
+    assert all(outcome.settled for outcome in outcomes)
+    assert [len(batch) for batch in model.batches] == [4] * 8
+    places = [{place for _, place in batch} for batch in model.batches]
+    assert places == [{"round-1"}, {"round-2"}] * 4
+
+
+def test_the_last_batch_goes_unfilled_without_waiting() -> None:
+    model = BatchModel(batch_size=4)
+    run(engine(model, policy=PATIENT), [two_rounds(f"s{n}") for n in range(5)])
+    assert sorted(len(batch) for batch in model.batches) == [1, 1, 4, 4]
+
+
+def test_no_more_dialogues_are_open_than_the_adapter_can_keep() -> None:
+    model = BatchModel(batch_size=4, open_dialogues=3)
+    run(engine(model, policy=PATIENT), [two_rounds(f"s{n}") for n in range(9)])
+    assert max(len(batch) for batch in model.batches) == 3
+    begun: set[str] = set()
+    for batch in model.batches:
+        begun |= {step for step, place in batch if place == "round-1"}
+        begun -= {step for step, place in batch if place == "round-2"}
+        assert len(begun) <= 3
+
+
+def test_every_step_is_released_once_when_its_last_repeat_is_over() -> None:
+    model = BatchModel()
+    jobs = [two_rounds(f"s{n}", repeat=repeat) for n in range(5) for repeat in range(2)]
+    run(engine(model), jobs)
+    assert sorted(model.released) == [f"s{n}" for n in range(5)]
+
+
+def test_a_fault_in_a_batch_is_tried_again_alone() -> None:
+    failures = iter([True])
+
+    def answer(request: Request) -> Reply:
+        if request.step_id == "s2" and next(failures, False):
+            raise Fault("server", "out of memory")
+        return echo(request)
+
+    model, log = BatchModel(answer), Log()
+    outcomes = run(engine(model, log), [two_rounds(f"s{n}") for n in range(4)])
+    assert all(outcome.settled for outcome in outcomes)
+    assert model.order.count(("s2", "round-1")) == 2
+    assert len(model.asked) == 9
+
+
+def test_a_permanent_error_in_a_batch_ends_the_run() -> None:
+    def answer(request: Request) -> Reply:
+        raise Fatal("no such model")
+
+    with pytest.raises(Fatal, match="no such model"):
+        run(engine(BatchModel(answer)), [two_rounds(f"s{n}") for n in range(9)])
+
+
+def test_stopping_finishes_the_batch_under_way() -> None:
+    model, log = BatchModel(batch_size=4), Log()
+    driver = engine(model, log)
+
+    async def answer(request: Request) -> Reply:
+        driver.stop("interrupted")
+        return echo(request)
+
+    model._answer = answer
+    with pytest.raises(Stopped, match="interrupted"):
+        asyncio.run(driver.run([two_rounds(f"s{n}") for n in range(99)], lambda outcome: None))
+    assert len(log.records) == 4
+
+
+def test_a_batch_size_without_a_way_to_send_batches_is_refused() -> None:
+    with pytest.raises(TypeError, match="takes no batches"):
+        engine(Model(batch_size=4))
+
+
+def test_steps_that_ask_nothing_hold_up_nobody() -> None:
+    model = BatchModel(batch_size=4)
+    jobs = [Job(f"s{n}", rounds(*(["only"] if n % 2 else []))) for n in range(8)]
+    assert len(run(engine(model, policy=PATIENT), jobs)) == 8
+    assert [len(batch) for batch in model.batches] == [4]
+
+
+calls = st.lists(
+    st.tuples(st.integers(0, 50), st.sampled_from(["one", "two"]), st.integers(0, 1000)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(calls, st.integers(1, 10))
+def test_a_batch_is_of_one_place_and_holds_the_oldest_call_of_it(
+    waiting: list[tuple[int, str, int]], size: int
+) -> None:
+    loop = asyncio.new_event_loop()
+    queue = [
+        Waiting(
+            number, Request(say("x"), Generation(), "s", place), length, 0, loop.create_future()
+        )
+        for number, place, length in waiting
+    ]
+    loop.close()
+    chosen, full = choose(queue, size)
+    (place,) = {call.request.place for call in chosen}
+    group = [call for call in queue if call.request.place == place]
+    assert min(call.number for call in group) in {call.number for call in chosen}
+    assert full == (len(chosen) == size) == (len(group) >= size)
+    assert len({id(call) for call in chosen}) == len(chosen)

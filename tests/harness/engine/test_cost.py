@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from adapters.contract import Fatal, Fault, Request
+from adapters.conversation import Finish, Reply, Usage
+from harness.engine import CostLimitReached, EnginePolicy, Job, Pricing
+from tests.harness.engine.support import (
+    BatchModel,
+    Log,
+    Model,
+    echo,
+    engine,
+    rounds,
+    run,
+    two_rounds,
+)
+
+PRICING = Pricing(cost_of=lambda usage: usage.input * 0.01, upper_cost=lambda request: 0.3)
+"""A reply of `echo` costs 0.10, and 0.30 are reserved for it."""
+
+
+@pytest.mark.parametrize("kind", [Model, BatchModel])
+def test_the_limit_is_never_passed_and_used_as_far_as_it_goes(kind: type[Model]) -> None:
+    model, log, outcomes = kind(concurrency=8), Log(), list[object]()
+    driver = engine(model, log, pricing=PRICING, policy=EnginePolicy(max_cost=2.0))
+    with pytest.raises(CostLimitReached, match=r"^cost limit reached: \$1\.\d+ of \$2\.0000 "):
+        asyncio.run(driver.run([two_rounds(f"s{n}") for n in range(99)], outcomes.append))
+    assert 1.7 <= driver.spent <= 2.0
+    assert len(log.records) == len(model.asked) == round(driver.spent / 0.1)
+    assert outcomes
+
+
+def test_calls_wait_for_money_that_is_only_reserved() -> None:
+    model = Model(concurrency=8)
+    policy = EnginePolicy(max_cost=3.0)
+    outcomes = run(
+        engine(model, pricing=PRICING, policy=policy), [two_rounds(f"s{n}") for n in range(10)]
+    )
+    assert len(outcomes) == 10
+    assert sum(outcome.cost or 0 for outcome in outcomes) == pytest.approx(2.0)
+
+
+def test_earlier_sessions_count() -> None:
+    policy = EnginePolicy(max_cost=2.0)
+    model = Model()
+    with pytest.raises(CostLimitReached):
+        run(engine(model, pricing=PRICING, policy=policy, spent=1.8), [two_rounds("a")])
+    assert model.asked == []
+
+
+def test_a_limit_without_a_price_is_refused() -> None:
+    with pytest.raises(Fatal, match="a cost limit needs prices"):
+        engine(Model(), policy=EnginePolicy(max_cost=2.0))
+
+
+def test_without_usage_the_most_is_counted_towards_the_limit_and_no_cost_recorded() -> None:
+    log = Log()
+    driver = engine(
+        Model(lambda request: Reply("x")), log, pricing=PRICING, policy=EnginePolicy(max_cost=2.0)
+    )
+    (outcome,) = run(driver, [two_rounds("a")])
+    assert driver.spent == pytest.approx(0.6)
+    assert outcome.cost is None
+
+
+def test_a_filtered_first_reply_is_paid_for_as_well() -> None:
+    finishes = iter([Finish.CONTENT_FILTER, Finish.STOP])
+    model = Model(lambda request: Reply("", next(finishes), Usage(10)))
+    (outcome,) = run(engine(model, pricing=PRICING), [Job("a", rounds("only"))])
+    assert outcome.cost == pytest.approx(0.2)
+
+
+def test_calls_that_failed_unbilled_leave_the_money_to_others() -> None:
+    failures = iter([True, True])
+
+    def answer(request: Request) -> Reply:
+        if next(failures, False):
+            raise Fault("rate_limit", "slow down")
+        return echo(request)
+
+    driver = engine(Model(answer), pricing=PRICING, policy=EnginePolicy(max_cost=0.41))
+    (outcome,) = run(driver, [two_rounds("a")])
+    assert outcome.settled
+    assert driver.spent == pytest.approx(0.2)

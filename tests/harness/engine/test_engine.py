@@ -1,0 +1,440 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from adapters.contract import Fatal, Fault, Request
+from adapters.conversation import Conversation, Finish, Picture, Reply, Usage, system, user
+from harness.dialogue import Ask, Dialogue, together
+from harness.engine import (
+    EnginePolicy,
+    Job,
+    Observer,
+    ProtocolError,
+    ReplayMismatch,
+    Stopped,
+    TooManyFailures,
+)
+from harness.runs import CallRecord, RunError
+from parsers.records import Prediction, Status
+from tests.harness.engine.support import Log, Model, echo, engine, rounds, run, say, two_rounds
+
+
+def test_dialogues_hear_their_own_replies_and_predict() -> None:
+    outcomes = run(engine(Model()), [two_rounds(f"s{n}") for n in range(30)])
+    assert len(outcomes) == 30
+    for outcome in outcomes:
+        assert outcome.prediction is not None
+        own = outcome.step_id
+        assert outcome.prediction.value == f"{own} round-1 / {own} round-2"
+        assert outcome.calls == (f"{own}/0/round-1", f"{own}/0/round-2")
+        assert outcome.usage == Usage(20, output=4)
+        assert outcome.cost is None
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_the_second_round_goes_before_any_new_first_one(concurrency: int) -> None:
+    model = Model()
+    policy = EnginePolicy(concurrency=concurrency, open_dialogues=10)
+    run(engine(model, policy=policy), [two_rounds(f"s{n}") for n in range(9)])
+    for start in range(0, 18, 2 * concurrency):
+        group = model.order[start : start + 2 * concurrency]
+        assert [place for _, place in group] == [
+            *["round-1"] * concurrency,
+            *["round-2"] * concurrency,
+        ]
+        assert len({step for step, _ in group}) == concurrency
+
+
+def test_no_more_calls_are_under_way_than_allowed() -> None:
+    model = Model(concurrency=64)
+    run(engine(model, policy=EnginePolicy(concurrency=5)), [two_rounds(f"s{n}") for n in range(50)])
+    assert model.most == 5
+
+
+def test_jobs_are_fetched_as_there_is_room_for_them() -> None:
+    fetched = ended = most = 0
+
+    def jobs() -> Iterator[Job]:
+        nonlocal fetched, most
+        for number in range(200):
+            fetched += 1
+            most = max(most, fetched - ended)
+            yield two_rounds(f"s{number}")
+
+    def settle(outcome: object) -> None:
+        nonlocal ended
+        ended += 1
+
+    driver = engine(Model(), policy=EnginePolicy(open_dialogues=7))
+    asyncio.run(driver.run(jobs(), settle))
+    assert ended == 200
+    assert most <= 8
+
+
+def test_thousands_of_dialogues_can_be_open() -> None:
+    open_now = most = 0
+
+    class Watch(Observer):
+        def opened(self, step_id: str, repeat: int) -> None:
+            nonlocal open_now, most
+            open_now += 1
+            most = max(most, open_now)
+
+        def settled(self, outcome: object) -> None:
+            nonlocal open_now
+            open_now -= 1
+
+    async def slow(request: Request) -> Reply:
+        await asyncio.sleep(0.01)
+        return echo(request)
+
+    driver = engine(Model(slow, concurrency=3000, open_dialogues=3000), observer=Watch())
+    assert len(run(driver, [two_rounds(f"s{n}") for n in range(3000)])) == 3000
+    assert most == 3000
+
+
+def test_jobs_may_come_asynchronously() -> None:
+    async def jobs() -> AsyncIterator[Job]:
+        for number in range(5):
+            await asyncio.sleep(0)
+            yield two_rounds(f"s{number}")
+
+    outcomes: list[object] = []
+    asyncio.run(engine(Model()).run(jobs(), outcomes.append))
+    assert len(outcomes) == 5
+
+
+def test_calls_asked_together_are_answered_in_their_order() -> None:
+    def dialogue() -> Dialogue:
+        predictions = yield from together(*(rounds(f"part-{n}")() for n in range(4)))
+        return Prediction(Status.ANSWERED, value=",".join(p.value for p in predictions))
+
+    async def uneven(request: Request) -> Reply:
+        await asyncio.sleep(0.001 * (5 - int(request.place[-1])))
+        return echo(request)
+
+    (outcome,) = run(engine(Model(uneven)), [Job("a", dialogue)])
+    assert outcome.prediction is not None
+    assert outcome.prediction.value == "a part-0,a part-1,a part-2,a part-3"
+
+
+def test_a_failed_call_cancels_its_siblings_and_leaves_the_step_unsettled() -> None:
+    cancelled, closed = [], []
+
+    async def answer(request: Request) -> Reply:
+        if request.place == "bad":
+            raise Fault("server", "500 oops")
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.append(request.place)
+            raise
+        return echo(request)
+
+    def dialogue() -> Dialogue:
+        try:
+            yield Ask(say("x"), "slow"), Ask(say("y"), "bad")
+        finally:
+            closed.append(True)
+        return Prediction(Status.ANSWERED)
+
+    (outcome,) = run(engine(Model(answer)), [Job("a", dialogue)])
+    assert not outcome.settled
+    assert outcome.error == "server after 3 tries: 500 oops"
+    assert (cancelled, closed) == (["slow"], [True])
+
+
+@pytest.mark.parametrize("kind", ["rate_limit", "timeout", "connection", "server", "malformed"])
+def test_what_may_pass_is_tried_again(kind: str) -> None:
+    failures = iter([True, True, False, False])
+
+    def answer(request: Request) -> Reply:
+        if next(failures):
+            raise Fault(kind, "not now")  # type: ignore[arg-type]
+        return echo(request)
+
+    log = Log()
+    (outcome,) = run(engine(Model(answer), log), [two_rounds("a")])
+    assert outcome.settled
+    assert [record.attempts for record in log.records] == [3, 1]
+
+
+def test_an_unsettled_step_is_closed_as_no_reply_when_the_user_says_so() -> None:
+    def answer(request: Request) -> Reply:
+        raise Fault("timeout", "silence")
+
+    policy = EnginePolicy(settle_failures=True)
+    (outcome,) = run(engine(Model(answer), policy=policy), [two_rounds("a")])
+    assert outcome.prediction == Prediction(Status.NO_REPLY)
+    assert outcome.error == "timeout after 3 tries: silence"
+
+
+def test_a_call_that_hangs_is_a_timeout() -> None:
+    async def answer(request: Request) -> Reply:
+        await asyncio.sleep(60)
+        return echo(request)
+
+    policy = EnginePolicy(call_timeout_s=0.01)
+    (outcome,) = run(engine(Model(answer), policy=policy), [two_rounds("a")])
+    assert outcome.error == "timeout after 3 tries: no reply within 0.01 s"
+
+
+@pytest.mark.parametrize("second", [Finish.STOP, Finish.CONTENT_FILTER])
+def test_a_filtered_reply_is_asked_for_once_more(second: Finish) -> None:
+    finishes = iter([Finish.CONTENT_FILTER, second])
+    model, log = Model(lambda request: Reply("", next(finishes))), Log()
+    (outcome,) = run(engine(model, log), [Job("a", rounds("only"))])
+    assert outcome.settled
+    assert (log.records[0].reply.finish, log.records[0].attempts) == (second, 2)
+
+
+@pytest.mark.parametrize("finish", [Finish.REFUSAL, Finish.LENGTH, Finish.TOO_LONG])
+def test_what_the_model_or_provider_decided_is_not_asked_again(finish: Finish) -> None:
+    model = Model(lambda request: Reply("", finish))
+    (outcome,) = run(engine(model), [Job("a", rounds("only"))])
+    assert outcome.settled
+    assert len(model.asked) == 1
+
+
+def test_a_prompt_over_the_context_is_not_sent() -> None:
+    model, log = Model(context_tokens=1000), Log()
+    driver = engine(model, log, prompt_tokens=lambda request: 1001)
+    (outcome,) = run(driver, [Job("a", rounds("only"))])
+    assert outcome.prediction is not None
+    assert outcome.prediction.value == "too_long"
+    assert model.asked == []
+    assert (log.records[0].reply.finish, log.records[0].attempts) == (Finish.TOO_LONG, 0)
+
+
+@pytest.mark.parametrize(("context", "tokens"), [(1000, 1000), (None, 9999), (1000, None)])
+def test_a_prompt_that_fits_or_may_fit_is_sent(context: int | None, tokens: int | None) -> None:
+    model = Model(context_tokens=context)
+    run(engine(model, prompt_tokens=lambda request: tokens), [Job("a", rounds("only"))])
+    assert len(model.asked) == 1
+
+
+def test_a_permanent_error_ends_the_run_at_once() -> None:
+    async def answer(request: Request) -> Reply:
+        if request.step_id == "s1":
+            raise Fatal("the key is not accepted")
+        await asyncio.sleep(60)
+        return echo(request)
+
+    model, outcomes = Model(answer), list[object]()
+    with pytest.raises(Fatal, match="the key is not accepted"):
+        asyncio.run(engine(model).run([two_rounds(f"s{n}") for n in range(99)], outcomes.append))
+    assert len(model.asked) <= 8
+    assert outcomes == []
+
+
+def test_a_log_that_fails_ends_the_run() -> None:
+    class Broken(Log):
+        async def record_call(self, record: CallRecord) -> None:
+            raise RunError("the disk is gone")
+
+    with pytest.raises(RunError, match="the disk is gone"):
+        run(engine(Model(), Broken()), [two_rounds(f"s{n}") for n in range(9)])
+
+
+def test_the_run_stops_when_nothing_works_any_more() -> None:
+    def answer(request: Request) -> Reply:
+        if int(request.step_id[1:]) >= 10:
+            raise Fault("connection", "refused")
+        return echo(request)
+
+    outcomes: list[object] = []
+    policy = EnginePolicy(failures_in_a_row=5)
+    driver = engine(Model(answer), policy=policy)
+    with pytest.raises(TooManyFailures, match="5 calls in a row failed: connection after 3 tries"):
+        asyncio.run(driver.run([two_rounds(f"s{n}") for n in range(500)], outcomes.append))
+    assert 15 <= len(outcomes) < 30
+
+
+def test_stopping_waits_for_the_calls_under_way_and_records_them() -> None:
+    log = Log()
+
+    async def answer(request: Request) -> Reply:
+        if request.step_id == "s3":
+            driver.stop("interrupted")
+        await asyncio.sleep(0.01)
+        return echo(request)
+
+    model = Model(answer)
+    driver = engine(model, log)
+    outcomes: list[object] = []
+    with pytest.raises(Stopped, match="interrupted"):
+        asyncio.run(driver.run([two_rounds(f"s{n}") for n in range(99)], outcomes.append))
+    assert len(log.records) == len(model.asked) == 4
+    assert outcomes == []
+
+
+def test_stopping_cuts_waits_short() -> None:
+    def answer(request: Request) -> Reply:
+        asyncio.get_running_loop().call_later(0.01, driver.stop)
+        raise Fault("rate_limit", "later", retry_after_s=120)
+
+    driver = engine(Model(answer), policy=EnginePolicy())
+    with pytest.raises(Stopped):
+        run(driver, [two_rounds("a")])
+
+
+def test_dialogues_are_closed_when_the_run_is_cancelled() -> None:
+    closed: list[str] = []
+
+    def dialogue() -> Dialogue:
+        try:
+            yield Ask(say("x"), "only")
+        finally:
+            closed.append("yes")
+        return Prediction(Status.ANSWERED)
+
+    async def answer(request: Request) -> Reply:
+        await asyncio.sleep(60)
+        return echo(request)
+
+    async def main() -> None:
+        jobs = [Job(f"s{n}", dialogue) for n in range(3)]
+        running = asyncio.ensure_future(engine(Model(answer)).run(jobs, lambda outcome: None))
+        await asyncio.sleep(0.01)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(main())
+    assert closed == ["yes"] * 3
+
+
+def recorded(job: Job, model: Model | None = None) -> dict[str, CallRecord]:
+    log = Log()
+    run(engine(model or Model(), log), [job])
+    return log.of(job.step_id)
+
+
+def test_calls_on_record_are_played_back() -> None:
+    on_record = recorded(two_rounds("a"))
+    model, log = Model(), Log()
+    (outcome,) = run(engine(model, log), [two_rounds("a", recorded=on_record)])
+    (first,) = run(engine(Model()), [two_rounds("a")])
+    assert outcome == first
+    assert model.asked == []
+    assert log.records == []
+
+
+def test_a_dialogue_goes_on_after_its_calls_on_record() -> None:
+    on_record = recorded(two_rounds("a"))
+    model = Model()
+    job = two_rounds("a", recorded={"round-1": on_record["round-1"]})
+    (outcome,) = run(engine(model), [job])
+    assert outcome == run(engine(Model()), [two_rounds("a")])[0]
+    assert model.order == [("a", "round-2")]
+
+
+def test_played_back_replies_are_what_the_dialogue_heard_before() -> None:
+    reply = Reply("x", Finish.LENGTH, Usage(1, 2, 3, 4, 5), "m", 0.5, {"k": [1]}, "id", {"p": 1})
+    on_record = recorded(Job("a", rounds("only")), Model(lambda request: reply))
+    heard = []
+
+    def dialogue() -> Dialogue:
+        heard.append((yield Ask(say("Step?"), "only")))
+        return Prediction(Status.ANSWERED)
+
+    run(engine(Model()), [Job("a", dialogue, recorded=on_record)])
+    assert heard == [reply]
+
+
+def test_a_dialogue_that_asks_something_else_than_on_record_is_an_error_with_its_name() -> None:
+    on_record = recorded(two_rounds("a"))
+    changed = Job("a", rounds("round-1", "round-2", text="Changed?"), recorded=on_record)
+    with pytest.raises(ReplayMismatch, match="step a: 'round-1' asks something else"):
+        run(engine(Model()), [changed])
+
+
+def raising() -> Dialogue:
+    yield Ask(say("x"), "only")
+    raise ValueError("bad protocol")
+
+
+def asking_twice() -> Dialogue:
+    yield Ask(say("x"), "same")
+    yield Ask(say("y"), "same")
+    return Prediction(Status.ANSWERED)
+
+
+def yielding_rubbish() -> Dialogue:
+    yield "what?"  # type: ignore[misc]
+    return Prediction(Status.ANSWERED)
+
+
+def returning_nothing() -> Dialogue:
+    yield Ask(say("x"), "only")
+    return None  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "said"),
+    [
+        (raising, "step a: the protocol raised ValueError: bad protocol"),
+        (asking_twice, "step a: 'same' was asked twice"),
+        (yielding_rubbish, "step a: the protocol yielded str, no Ask"),
+        (returning_nothing, "step a: the protocol returned NoneType, no prediction"),
+    ],
+)
+def test_a_protocol_that_misbehaves_is_an_error_with_the_step(dialogue: object, said: str) -> None:
+    with pytest.raises(ProtocolError, match=said):
+        run(engine(Model()), [Job("a", dialogue)])  # type: ignore[arg-type]
+
+
+def test_a_protocol_may_answer_without_asking() -> None:
+    def dialogue() -> Dialogue:
+        yield ()
+        return Prediction(Status.NONE)
+
+    (outcome,) = run(engine(Model()), [Job("a", dialogue)])
+    assert outcome.prediction == Prediction(Status.NONE)
+    assert outcome.calls == ()
+
+
+def test_each_call_is_recorded_with_what_it_added() -> None:
+    log = Log()
+
+    def dialogue() -> Dialogue:
+        first = Conversation((system("Rules."), user(Picture("d", "r", 8, 9), "Which?")))
+        reply = yield Ask(first, "one")
+        assert isinstance(reply, Reply)
+        yield Ask(first.then(reply, user("And?")), "two")
+        return Prediction(Status.ANSWERED)
+
+    run(engine(Model(), log), [Job("a", dialogue)])
+    one, two = log.records
+    assert [message.role for message in one.messages] == ["system", "user"]
+    assert [message.role for message in two.messages] == ["assistant", "user"]
+    assert (one.earlier, two.earlier) == (None, one.conversation)
+
+
+def test_repeats_of_a_step_are_calls_of_their_own() -> None:
+    log = Log()
+    outcomes = run(engine(Model(), log), [two_rounds("a", repeat=n) for n in range(3)])
+    assert [outcome.repeat for outcome in outcomes] == [0, 1, 2]
+    assert len({record.id for record in log.records}) == 6
+    assert len({record.request for record in log.records}) == 6
+
+
+def test_half_a_surrogate_pair_in_a_reply_does_not_end_the_run(tmp_path: object) -> None:
+    log = Log()
+    (outcome,) = run(engine(Model(lambda r: Reply("a\ud83d b")), log), [two_rounds("a")])
+    assert outcome.settled
+    assert log.records[0].reply.text == "a\ufffd b"
+
+
+def test_pictures_are_asked_for_ahead_only_when_they_will_be_sent() -> None:
+    picture = Picture("d", "r", 8, 9)
+    job = Job("a", rounds("one", "two", picture=picture))
+    log, ahead = Log(), list[Picture]()
+    run(engine(Model(), log, ahead=ahead.append), [job])
+    assert ahead == [picture, picture]
+    again = Job("a", job.dialogue, recorded=log.of("a"))
+    run(engine(Model(), ahead=ahead.append), [again])
+    assert len(ahead) == 2
