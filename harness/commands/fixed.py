@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import click
-from click.core import ParameterSource
 
 from harness.benchmarks import benchmark
+from harness.commands.given import GIVEN
 from harness.errors import UserError
 
 BY_SETTING: dict[str, tuple[str, ...]] = {
@@ -31,8 +31,7 @@ def refuse_fixed(ctx: click.Context, name: str) -> None:
     fixes = benchmark(name).fixes
     for setting, options in BY_SETTING.items():
         for option in options if setting in fixes else ():
-            source = ctx.get_parameter_source(option)
-            if source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP):
+            if ctx.get_parameter_source(option) in GIVEN:
                 written = option.replace("_", "-")
                 raise UserError(
                     f"--{written} has no effect on {name}, whose data fixes it; leave it out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,7 @@ def confirm(plan: Plan, errors: Console) -> None:
 
     for line in lines(estimate(plan), plan):
         errors.print(line, markup=False, highlight=False, soft_wrap=True)
-    if not click.get_text_stream("stdin").isatty():
+    if not sys.stdin.isatty():
         raise UserError(
             f"{calls} calls to {plan.model.info.name} may cost money; "
             "without a terminal to ask on, say --yes or --max-cost DOLLARS"

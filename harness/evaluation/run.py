@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +34,38 @@ from harness.pictures import PicturePolicy, PictureStore
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.runs import RunDirectory, Setup, StepRecord, open_run
 
+FIXED = ("none", "positives", "seed", "distractors")
+"""What a run on a snapshot must know of how the snapshot was made."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The steps of a run (`part`), those of all its shards together (`whole`), and how many rows
+    those tasks have that the selection cuts short."""
+
+    part: Dataset
+    whole: Dataset
+    cut_short: Mapping[str, int]
+
 
 @dataclass(frozen=True)
 class Plan:
     """A run that is ready to start: everything opened, nothing asked."""
 
     config: RunConfig
-    dataset: Dataset
+    selected: Selected
     protocol: AskingProtocol
     pictures: PicturePolicy
     model: Model
     directory: Path
-    task_rows: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> Dataset:
+        return self.selected.part
+
+    @property
+    def task_rows(self) -> Mapping[str, int]:
+        return self.selected.cut_short
 
     @property
     def dialogues(self) -> int:
@@ -71,16 +91,17 @@ class Finished:
 
 def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
     """Open everything that a run needs. Raises `UserError` or `Fatal` with one line."""
+    pictures = picture_policy(config)
+    selected = open_data(config)
+    config = as_made(config, selected.part.settings)
     protocol = open_protocol(config)
     model = open_model(config, protocol, asks=asks)
-    pictures = picture_policy(config)
     if pictures.name != "none" and not model.info.takes_pictures:
         raise UserError(
             f"{model.info.name} takes no pictures; ask it text only with --image-policy none"
         )
-    dataset, task_rows = open_data(config)
     directory = Path(config.carrying.out or Path("runs") / config.directory_name())
-    return Plan(config, dataset, protocol, pictures, model, directory, task_rows)
+    return Plan(config, selected, protocol, pictures, model, directory)
 
 
 def open_protocol(config: RunConfig) -> AskingProtocol:
@@ -116,35 +137,46 @@ def picture_policy(config: RunConfig) -> PicturePolicy:
     return policy
 
 
-def open_data(config: RunConfig) -> tuple[Dataset, dict[str, int]]:
-    """The selected steps, and how many rows those tasks have that the selection cuts short."""
+def open_data(config: RunConfig) -> Selected:
+    """The steps of a run. Raises `DataError`."""
     chosen = config.selecting
     opened = open_benchmark(
         chosen.benchmark,
         splits=chosen.splits or None,
         data=Path(chosen.data) if chosen.data else None,
     )
-    dataset = opened.select(
+    whole = opened.select(
         Filters(
             websites=chosen.websites,
             domains=chosen.domains,
             task_ids=chosen.task_ids,
             step_ids=chosen.step_ids,
             limit=chosen.limit,
-            shard=chosen.shard,
         )
     )
-    if dataset.layout.negatives_column is not None:
-        check_distractors(dataset, config.choosing.distractors)
-    whole = Counter(entry.task_id for entry in opened.entries)
-    chosen_rows = Counter(entry.task_id for entry in dataset.entries)
-    return dataset, {task: whole[task] for task, n in chosen_rows.items() if n < whole[task]}
+    rows = Counter(entry.task_id for entry in opened.entries)
+    kept = Counter(entry.task_id for entry in whole.entries)
+    cut_short = {task: rows[task] for task, n in kept.items() if n < rows[task]}
+    part = whole.select(Filters(shard=chosen.shard)) if chosen.shard else whole
+    if part.layout.negatives_column is not None and part.entries:
+        check_distractors(part, config.choosing.distractors)
+    return Selected(part, whole, cut_short)
+
+
+def as_made(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
+    """The settings of a run on a snapshot: what the file fixes is taken from the file."""
+    known = {name: settings[name] for name in FIXED if name in settings}
+    none = known.pop("none", config.asking.none)
+    choosing = replace(config.choosing, **known)
+    return replace(config, choosing=choosing, asking=replace(config.asking, none=none))
 
 
 def setup_of(plan: Plan) -> Setup:
     """What the run directory is bound to."""
     info = plan.model.info
     config = plan.config.decisive()
+    # Of all shards together: shards of one run must agree in everything but their number.
+    entries = plan.selected.whole.entries
     return Setup(
         config=config,
         model={
@@ -158,8 +190,8 @@ def setup_of(plan: Plan) -> Setup:
         dataset={
             **plan.dataset.fingerprint,
             "data": plan.config.selecting.data,
-            "splits": sorted({entry.split for entry in plan.dataset.entries}),
-            "rows": len(plan.dataset),
+            "splits": sorted({entry.split for entry in entries}),
+            "rows": len(entries),
             "partial_tasks": dict(plan.task_rows),
         },
         prompts=str(plan.protocol.settings().get("prompts_sha256", "")),

@@ -174,22 +174,30 @@ def _mean_of(trials: Sequence[TaskSuccess]) -> TaskSuccess:
 
 
 def floor(records: Iterable[StepRecord], rules: AggregationRules) -> Floor:
-    """The expected scores of `always-click`, computed and not drawn."""
+    """The expected scores of `always-click`, computed and not drawn.
+
+    Rows without choices (predictions by others) have a floor for the operation only.
+    """
     elements: dict[tuple[str, str], list[float]] = {}
     operations: dict[tuple[str, str], list[float]] = {}
     steps: dict[tuple[str, str], list[float]] = {}
+    listed = False
     for record in records:
         if record.invalid is not None and rules.invalid != "fail":
             continue
+        listed = listed or bool(record.choices)
         task = record.split, record.task_id
         hit = click = 0.0
-        if record.invalid is None and record.choices:
-            hit = sum(choice.positive for choice in record.choices) / len(record.choices)
+        if record.invalid is None:
+            if record.choices:
+                hit = sum(choice.positive for choice in record.choices) / len(record.choices)
             gold = record.gold
             click = operation_f1("CLICK", "", gold.operation, gold.value)[rules.variant]
         elements.setdefault(task, []).append(hit)
         operations.setdefault(task, []).append(click)
         steps.setdefault(task, []).append(hit if click == 1.0 else 0.0)
+    if not listed:
+        return Floor(None, _macro(operations), None)
     return Floor(_macro(elements), _macro(operations), _macro(steps))
 
 

@@ -160,4 +160,5 @@ class StepRecord:
             invalid=self.invalid,
             scores=self.scores if self.settled else None,
             status=self.prediction.status if self.prediction and self.settled else None,
+            flags=self.prediction.flags if self.prediction else (),
         )

@@ -1,0 +1,53 @@
+"""`vlm-eval data`: look at data files, and repack them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.commands.options import selecting_options, to_config
+
+
+@click.group()
+def data() -> None:
+    """Look at the data of a benchmark, or prepare files for reading in little memory."""
+
+
+@data.command()
+@selecting_options
+def check(**values: Any) -> int:
+    """Count the rows of a selection: by split, by operation, valid or why not."""
+    from harness.evaluation.run import open_data
+
+    config = to_config({**values, "distractors": 0})
+    dataset = open_data(config).part
+    for notice in dataset.notices:
+        click.echo(notice, err=True)
+    splits: dict[str, Counter[str]] = {}
+    tasks: dict[str, set[str]] = {}
+    for row in dataset.rows():
+        counts = splits.setdefault(row.split, Counter())
+        tasks.setdefault(row.split, set()).add(row.task_id)
+        counts["rows"] += 1
+        counts[row.operation] += 1
+        counts["valid" if row.invalid is None else row.invalid] += 1
+    for split, counts in splits.items():
+        told = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if name != "rows")
+        click.echo(f"{split}: {counts['rows']} rows, {len(tasks[split])} tasks; {told}")
+    return 0
+
+
+@data.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")
+def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
+    """Rewrite parquet files with small row groups: SOURCE and TARGET are files or folders."""
+    from harness.benchmarks.repack import repack as rewrite
+    from harness.benchmarks.writing import ROWS_PER_GROUP
+
+    rewrite(source, target, rows_per_group=rows_per_group or ROWS_PER_GROUP, told=click.echo)
+    return 0

@@ -1,0 +1,78 @@
+"""`vlm-eval score`: numbers from stored replies, or from somebody else's predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.commands.options import scoring_options, selecting_options, to_config
+from harness.errors import UserError
+
+
+@click.command()
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--predictions",
+    type=click.Path(path_type=Path),
+    help="JSON lines: step, element or point, operation, value.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["exclude", "fail"]),
+    default="exclude",
+    show_default=True,
+    help="Steps without a prediction: left out, or counted as failed.",
+)
+@selecting_options
+@scoring_options
+@click.option(
+    "--first-of-many", is_flag=True, default=None, help="Of several letters take the first."
+)
+@click.option("--value-style", type=click.Choice(["plain", "seeact"]), default=None)
+@click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
+@click.pass_context
+def score(
+    ctx: click.Context,
+    /,
+    run: Path | None,
+    predictions: Path | None,
+    missing: str,
+    as_json: bool,
+    first_of_many: bool | None,
+    value_style: str | None,
+    **values: Any,
+) -> int:
+    """Score RUN again from its stored replies, or --predictions FILE against a benchmark.
+
+    A run is scored by its own rules unless others are given. Nothing is asked either way.
+    """
+    from rich.console import Console
+
+    from harness.commands.given import GIVEN, given_options
+    from harness.evaluation.config import Scoring, Selecting
+    from harness.evaluation.predictions import score_predictions
+    from harness.evaluation.rescore import rescore_run
+
+    console = Console()
+    if (run is None) == (predictions is None):
+        raise UserError("score takes a run, or --predictions FILE: give one of them")
+    if run is not None:
+        refused = given_options(ctx, Selecting)
+        if refused:
+            raise UserError(f"--{refused[0]} selects rows of a benchmark; a run has its own rows")
+        changes: dict[str, Any] = {name: values[name] for name in given_options(ctx, Scoring)}
+        if first_of_many is not None:
+            changes["first_of_many"] = first_of_many
+        if value_style is not None:
+            changes["value_style"] = value_style
+        if ctx.get_parameter_source("missing") in GIVEN:
+            raise UserError("--missing is for --predictions; a run knows its unsettled steps")
+        return rescore_run(run, changes, console, as_json=as_json)
+    if first_of_many is not None or value_style is not None:
+        raise UserError("predictions are not parsed: leave out --first-of-many and --value-style")
+    assert predictions is not None
+    return score_predictions(
+        predictions, to_config(values), console, missing_fails=missing == "fail", as_json=as_json
+    )

@@ -1,0 +1,85 @@
+"""`vlm-eval show`: what a model would be sent for one step."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from harness.commands import config_file
+from harness.commands.options import (
+    asking_options,
+    choosing_options,
+    selecting_options,
+    to_config,
+)
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+REPLY = "(the model's description of the next action)"
+
+
+@click.command()
+@config_file.option()
+@click.argument("step")
+@click.option("--model", "-m", help="Sizes and token counts for this model.")
+@click.option("--answer", is_flag=True, help="Print the recorded action too.")
+@selecting_options
+@choosing_options
+@asking_options
+@click.pass_context
+def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **values: Any) -> int:
+    """Print the messages for STEP (its id, or the beginning of it) without asking anybody."""
+    from adapters import Reply
+    from harness.commands.fixed import refuse_fixed
+    from harness.dialogue import Ask
+    from harness.evaluation.lookup import full_id
+    from harness.evaluation.model import tokens_of
+    from harness.evaluation.run import plan_run
+
+    refuse_fixed(ctx, values["benchmark"])
+    config = to_config({**values, "model": model or "oracle"})
+    plan = plan_run(config, asks=False)
+    row = plan.dataset.row(full_id(plan.dataset, step))
+    question = plan.preparer().prepare(row)
+    record = question.record
+    size = f"{record.page_size[0]} x {record.page_size[1]}" if record.page_size else "lost"
+    tell(
+        f"step {record.step_id} ({record.split}, {record.website}, number {record.index + 1} of "
+        f"{record.total_steps}), screenshot {size}, "
+        f"{record.positives} positive and {record.negatives} negative candidates"
+    )
+    if record.invalid:
+        tell(f"invalid: {record.invalid}; no model is asked about it")
+        return 0
+    dialogue = plan.protocol.dialogue(question.step, question.choices)
+    asks = next(dialogue)
+    try:
+        while True:
+            for ask in (asks,) if isinstance(asks, Ask) else asks:
+                tokens = tokens_of(ask.conversation, plan.model.info)
+                tell(f"\n===== {ask.place}: about {tokens:,} tokens =====")
+                for message in ask.conversation.added:
+                    tell(f"\n--- {message.role} ---")
+                    for part in message.parts:
+                        if hasattr(part, "text"):
+                            tell(part.text)
+                        else:
+                            tell(f"[picture {part.width} x {part.height}: {part.recipe}]")
+            reply = Reply(REPLY)
+            asks = dialogue.send(reply if isinstance(asks, Ask) else tuple(reply for _ in asks))
+    except StopIteration:
+        pass
+    if answer:
+        gold = record.gold
+        letters = [c.letter for c in record.choices if c.positive]
+        tell(
+            f"\n===== recorded: {gold.operation} {gold.value} on {', '.join(gold.elements)} "
+            f"(listed as {', '.join(letters) or 'nothing'}) ====="
+        )
+    return 0
+
+
+def tell(text: str) -> None:
+    """Print page text: it is somebody else's, so control characters do not reach the terminal."""
+    click.echo(CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))

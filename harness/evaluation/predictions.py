@@ -1,0 +1,171 @@
+"""Somebody else's predictions, scored against a benchmark with no model at all.
+
+A JSON line per step: `step` (its id, `<annotation_id>_<action_uid>`), `element` (a node id) or
+`point` ([x, y] in page pixels), `operation` and `value`. An element of null means none.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from harness.errors import UserError
+from harness.evaluation.config import RunConfig
+from harness.evaluation.report import print_result
+from harness.evaluation.summary import aggregation_rules, part, parts, plain, scoring_rules
+from harness.records import Row
+from harness.runs.records import GoldRecord, StepRecord
+from parsers import clean_value, score
+from parsers.records import OPERATIONS, Operation, Prediction, Scores, Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MAPPED = ("HOVER", "ENTER", "PRESS ENTER")
+MISSING = Prediction(Status.NO_REPLY)
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    step: str
+    element: str | int | None = None
+    point: tuple[float, float] | None = None
+    operation: str | None = None
+    value: str | None = None
+
+
+def read_predictions(path: Path) -> dict[str, Prediction]:
+    """Predictions by step id. Raises `UserError` naming the line that is wrong."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UserError(f"--predictions {path}: {error.strerror or error}") from error
+    found: dict[str, Prediction] = {}
+    decoder = msgspec.json.Decoder(_Line)
+    for number, data in enumerate(lines, 1):
+        if not data.strip():
+            continue
+        where = f"{path} line {number}"
+        try:
+            line = decoder.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UserError(f"{where}: {error}") from error
+        if line.step in found:
+            raise UserError(f"{where}: step {line.step} has a prediction already")
+        found[line.step] = _prediction(line, where)
+    return found
+
+
+def _prediction(line: _Line, where: str) -> Prediction:
+    if line.element is not None and line.point is not None:
+        raise UserError(f"{where}: give element or point, not both")
+    operation, flags = _operation(line.operation, where)
+    answered = line.element is not None or line.point is not None
+    return Prediction(
+        Status.ANSWERED if answered else Status.NONE,
+        element=None if line.element is None else str(line.element),
+        point=line.point,
+        operation=operation,
+        value="" if operation == "CLICK" else clean_value(line.value or ""),
+        flags=flags,
+    )
+
+
+def _operation(text: str | None, where: str) -> tuple[Operation | None, tuple[str, ...]]:
+    if text is None or not text.strip():
+        return None, ()
+    name = " ".join(text.upper().replace("_", " ").split())
+    if name in MAPPED:
+        return "CLICK", ("mapped_operation",)
+    for operation in OPERATIONS:
+        if name == operation:
+            return operation, ()
+    raise UserError(f"{where}: operation '{text}' is none of {', '.join(OPERATIONS)}")
+
+
+def score_predictions(
+    path: Path, config: RunConfig, console: Console, *, missing_fails: bool, as_json: bool
+) -> int:
+    """Print the numbers of a prediction file; the exit code."""
+    from harness.evaluation.run import open_data
+
+    predictions = read_predictions(path)
+    selected = open_data(replace(config, choosing=replace(config.choosing, distractors=0)))
+    known = {entry.step_id for entry in selected.part.entries}
+    for step in predictions:
+        if step not in known:
+            near = difflib.get_close_matches(step, known, n=1, cutoff=0.9)
+            hint = f"did you mean {near[0]}?" if near else "is it of another split?"
+            raise UserError(f"{path}: the selected steps have no {step}; {hint}")
+    rules = scoring_rules(config.scoring)
+    records = []
+    for row in selected.part.rows():
+        prediction = predictions.get(row.step_id)
+        if prediction is None and missing_fails:
+            prediction = MISSING
+        scores = score(prediction, row.gold, rules) if prediction else None
+        records.append(_record(row, prediction, scores))
+    if as_json:
+        console.print_json(json.dumps(_summary(records, config, selected.cut_short)))
+        return 0
+    print_result(console, records, config.scoring, selected.cut_short)
+    told = f"{len(predictions)} predictions for {len(records)} steps"
+    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _summary(
+    records: list[StepRecord], config: RunConfig, cut_short: Mapping[str, int]
+) -> dict[str, Any]:
+    rules = aggregation_rules(config.scoring)
+    return {
+        "total": plain(part(records, rules, cut_short)),
+        "by_split": plain(parts(records, "split", rules, cut_short)),
+    }
+
+
+def _record(row: Row, prediction: Prediction | None, scores: Scores | None) -> StepRecord:
+    gold = row.gold
+    lost = row.invalid is not None
+    return StepRecord(
+        step_id=row.step_id,
+        repeat=0,
+        task_id=row.task_id,
+        action_uid=row.action_uid,
+        index=row.index,
+        total_steps=row.total_steps,
+        benchmark=row.benchmark,
+        split=row.split,
+        website=row.website,
+        domain=row.domain,
+        subdomain=row.subdomain,
+        task=row.task,
+        history=row.history,
+        invalid=row.invalid,
+        asked=prediction is not None and not lost,
+        settled=prediction is not None or lost,
+        error=None,
+        source=row.source,
+        html_digest=hashlib.sha256(row.html.encode()).hexdigest(),
+        screenshot_digest=None,
+        page_size=None,
+        pictures=(),
+        positives=len(row.positives),
+        negatives=len(row.negatives),
+        gold=GoldRecord(gold.operation, gold.value, gold.positives, gold.boxes, None),
+        choices=(),
+        none_letter=None,
+        same_text=0,
+        related=0,
+        short=False,
+        prompt_tokens=None,
+        calls=(),
+        prediction=None if lost else prediction,
+        scores=None if lost else scores,
+    )

@@ -1,0 +1,160 @@
+"""Scores of a run worked out again from its stored replies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from adapters import Picture, Reply
+from harness.dialogue import Ask
+from harness.errors import UserError
+from harness.evaluation.config import Asking, Choosing, RunConfig, Scoring, Selecting
+from harness.evaluation.report import print_result
+from harness.evaluation.summary import scoring_rules, summarise
+from harness.page import Box
+from harness.protocols.contract import AskingProtocol
+from harness.records import Choice, Step
+from harness.runs import CallRecord, Run, RunError, StepRecord, as_reply, open_run
+from parsers import score
+from parsers.records import Gold, Prediction, Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+P = TypeVar("P")
+
+
+def config_of(run: Run) -> RunConfig:
+    """The settings that a run was started with. Raises `RunError` for ones that are not ours."""
+    stored = run.manifest.config
+    try:
+        return RunConfig(
+            model=stored["model"],
+            base_url=stored["base_url"],
+            adapter_options=tuple(sorted(stored["adapter_options"].items())),
+            selecting=_filled(Selecting, stored),
+            choosing=_filled(Choosing, stored),
+            asking=_filled(Asking, stored),
+            scoring=_filled(Scoring, stored),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"{run.path} has settings of another form: {error}") from error
+
+
+def _filled(part: type[P], stored: Mapping[str, Any]) -> P:
+    names = [f.name for f in fields(part)]  # type: ignore[arg-type]
+    return part(**{n: tuple(v) if isinstance(v := stored[n], list) else v for n in names})
+
+
+def rescored(run: Run, config: RunConfig) -> tuple[list[StepRecord], int]:
+    """The lines of a run with predictions read and scored anew, and how many predictions differ.
+
+    Raises `RunError` when the calls on record do not belong to the protocol of the run.
+    """
+    from harness.evaluation.run import open_protocol
+
+    protocol = open_protocol(replace(config, asking=replace(config.asking, prompts=None)))
+    rules = scoring_rules(config.scoring)
+    calls: dict[tuple[str, int], dict[str, CallRecord]] = {}
+    for call in run.calls():
+        calls.setdefault((call.step_id, call.repeat), {})[call.place] = call
+    records, changed = [], 0
+    for record in run.steps():
+        prediction = record.prediction
+        if record.settled and prediction and prediction.status is not Status.NO_REPLY:
+            own = calls.get((record.step_id, record.repeat), {})
+            prediction = played_back(protocol, record, own)
+            changed += prediction != record.prediction
+        if prediction is not None:
+            scores = score(prediction, gold_of(record), rules)
+            record = replace(record, prediction=prediction, scores=scores)
+        records.append(record)
+    return records, changed
+
+
+def played_back(
+    protocol: AskingProtocol, record: StepRecord, calls: Mapping[str, CallRecord]
+) -> Prediction:
+    """The dialogue of a step held again with the replies on record."""
+    dialogue = protocol.dialogue(step_of(record), choices_of(record))
+    try:
+        asks = next(dialogue)
+        while True:
+            group = (asks,) if isinstance(asks, Ask) else asks
+            replies = tuple(_reply(record, calls, ask.place) for ask in group)
+            asks = dialogue.send(replies[0] if isinstance(asks, Ask) else replies)
+    except StopIteration as stop:
+        prediction: Prediction = stop.value
+        return prediction
+    finally:
+        dialogue.close()
+
+
+def _reply(record: StepRecord, calls: Mapping[str, CallRecord], place: str) -> Reply:
+    if place not in calls:
+        raise RunError(f"step {record.step_id} has no call '{place}' on record")
+    return as_reply(calls[place].reply)
+
+
+def step_of(record: StepRecord) -> Step:
+    """A step as far as a run holds it: everything but the page and the picture's bytes."""
+    return Step(
+        step_id=record.step_id,
+        task_id=record.task_id,
+        index=record.index,
+        split=record.split,
+        website=record.website,
+        domain=record.domain,
+        subdomain=record.subdomain,
+        task=record.task,
+        history=record.history,
+        pictures=tuple(Picture(p.digest, p.recipe, p.width, p.height) for p in record.pictures),
+    )
+
+
+def choices_of(record: StepRecord) -> tuple[Choice, ...]:
+    """The choices of a step's line."""
+    return tuple(
+        Choice(c.letter, c.id, c.tag, c.text, Box(*c.box) if c.box else None)
+        for c in record.choices
+    )
+
+
+def gold_of(record: StepRecord) -> Gold:
+    """The recorded action of a step's line."""
+    gold = record.gold
+    return Gold(gold.operation, gold.value, gold.elements, gold.boxes)
+
+
+def rescore_run(
+    path: Path, changes: Mapping[str, Any], console: Console, *, as_json: bool = False
+) -> int:
+    """Print the numbers of a run under its own rules or changed ones; the exit code."""
+    run = open_run(path)
+    config = config_of(run)
+    scoring = {k: v for k, v in changes.items() if k in {f.name for f in fields(Scoring)}}
+    reading = {k: v for k, v in changes.items() if k not in scoring}
+    config = replace(
+        config,
+        scoring=replace(config.scoring, **scoring),
+        asking=replace(config.asking, **reading),
+    )
+    records, changed = rescored(run, config)
+    if not records:
+        raise UserError(f"{path} has no steps yet")
+    cut_short = run.manifest.dataset.get("partial_tasks", {})
+    if as_json:
+        summary = summarise(records, config.scoring, cut_short, run.manifest)
+        console.print_json(json.dumps(summary))
+        return 0
+    print_result(console, records, config.scoring, cut_short)
+    told = f"{changed} of {_read(records)} predictions read differently than in the run"
+    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _read(records: Sequence[StepRecord]) -> int:
+    return sum(record.prediction is not None for record in records)

@@ -1,0 +1,86 @@
+"""Snapshots written: the questions of a run, fixed in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from adapters import Message, Picture, Text
+from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
+from harness.errors import UserError
+from harness.evaluation.prepare import Preparer
+from harness.evaluation.run import Plan
+from harness.pictures import PictureStore
+from harness.protocols.seeact import TwoRounds
+from harness.records import Row
+
+
+def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
+    """Write the questions of a plan to a parquet file and return their number.
+
+    Pictures are prepared as the run would send them. Raises `UserError` for a protocol whose
+    questions depend on more than the first reply, `DataError` for a file that exists.
+    """
+    protocol = plan.protocol
+    if not isinstance(protocol, TwoRounds):
+        raise UserError(f"a snapshot holds two rounds; '{protocol.name}' asks in another way")
+    settings = {
+        **plan.config.decisive(),
+        **{f"protocol_{key}": value for key, value in protocol.settings().items()},
+        "pictures": plan.pictures.text,
+    }
+    with asyncio.Runner() as runner:
+        store = PictureStore(plan.config.carrying.workers)
+        try:
+            rows = _rows(plan, protocol, store, runner)
+            return write_snapshot(path, rows, settings, overwrite=overwrite)
+        finally:
+            store.close()
+
+
+def _rows(
+    plan: Plan, protocol: TwoRounds, store: PictureStore, runner: asyncio.Runner
+) -> Iterator[SnapshotRow]:
+    preparer: Preparer = plan.preparer()
+    for row in plan.dataset.rows():
+        question = preparer.prepare(row)
+        urls = runner.run(_encoded(store, row, question.step.pictures))
+        first = protocol.opening(question.step)
+        second = protocol.question(question.step, question.choices)
+        yield SnapshotRow(
+            row=row,
+            choices=question.choices,
+            first=[_plain(message, urls) for message in first],
+            second=[_plain(message, urls) for message in second],
+            recipe="\n".join(picture.recipe for picture in question.step.pictures),
+        )
+
+
+async def _encoded(
+    store: PictureStore, row: Row, pictures: Sequence[Picture]
+) -> dict[Picture, str]:
+    """The pictures of a row as data URLs."""
+    if row.screenshot is None or not pictures:
+        return {}
+    digest = pictures[0].digest
+    store.add(digest, row.screenshot, row.step_id)
+    try:
+        made = [await store.encoded(picture) for picture in pictures]
+    finally:
+        store.discard(digest)
+    return {
+        picture: f"data:{found.media_type};base64,{base64.b64encode(found.data).decode()}"
+        for picture, found in zip(pictures, made, strict=True)
+    }
+
+
+def _plain(message: Message, urls: dict[Picture, str]) -> dict[str, object]:
+    parts: list[dict[str, object]] = [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image_url", "image_url": {"url": urls[part]}}
+        for part in message.parts
+    ]
+    return {"role": message.role, "content": parts}
