@@ -68,7 +68,14 @@ class ReplyCache:
             loop = asyncio.get_running_loop()
             data = await loop.run_in_executor(self._thread, self._load, key)
             self._tell()
-        return None if data is None else as_reply(self._decoder.decode(data))
+        if data is None:
+            return None
+        try:
+            return as_reply(self._decoder.decode(data))
+        except msgspec.MsgspecError as error:
+            self._broken = f"an entry cannot be read: {error}"
+            self._tell()
+            return None
 
     def put(self, key: str, reply: Reply) -> None:
         """Keep a reply that ended normally; others are passed over. Returns before it is saved."""

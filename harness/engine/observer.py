@@ -39,6 +39,9 @@ class Observer:
     def opened(self, step_id: str, repeat: int) -> None:
         """A dialogue begins."""
 
+    def passed_over(self, step_id: str, repeat: int) -> None:
+        """A row is on record that no model is asked about."""
+
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         """A call is on record; `replayed` when it had been before this session."""
 
@@ -61,6 +64,10 @@ class Observers(Observer):
     def opened(self, step_id: str, repeat: int) -> None:
         for observer in self._observers:
             observer.opened(step_id, repeat)
+
+    def passed_over(self, step_id: str, repeat: int) -> None:
+        for observer in self._observers:
+            observer.passed_over(step_id, repeat)
 
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         for observer in self._observers:

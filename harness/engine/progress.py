@@ -105,6 +105,10 @@ class Progress(Observer):
         else:
             self._line()
 
+    def passed_over(self, step_id: str, repeat: int) -> None:
+        # Nothing was waited for: it is done, but says nothing about the rate.
+        self._done += 1
+
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         self.counters.add(record, replayed=replayed)
         self._tick()

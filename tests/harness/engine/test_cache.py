@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import sqlite3
 import subprocess
 import sys
@@ -150,6 +151,21 @@ def test_an_entry_under_another_key_is_not_believed(tmp_path: Path) -> None:
         database.execute("update replies set key = 'l'")
     database.close()
     assert look(tmp_path / "c", ["l"], Warnings()) == [None]
+
+
+def test_an_entry_of_another_form_is_one_warning_and_no_reply(tmp_path: Path) -> None:
+    fill(tmp_path / "c", {"k": FULL})
+    data = b'{"text": 5}'
+    database = sqlite3.connect(tmp_path / "c")
+    with database:
+        database.execute(
+            "update replies set reply = ?, checksum = ?",
+            (data, hashlib.sha256(b"k\n" + data).digest()),
+        )
+    database.close()
+    warnings = Warnings()
+    assert look(tmp_path / "c", ["k", "k"], warnings) == [None, None]
+    assert len(warnings) == 1
 
 
 def test_a_place_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
