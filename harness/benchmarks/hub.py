@@ -80,20 +80,23 @@ def _cached(repo: str, revision: str | None, kinds: Sequence[Kind]) -> HubCopy |
     from huggingface_hub.file_download import repo_folder_name
 
     folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo, repo_type="dataset")
-    if revision is None:
-        if not constants.is_offline_mode():
-            return None  # what is newest only the hub knows
-        try:
-            revision = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
-        except OSError:
-            return None
-    snapshot = folder / "snapshots" / revision
-    paths = sorted(p for p in snapshot.rglob("*.parquet") if p.exists()) if revision else []
-    named = {path.relative_to(snapshot).as_posix(): path for path in paths}
+    if revision is not None:
+        return _snapshot(folder / "snapshots" / revision, kinds)
+    if not constants.is_offline_mode():
+        return None  # what is newest only the hub knows
+    there = sorted(folder.glob("snapshots/*"), key=lambda path: path.stat().st_mtime, reverse=True)
+    return next(filter(None, (_snapshot(path, kinds) for path in there)), None)
+
+
+def _snapshot(folder: Path, kinds: Sequence[Kind]) -> HubCopy | None:
+    """The files in the cache's folder for a commit, None if any is missing."""
+    named = {
+        path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.parquet"))
+    }
     names = [name for name in named if any(kind(name) for kind in kinds)]
     if missing_shards(names) or not all(any(map(kind, names)) for kind in kinds):
         return None
-    return HubCopy(tuple(_data_file(named[name], name) for name in names), revision)
+    return HubCopy(tuple(_data_file(named[name], name) for name in names), folder.name)
 
 
 def _listing(repo: str, revision: str | None, timeout_s: float) -> Any:

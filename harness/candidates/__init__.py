@@ -1,6 +1,6 @@
 """Which candidates of a row are shown, in which order, and how they read.
 
-    prepared = prepare(row, Page.parse(row.html), seed=42, distractors=20)
+    prepared = prepare(row, page_of(row), seed=42, distractors=20)
     prepared.choices          # letters, ids, texts and boxes, in the order shown
     prepared.chosen.shown     # the positive among them, for the record and never for a model
 
@@ -16,9 +16,10 @@ from harness.candidates.choose import (
     accepted,
     check_distractors,
     choose,
+    restrict,
 )
 from harness.candidates.facts import ChoiceFacts, Tally, choice_facts
-from harness.candidates.prepare import Prepared, prepare
+from harness.candidates.prepare import Prepared, page_of, prepare
 from harness.candidates.rank import Ranking
 from harness.candidates.render import Form, render
 
@@ -34,6 +35,8 @@ __all__ = [
     "check_distractors",
     "choice_facts",
     "choose",
+    "page_of",
     "prepare",
     "render",
+    "restrict",
 ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from harness.candidates.rank import NEGATIVE, ORDER, POSITIVE, Ranking
 from harness.errors import DataError
 from harness.page import Candidate, Page
+from harness.records import NO_POSITIVE
 
 if TYPE_CHECKING:
     from harness.benchmarks import Dataset
@@ -71,6 +72,16 @@ def accepted(row: Row, options: CandidateOptions) -> tuple[Candidate, ...]:
     if options.positives == "original":
         return tuple(c for c in row.positives if c.original_target)
     return row.positives
+
+
+def restrict(row: Row, options: CandidateOptions) -> Row:
+    """The row with only the positives that count, invalid if none is left."""
+    right = accepted(row, options)
+    if len(right) == len(row.positives):
+        return row
+    problems = row.problems if right else (NO_POSITIVE, *row.problems)
+    invalid = row.invalid if right else NO_POSITIVE
+    return replace(row, positives=right, problems=problems, invalid=invalid)
 
 
 def choose(

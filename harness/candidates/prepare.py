@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from harness.candidates.choose import USUAL, CandidateOptions, Chosen, choose
 from harness.candidates.facts import ChoiceFacts, choice_facts
 from harness.candidates.render import Form, render
-from harness.page import Page
+from harness.errors import DataError
+from harness.page import Page, PageError
 
 if TYPE_CHECKING:
     from harness.records import Choice, Row
@@ -22,6 +23,14 @@ class Prepared:
     choices: tuple[Choice, ...]
     chosen: Chosen
     facts: ChoiceFacts
+
+
+def page_of(row: Row) -> Page:
+    """The page of a row. Raises `DataError` when it cannot be parsed."""
+    try:
+        return Page.parse(row.html)
+    except PageError as error:
+        raise DataError(f"{row.source}: column 'cleaned_html': {error}") from error
 
 
 def prepare(

@@ -15,8 +15,10 @@ import pytest
 
 from harness.benchmarks.files import missing_shards, split_of
 from harness.benchmarks.hub import _answer
+from tests.harness.benchmarks import _tilde as tilde
 from tests.harness.benchmarks._files import task, write
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
+from tests.harness.benchmarks._tilde import stored
 
 PROGRAM = """
 import json, sys
@@ -24,7 +26,7 @@ from harness.benchmarks import hub, open_benchmark
 from harness.errors import DataError
 hub.fetch.__defaults__ = (float(sys.argv[1]),)
 try:
-    dataset = open_benchmark("multimodal-mind2web", splits=sys.argv[2:] or None)
+    dataset = open_benchmark(sys.argv[2], splits=sys.argv[3:] or None)
     print(json.dumps({"steps": [e.step_id for e in dataset.index()],
                       "rows": len(list(dataset.rows())), "fingerprint": dataset.fingerprint}))
 except DataError as error:
@@ -44,7 +46,14 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
         yield served
 
 
-def run(tmp_path: Path, hub: Hub | None, *splits: str, patience_s: float = 10, **env: str) -> Any:
+def run(
+    tmp_path: Path,
+    hub: Hub | None,
+    *splits: str,
+    benchmark: str = "multimodal-mind2web",
+    patience_s: float = 10,
+    **env: str,
+) -> Any:
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGING"))}
     settings = {
         "HF_ENDPOINT": hub.url if hub else "http://127.0.0.1:9",
@@ -53,7 +62,7 @@ def run(tmp_path: Path, hub: Hub | None, *splits: str, patience_s: float = 10, *
         "NO_PROXY": "127.0.0.1",
     }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(patience_s), *splits],
+        [sys.executable, "-c", PROGRAM, str(patience_s), benchmark, *splits],
         capture_output=True,
         text=True,
         timeout=120,
@@ -90,6 +99,18 @@ def test_what_is_in_the_cache_is_not_asked_for_again(tmp_path: Path, hub: Hub) -
     assert len(run(tmp_path, hub, "test_website", "test_task")["steps"]) == 6
     offline = run(tmp_path, None, "train", HF_HUB_OFFLINE="1")
     assert "HF_HUB_OFFLINE is set" in offline["error"]
+
+
+def test_a_data_set_without_a_pinned_commit_records_the_one_it_got(tmp_path: Path) -> None:
+    rows = [stored("a", 0), stored("a", 1, split="test_domain")]
+    tilde.write(tmp_path / "hub" / "data" / "test-00000-of-00001.parquet", rows)
+    name = "mm-mind2web-tilde"
+    with serving(tmp_path / "hub") as hub:
+        found = run(tmp_path, hub, benchmark=name)
+        assert run(tmp_path, hub, "test_domain", benchmark=name)["steps"] == ["a_1"]
+    assert found["steps"] == ["a_0", "a_1"]
+    assert found["fingerprint"]["revision"] == REVISION
+    assert run(tmp_path, None, benchmark=name, HF_HUB_OFFLINE="1") == found
 
 
 def test_an_unreachable_hub_says_what_to_do(tmp_path: Path) -> None:

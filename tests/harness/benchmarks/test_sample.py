@@ -6,6 +6,7 @@ import pytest
 
 from harness.benchmarks import open_benchmark
 from harness.errors import DataError
+from tests.harness.benchmarks._files import task, write
 
 
 def test_the_sample_is_read_like_any_file_of_its_form() -> None:
@@ -15,6 +16,17 @@ def test_the_sample_is_read_like_any_file_of_its_form() -> None:
         for step in dataset.rows():
             assert step.index < step.total_steps
             assert len(step.history) == step.index
+
+
+def test_a_sample_that_was_not_installed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "dev.parquet", task("a", 2))
+    paths = {"dev": path, "test": tmp_path / "test.parquet"}
+    monkeypatch.setattr("harness.sample.files", lambda: paths)
+    assert len(open_benchmark("sample", splits=["dev"])) == 2
+    with pytest.raises(DataError, match="missing from this installation"):
+        open_benchmark("sample")
 
 
 def test_the_sample_takes_no_path_and_no_foreign_split() -> None:

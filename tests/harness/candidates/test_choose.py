@@ -14,8 +14,10 @@ from harness.candidates import (
     accepted,
     check_distractors,
     choose,
+    page_of,
     prepare,
     render,
+    restrict,
 )
 from harness.errors import DataError
 from harness.page import Candidate, Page
@@ -144,6 +146,21 @@ def test_which_positives_count_and_which_is_shown() -> None:
     assert choose(one, options=CandidateOptions(positives="original")).shown == "b4"
     plain = step(tuple(candidate(i) for i in ids))
     assert choose(plain, options=CandidateOptions(shown="original")).shown == choose(plain).shown
+
+
+def test_a_row_can_be_restricted_to_the_positives_that_count() -> None:
+    only = CandidateOptions(positives="original")
+    one = step((candidate("b1"), candidate("b2", original=True)))
+    assert restrict(one, CandidateOptions()) is one
+    assert restrict(one, only).gold.positives == ("b2",)
+    assert choose(restrict(one, only), options=only) == choose(one, options=only)
+    none = restrict(step((candidate("b1"),)), only)
+    assert (none.invalid, none.problems, none.positives) == ("no_positive", ("no_positive",), ())
+
+
+def test_a_broken_page_names_its_row() -> None:
+    with pytest.raises(DataError, match="file, row 3: column 'cleaned_html': "):
+        page_of(replace(step(), html="<html><p></html>", source="file, row 3"))
 
 
 def test_further_shuffles_keep_the_set() -> None:
