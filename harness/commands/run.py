@@ -61,7 +61,7 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
     config = to_config(values)
     refuse_fixed(ctx, config.selecting.benchmark)
     plan = plan_run(config, asks=not dry_run)
-    console, errors = Console(), Console(stderr=True)
+    console, errors = output(), Console(stderr=True)
     heading(plan, errors)
     if dry_run:
         from harness.evaluation.estimate import estimate, lines
@@ -80,6 +80,13 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
         )
     )
     return conclude(plan, result, console, errors)
+
+
+def output() -> Console:
+    """Standard output; a file or a pipe gets tables as wide as they are."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=100)
 
 
 def heading(plan: Plan, errors: Console) -> None:

@@ -232,6 +232,7 @@ async def carry_out(
                     pictures,
                     stored,
                     scored,
+                    watching,
                 )
                 engine = Engine(
                     model.adapter,

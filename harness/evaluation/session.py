@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from adapters import Picture
 from harness.benchmarks import Dataset
-from harness.engine import Job, Outcome
+from harness.engine import Job, Observer, Outcome
 from harness.evaluation.config import RunConfig
 from harness.evaluation.model import Model
 from harness.evaluation.prepare import Preparer, Question
@@ -43,6 +43,7 @@ class Session:
         pictures: PictureStore,
         stored: StoredPictures,
         scored: Callable[[StepRecord], None],
+        observer: Observer,
     ) -> None:
         self._config = config
         self._dataset = dataset
@@ -53,6 +54,7 @@ class Session:
         self._pictures = pictures
         self._stored = stored
         self._scored = scored
+        self._observer = observer
         self._rules = scoring_rules(config.scoring)
         self._open: dict[StepKey, tuple[Question, list[int]]] = {}
         self._steps: dict[str, int] = {}
@@ -84,6 +86,7 @@ class Session:
         record = replace(question.record, repeat=repeat, settled=True)
         self._directory.append_step(record)
         self._scored(record)
+        self._observer.passed_over(record.step_id, repeat)
 
     def settle(self, outcome: Outcome) -> None:
         """Score an outcome and put the step's line on record."""

@@ -6,9 +6,8 @@ Everything here is computed from step records alone, so that it can be computed 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,12 +20,10 @@ from parsers import (
     GroupKey,
     Metrics,
     ScoringRules,
-    TaskMetrics,
-    TaskSuccess,
-    aggregate,
     operation_f1,
 )
 from parsers.aggregate import mean
+from parsers.repeats import aggregate_repeats
 
 GROUPS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "operation")
 TEST_DATA_NOTE = (
@@ -89,21 +86,19 @@ def part(
     """The numbers of the given rows. `task_rows` has the number of rows of tasks cut short.
 
     Repeats of a step are pooled for the step metrics, where a task stays one cluster; task success
-    is the mean over repeats, its interval that of the task means.
+    is the mean over repeats, without an interval.
     """
-    repeats = sorted({record.repeat for record in records})
-    lengths = dict(task_rows or {})
-    if len(repeats) < 2:
-        scored = [record.scored() for record in records]
-        metrics = aggregate(scored, rules, task_lengths=lengths, whole_tasks=whole_tasks)
-        spread = None
-    else:
-        metrics, spread = _repeated(records, rules, lengths, repeats, whole_tasks)
+    repeated = aggregate_repeats(
+        ((record.repeat, record.scored()) for record in records),
+        rules,
+        task_lengths=task_rows,
+        whole_tasks=whole_tasks,
+    )
     return Part(
-        metrics=metrics,
+        metrics=repeated.metrics,
         floor=floor(records, rules),
         ceiling=_ceiling(records, rules),
-        repeat_sd=spread,
+        repeat_sd=repeated.spread,
         prompt_tokens=_prompt_tokens(records),
     )
 
@@ -123,54 +118,6 @@ def parts(
     return {
         name: part(groups[name], rules, task_rows, whole_tasks=whole) for name in sorted(groups)
     }
-
-
-def _repeated(
-    records: Sequence[StepRecord],
-    rules: AggregationRules,
-    lengths: Mapping[str, int],
-    repeats: Sequence[int],
-    whole_tasks: bool,
-) -> tuple[Metrics, float | None]:
-    scored = [(record.repeat, record.scored()) for record in records]
-    pooled = aggregate(
-        [replace(step, step_id=f"{step.step_id}#{repeat}") for repeat, step in scored],
-        rules,
-        whole_tasks=False,
-    )
-    single = [
-        aggregate(
-            [step for number, step in scored if number == repeat],
-            rules,
-            task_lengths=lengths,
-            whole_tasks=whole_tasks,
-        )
-        for repeat in repeats
-    ]
-    rates = [metrics.steps.success.macro.value for metrics in single]
-    known = [rate for rate in rates if rate is not None]
-    spread = statistics.stdev(known) if len(known) > 1 else None
-    if not whole_tasks:
-        return pooled, spread
-    tasks = [metrics.tasks for metrics in single if metrics.tasks is not None]
-    joined = TaskMetrics(
-        default=_mean_of([task.default for task in tasks]),
-        strict=_mean_of([task.strict for task in tasks]),
-        clean=_mean_of([task.clean for task in tasks]),
-    )
-    return replace(pooled, tasks=joined), spread
-
-
-def _mean_of(trials: Sequence[TaskSuccess]) -> TaskSuccess:
-    """Task success over repeats: trials add up, and no interval pretends that they are tasks."""
-    known = [trial.value for trial in trials if trial.value is not None]
-    return TaskSuccess(
-        value=mean(known) if len(known) == len(trials) else None,
-        interval=None,
-        successes=sum(trial.successes for trial in trials),
-        complete=sum(trial.complete for trial in trials),
-        total=sum(trial.total for trial in trials),
-    )
 
 
 def floor(records: Iterable[StepRecord], rules: AggregationRules) -> Floor:

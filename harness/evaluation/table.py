@@ -24,7 +24,7 @@ def show(console: Console, parts: Mapping[str, Part], total: Part | None) -> Non
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
     for number, head in enumerate(HEADS):
         table.add_column(head, justify="right" if number else "left", no_wrap=True)
     rows = list(parts.items())
@@ -44,16 +44,16 @@ def lines(name: str, part: Part) -> list[Line]:
     metrics = part.metrics
     tasks, headline = metrics.tasks, metrics.steps
     found: list[Line] = [(name, "", "", "", "")]
-    found += _rates(f"  macro, {headline.n_tasks} tasks", headline, metrics.task_success)
-    found += _rates(f"  micro, {headline.n_steps} steps", headline, None, micro=True)
+    found += _rates(f" macro, {headline.n_tasks} tasks", headline, metrics.task_success)
+    found += _rates(f" micro, {headline.n_steps} steps", headline, None, micro=True)
     if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
         success = tasks.strict if tasks else None
-        found += _rates("  invalid rows as 0", metrics.strict, success)
+        found += _rates(" invalid rows as 0", metrics.strict, success)
     floor = part.floor
     chance = [percent(value) for value in (floor.element, floor.operation_f1, floor.success)]
-    found.append(("  floor (always-click)", chance[0], chance[1], chance[2], ""))
+    found.append((" floor (chance)", chance[0], chance[1], chance[2], ""))
     top = percent(part.ceiling)
-    found.append(("  ceiling", top, top, top, ""))
+    found.append((" ceiling", top, top, top, ""))
     return found
 
 
@@ -106,6 +106,7 @@ def footnotes(parts: Sequence[Part]) -> list[str]:
         "Per cent, macro over tasks, 95 % intervals. "
         f"Op. F1 variant: {rules.variant}; a step succeeds with the right element and Op. F1 = 1."
     ]
+    lines.append("floor: always-click on an element by chance, expected; ceiling: the oracle.")
     if any(_few(part) for part in parts):
         lines.append("* fewer than 30 tasks: read the interval as too narrow.")
     spreads = [part.repeat_sd for part in parts if part.repeat_sd is not None]
