@@ -77,10 +77,10 @@ class TildeLayout:
 
     def key(self, record: Record, where: str) -> Key:
         step = whole(record["step"], "step", where)
-        if step is None or not record["task_id"]:
-            raise DataError(
-                f"{where}: column '{'task_id' if step is not None else 'step'}' is empty"
-            )
+        if step is None:
+            raise DataError(f"{where}: column 'step' is empty")
+        if not record["task_id"]:
+            raise DataError(f"{where}: column 'task_id' is empty")
         return Key(
             task_id=record["task_id"],
             action_uid=str(record.get(_UID) or step),
