@@ -1,4 +1,7 @@
-"""`python -m harness.sample build` makes the sample; `check` compares a rebuild with it."""
+"""`python -m harness.sample build` makes the sample; `check` compares a rebuild with it.
+
+`count` tells what the files hold.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,19 @@ from harness.errors import UserError
 from harness.sample import columns, files
 from harness.sample.build import build, rows_of
 from harness.sample.compare import compare
+from harness.sample.counts import count
 from harness.sample.trajectories import load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all went well, 1 if a rebuild differs, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m harness.sample", description=__doc__)
-    parser.add_argument("command", choices=("build", "check"))
+    parser.add_argument("command", choices=("build", "check", "count"))
     parser.add_argument("--out", type=Path, help="folder of the files (default: the shipped ones)")
     parser.add_argument("--browser", type=Path, help="Chromium to use (default: on the path)")
     chosen = parser.parse_args(arguments)
     try:
-        return _build(chosen) if chosen.command == "build" else _check(chosen)
+        return {"build": _build, "check": _check, "count": _count}[chosen.command](chosen)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -35,12 +39,23 @@ def _build(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _check(chosen: argparse.Namespace) -> int:
-    shipped = files()
+def _count(chosen: argparse.Namespace) -> int:
+    for split, path in _existing(chosen).items():
+        print(f"{split}: {count(columns.read(path))}; {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _existing(chosen: argparse.Namespace) -> dict[str, Path]:
+    found = files()
     if chosen.out:
-        shipped = {split: chosen.out / path.name for split, path in shipped.items()}
-    if absent := [str(path) for path in shipped.values() if not path.exists()]:
-        raise UserError(f"nothing to compare with: {', '.join(absent)} missing")
+        found = {split: chosen.out / path.name for split, path in found.items()}
+    if absent := [str(path) for path in found.values() if not path.exists()]:
+        raise UserError(f"{', '.join(absent)} missing: python -m harness.sample build makes it")
+    return found
+
+
+def _check(chosen: argparse.Namespace) -> int:
+    shipped = _existing(chosen)
     rebuilt = rows_of(load(), chosen.browser, _tell)
     failed = False
     for split, path in shipped.items():

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from harness.errors import UserError
@@ -77,9 +77,12 @@ def visit(browser: Browser, site: str) -> Iterator[Page]:
         context.add_init_script(path=Path(__file__).with_name("listeners.js"))
         context.route("**/*", lambda route: _serve(route, site))
         page = context.new_page()
-        page.on("pageerror", _raise)
+        failures: list[str] = []
+        page.on("pageerror", lambda error: failures.append(str(error)))
         page.goto(f"https://{site}.example/")
         yield page
+        if failures:
+            raise RuntimeError(f"a script of {site} failed: {failures[0]}")
     finally:
         context.close()
 
@@ -93,7 +96,3 @@ def _serve(route: Route, site: str) -> None:
         path = SITES / "shell.html"
     kind = f"{_KINDS[path.suffix]}; charset=utf-8"
     route.fulfill(body=path.read_text(encoding="utf-8"), content_type=kind)
-
-
-def _raise(error: Any) -> None:
-    raise RuntimeError(f"a script of the site failed: {error}")

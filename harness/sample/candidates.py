@@ -3,7 +3,8 @@
 The rule is that of Mind2Web (Deng et al. 2023, Appendix C.1): a click on the icon, the label or the
 padding of a button is the same action. From the labelled node go up to the nearest clickable
 ancestor, the node itself included. That element and those of its visible descendants that lie
-inside its box are all accepted. Without a clickable ancestor the labelled node stands alone.
+inside its box are all accepted, and so is the labelled node where it sticks out of a link that is
+only as high as its line. Without a clickable ancestor the labelled node stands alone.
 
 A target that the visitor could not see when the page was recorded (a menu that opens under the
 pointer, a check box hidden behind its styling) leaves the step without a positive, as in the real
@@ -48,10 +49,11 @@ def positives(target: Target) -> list[Node]:
     """All elements that count as the target, in document order."""
     if not is_candidate(target.top):
         return []
+    sure = (target.top, target.labelled)
     return [
         node
         for node in target.top.elements()
-        if node is target.top or (is_candidate(node) and target.top.box.holds(node.box))
+        if is_candidate(node) and (node in sure or target.top.box.holds(node.box))
     ]
 
 

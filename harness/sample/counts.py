@@ -1,0 +1,118 @@
+"""What the shipped files hold, counted from the files alone, decoys included."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from lxml import html
+
+from harness.sample.candidates import Target
+from harness.sample.columns import Row
+from harness.sample.decoys import decoys
+from harness.sample.nodes import Box, Node, Text, find
+
+_NOWHERE = Box(0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The numbers of one split."""
+
+    tasks: int
+    steps: int
+    operations: Mapping[str, int]
+    positives: Mapping[int, int]
+    with_decoy: int
+    without_picture: int
+    elements: tuple[int, int]
+    candidates: float
+
+    def __str__(self) -> str:
+        operations = ", ".join(f"{number} {name}" for name, number in self.operations.items())
+        several = sum(number for count, number in self.positives.items() if count > 1)
+        return (
+            f"{self.tasks} tasks, {self.steps} steps ({operations}); "
+            f"positives 0/1/more: {self.positives.get(0, 0)}/{self.positives.get(1, 0)}/{several}; "
+            f"{self.with_decoy} with a decoy ({self.with_decoy / self.steps:.0%}); "
+            f"{self.without_picture} without a screenshot; "
+            f"{self.elements[0]} to {self.elements[1]} elements a page, "
+            f"{self.candidates:g} candidates in the median"
+        )
+
+
+def count(rows: Sequence[Row]) -> Counts:
+    """Count a split."""
+    pages = [page_of(row) for row in rows]
+    sizes = [sum(1 for _ in page.elements()) for page in pages]
+    offered = [len(row["pos_candidates"]) + len(row["neg_candidates"]) for row in rows]
+    return Counts(
+        tasks=len({row["annotation_id"] for row in rows}),
+        steps=len(rows),
+        operations=Counter(json.loads(row["operation"])["op"] for row in rows),
+        positives=Counter(len(row["pos_candidates"]) for row in rows),
+        with_decoy=sum(map(has_decoy, rows, pages)),
+        without_picture=sum(not has_picture(row) for row in rows),
+        elements=(min(sizes), max(sizes)),
+        candidates=median(offered),
+    )
+
+
+def has_picture(row: Row) -> bool:
+    """Whether a row has its screenshot; a null struct and a struct of nulls are none."""
+    return row["screenshot"] is not None and bool(row["screenshot"]["bytes"])
+
+
+def has_decoy(row: Row, page: Node) -> bool:
+    """Whether a step has a decoy; one without a positive has not."""
+    entries = [json.loads(text) for text in row["pos_candidates"]]
+    if not entries:
+        return False
+    top = next(entry["backend_node_id"] for entry in entries if entry["is_top_level_target"])
+    # The labelled node itself is no candidate when it is, say, smaller than a pixel.
+    labelled = [entry["backend_node_id"] for entry in entries if entry["is_original_target"]]
+    target = Target(find(page, (labelled or [top])[0]), find(page, top))
+    return bool(decoys(page, target))
+
+
+def page_of(row: Row) -> Node:
+    """Read a row's page back as nodes; the candidates are what was visible."""
+    boxes = dict(_boxes([*row["pos_candidates"], *row["neg_candidates"]]))
+    return _node(html.document_fromstring(row["raw_html"]), boxes, None)
+
+
+def _boxes(entries: Iterable[str]) -> Iterable[tuple[str, Box]]:
+    for text in entries:
+        attributes = json.loads(json.loads(text)["attributes"])
+        corners = map(float, attributes["bounding_box_rect"].split(","))
+        yield attributes["backend_node_id"], Box(*corners)
+
+
+def _node(element: html.HtmlElement, boxes: Mapping[str, Box], parent: Node | None) -> Node:
+    attributes = {str(name): str(value) for name, value in element.attrib.items()}
+    node_id = attributes.pop("backend_node_id", "")
+    box = boxes.get(node_id)
+    node = Node(
+        id=node_id,
+        tag=str(element.tag),
+        attributes=attributes,
+        live={},
+        box=box or _NOWHERE,
+        visible=box is not None,
+        clickable=False,
+        parent=parent,
+    )
+    _add_text(node, element.text)
+    for child in element:
+        if isinstance(child.tag, str):
+            node.children.append(_node(child, boxes, node))
+        _add_text(node, child.tail)
+    return node
+
+
+def _add_text(node: Node, text: str | None) -> None:
+    if text and text.strip():
+        node.children.append(Text("", text, node))

@@ -1,0 +1,89 @@
+"""A rebuild gives the same steps; where it cannot be made, one line says why."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from harness.sample import files
+from harness.sample.__main__ import main
+from harness.sample.browser import chromium
+from harness.sample.build import rows_of
+from harness.sample.columns import Row, read, write
+from harness.sample.compare import compare
+from harness.sample.trajectories import load
+
+HISTORY = "action_reprs"
+
+
+def _shipped(split: str) -> list[Row]:
+    return read(files()[split], without=("screenshot",))
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(find_spec("playwright") is None, reason="playwright is not installed")
+@pytest.mark.skipif(chromium() is None, reason="Chromium is not installed")
+def test_two_tasks_recorded_again_equal_the_shipped_ones() -> None:
+    tasks = [task for task in load() if task.name in ("spanish-list", "visitor-permit")]
+    rebuilt = rows_of(tasks)
+    for split in ("dev", "test"):
+        ids = {row["annotation_id"] for row in rebuilt[split]}
+        shipped = [row for row in _shipped(split) if row["annotation_id"] in ids]
+        assert compare(shipped, rebuilt[split]).differences == []
+
+
+def test_equal_rows_do_not_differ() -> None:
+    rows = _shipped("dev")[:4]
+    assert compare(rows, copy.deepcopy(rows)) == ([], 0)
+
+
+def test_a_box_that_moved_is_counted_and_nothing_else() -> None:
+    rows = _shipped("dev")[:2]
+    other = copy.deepcopy(rows)
+    entry = json.loads(other[1]["neg_candidates"][3])
+    attributes = json.loads(entry["attributes"]) | {"bounding_box_rect": "1,2,3,4"}
+    other[1]["neg_candidates"][3] = json.dumps(entry | {"attributes": json.dumps(attributes)})
+    assert compare(rows, other) == ([], 1)
+
+
+def test_another_target_history_or_number_of_steps_is_reported() -> None:
+    rows = _shipped("dev")[:3]
+    other = copy.deepcopy(rows)[:2]
+    other[0]["pos_candidates"] = []
+    other[1]["action_reprs"][0] = "[link]  Elsewhere -> CLICK"
+    differences = compare(rows, other).differences
+    assert differences[0].startswith("steps: 3 shipped, 2 rebuilt")
+    assert [line.rsplit(": ", 1)[1] for line in differences[1:]] == ["pos_candidates", HISTORY]
+
+
+def test_without_playwright_a_line_tells_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    assert main(["build", "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "pip install" in said
+
+
+def test_checking_against_nothing_is_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["check", "--out", str(tmp_path)]) == 2
+    assert "missing" in capsys.readouterr().err
+
+
+def test_counting_tells_what_the_files_hold(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for split in files():
+        write(tmp_path / f"{split}.parquet", read(files()[split])[:3])
+    assert main(["count", "--out", str(tmp_path)]) == 0
+    dev, test = capsys.readouterr().out.splitlines()
+    assert dev.startswith("dev: 1 tasks, 3 steps")
+    assert test.startswith("test: 1 tasks, 3 steps")
