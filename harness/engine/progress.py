@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 LINE_EVERY_S = 30.0
+SCORES_EVERY_S = 1.0
 
 
 @dataclass(slots=True)
@@ -80,6 +81,8 @@ class Progress(Observer):
         self._every_s = every_s
         self._clock = clock
         self._started = self._shown = clock()
+        self._scores = ""
+        self._scored: float | None = None
         self._live: Live | None = None
 
     def __enter__(self) -> Progress:
@@ -100,6 +103,7 @@ class Progress(Observer):
         trace: TracebackType | None,
     ) -> None:
         if self._live:
+            self._scores = self._metrics()
             self._live.stop()
             self._live = None
         else:
@@ -130,8 +134,15 @@ class Progress(Observer):
         return status_line(self.counters, self._total, self._done, self._clock() - self._started)
 
     def _tick(self) -> None:
-        if self._live is None and self._clock() - self._shown >= self._every_s:
-            self._line()
+        now = self._clock()
+        if self._live is None:
+            if now - self._shown >= self._every_s:
+                self._line()
+        elif self._scored is None or now - self._scored >= SCORES_EVERY_S:
+            # Here and not when the display is drawn: that is done by a thread of its own, which
+            # must not look at the run's records while they change.
+            self._scored = now
+            self._scores = self._metrics()
 
     def _line(self) -> None:
         self._shown = self._clock()
@@ -147,7 +158,7 @@ class Progress(Observer):
         lines = Table.grid(expand=True)
         done = self._done + self.counters.steps
         lines.add_row(ProgressBar(total=max(1, self._total), completed=done))
-        for text in (self.text(), self._metrics()):
+        for text in (self.text(), self._scores):
             lines.add_row(Text(text))
         return lines
 

@@ -62,8 +62,15 @@ class CountingServer:
         self._server.shutdown()
         self._server.server_close()
 
+    def drain(self) -> None:
+        """Return when everything that a dead client sent has been dealt with."""
+        quiet = 0
+        while quiet < 5:
+            time.sleep(0.02)
+            quiet = 0 if self._server.connections else quiet + 1
+
     def new_client(self) -> None:
-        """The next requests come from another process."""
+        """The next requests come from another process. To be called when all is drained."""
         with self._lock:
             self.asked_by_client = []
             self._answers_to_client = 0
@@ -105,6 +112,23 @@ def _completion(key: str) -> dict[str, Any]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 512
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.connections = 0
+        self._count_lock = threading.Lock()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._count_lock:
+            self.connections += 1
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._count_lock:
+                self.connections -= 1
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that was killed is no error."""

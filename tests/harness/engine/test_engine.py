@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adapters.contract import Fatal, Fault, Request
 from adapters.conversation import Conversation, Finish, Picture, Reply, Usage, system, user
@@ -330,6 +332,37 @@ def test_a_dialogue_goes_on_after_its_calls_on_record() -> None:
     (outcome,) = run(engine(model), [job])
     assert outcome == run(engine(Model()), [two_rounds("a")])[0]
     assert model.order == [("a", "round-2")]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=4), st.data())
+def test_a_dialogue_cut_anywhere_ends_as_if_it_had_not_been(
+    widths: list[int], data: st.DataObject
+) -> None:
+    def dialogue() -> Dialogue:
+        said: list[str] = []
+        for number, width in enumerate(widths):
+            text = "".join(said) + "?"
+            asks = tuple(Ask(say(f"{text} {n}"), f"{number}-{n}") for n in range(width))
+            replies = yield asks
+            assert isinstance(replies, tuple)
+            said += [reply.text for reply in replies]
+        return Prediction(Status.ANSWERED, value="|".join(said))
+
+    log = Log()
+    (whole,) = run(engine(Model(), log), [Job("a", dialogue)])
+    last = data.draw(st.integers(0, len(widths) - 1))
+    parallel = data.draw(st.sets(st.integers(0, widths[last] - 1)))
+    known = {
+        place: record
+        for place, record in log.of("a").items()
+        if int(place[0]) < last or (int(place[0]) == last and int(place[2]) in parallel)
+    }
+    model, rest = Model(), Log()
+    (resumed,) = run(engine(model, rest), [Job("a", dialogue, recorded=known)])
+    assert resumed == whole
+    assert {place for _, place in model.order} == set(log.of("a")) - set(known)
+    assert {**known, **rest.of("a")} == log.of("a")
 
 
 def test_played_back_replies_are_what_the_dialogue_heard_before() -> None:

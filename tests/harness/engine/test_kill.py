@@ -83,6 +83,7 @@ class Killer:
         elif kind == "between":
             self.server.on_asked = asked
         code = process.wait(PATIENCE_S)
+        self.server.drain()
         self.server.on_answered = lambda count: None
         self.server.on_asked = lambda messages: None
         assert code == -signal.SIGKILL, "the process had finished before it was killed"
