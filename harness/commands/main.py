@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import sys
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -58,10 +59,17 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, line) for name, (_, line) in COMMANDS.items()]
         for name in sorted(_foreign() - set(COMMANDS)):
-            command = self.get_command(ctx, name)
-            rows.append((name, command.get_short_help_str(60) if command else ""))
+            rows.append((name, self._about(ctx, name)))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def _about(self, ctx: click.Context, name: str) -> str:
+        # Somebody else's command must not take the help of all others down with it.
+        try:
+            command = self.get_command(ctx, name)
+        except (ImportError, AttributeError) as error:
+            return f"(cannot be loaded: {error})"
+        return command.get_short_help_str(60) if command else ""
 
 
 def _load(target: str) -> click.Command:
@@ -72,7 +80,9 @@ def _load(target: str) -> click.Command:
     return command
 
 
+@cache
 def _foreign_targets() -> dict[str, str]:
+    # The metadata of every installed package is read here.
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in entry_points(group=GROUP)}

@@ -30,7 +30,7 @@ from harness.evaluation.prepare import Preparer
 from harness.evaluation.session import Session
 from harness.evaluation.stored import StoredPictures
 from harness.evaluation.summary import summarise
-from harness.pictures import PicturePolicy, PictureStore
+from harness.pictures import PicturePolicy, PictureStats, PictureStore
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.runs import RunDirectory, Setup, StepRecord, open_run
 
@@ -80,13 +80,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Finished:
-    """How a session ended. `stopped` is the reason when it ended before the last step."""
+    """How a session ended. `stopped` is the reason when it ended before the last step; `pictures`
+    counts what was prepared in it."""
 
     directory: Path
     records: Sequence[StepRecord]
     summary: dict[str, Any]
     complete: bool
     stopped: str | None
+    pictures: PictureStats
 
 
 def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
@@ -190,6 +192,7 @@ def setup_of(plan: Plan) -> Setup:
         dataset={
             **plan.dataset.fingerprint,
             "data": plan.config.selecting.data,
+            "splits_asked": list(plan.config.selecting.splits),
             "splits": sorted({entry.split for entry in entries}),
             "rows": len(entries),
             "partial_tasks": dict(plan.task_rows),
@@ -273,7 +276,7 @@ async def carry_out(
         summary = summarise(records, config.scoring, plan.task_rows, run.manifest)
         if complete:
             directory.finish(summary, complete=True)
-    return Finished(plan.directory, records, summary, complete, stopped)
+    return Finished(plan.directory, records, summary, complete, stopped, pictures.stats)
 
 
 def _wants_preflight(plan: Plan) -> bool:
