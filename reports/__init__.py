@@ -1,4 +1,53 @@
 """Runs as pandas frames and tables.
 
+    from reports import main_table, render, steps_frame
+    print(render(main_table(["runs/a", "runs/b"]), "text"))
+
+`steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
+columns); `main_table` and `by_table` hold the metrics with their intervals; `render` writes a table
+as text, Markdown, CSV, LaTeX or JSON. Runs are given as paths or as what `harness.runs.open_run`
+returns. Importing this package does not import pandas.
+
 Part of vlm-web-eval.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reports.formats import FORMATS, TEST_DATA_NOTE, render
+    from reports.frames import runs_frame, steps_frame, tasks_frame
+    from reports.load import open_runs
+    from reports.tables import by_table, main_table
+
+_HOMES = {
+    "FORMATS": "reports.formats",
+    "TEST_DATA_NOTE": "reports.formats",
+    "by_table": "reports.tables",
+    "main_table": "reports.tables",
+    "open_runs": "reports.load",
+    "render": "reports.formats",
+    "runs_frame": "reports.frames",
+    "steps_frame": "reports.frames",
+    "tasks_frame": "reports.frames",
+}
+
+__all__ = [
+    "FORMATS",
+    "TEST_DATA_NOTE",
+    "by_table",
+    "main_table",
+    "open_runs",
+    "render",
+    "runs_frame",
+    "steps_frame",
+    "tasks_frame",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reports' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,171 @@
+"""A table as text, Markdown, CSV, LaTeX or JSON; each carries the note on test data.
+
+Text, Markdown and LaTeX are for readers (per cent, one average); CSV and JSON hold every column of
+the table, with shares between 0 and 1.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, get_args
+
+import pandas as pd
+
+from reports import escape
+from reports.layout import HEADS, Average, Block, Line, about, arrange
+
+TEST_DATA_NOTE = (
+    "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
+    "do not publish where crawlers collect text."
+)
+Format = Literal["text", "markdown", "csv", "latex", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+WIDTH = 100
+_LABEL, _COUNT, _RATE = 26, 6, 15
+
+
+def render(table: pd.DataFrame, form: Format = "text", average: Average = "macro") -> str:
+    """A table made by `main_table` or `by_table`, ending in a newline."""
+    writers: dict[str, Callable[[pd.DataFrame, Average], str]] = {
+        "text": as_text,
+        "markdown": as_markdown,
+        "csv": lambda table, _: as_csv(table),
+        "latex": as_latex,
+        "json": lambda table, _: as_json(table),
+    }
+    if form not in writers:
+        raise ValueError(f"unknown format {form!r}: expected one of {', '.join(FORMATS)}")
+    return writers[form](table, average)
+
+
+def as_text(table: pd.DataFrame, average: Average = "macro") -> str:
+    """Aligned columns for a terminal, at most 100 wide but for the note and long run names."""
+    sheet = arrange(table, average)
+    lines = [TEST_DATA_NOTE, *(wrapped for a in sheet.about for wrapped in _wrapped(a))]
+    lines.append("")
+    heads = "".join(f"{head:>{_RATE}}" for head in HEADS)
+    lines.append(f"{sheet.key:{_LABEL}}{'tasks':>{_COUNT}}{'steps':>{_COUNT}}{heads}")
+    lines.append("─" * len(lines[-1]))
+    for block in sheet.blocks:
+        lines.append(escape.clean(block.label))
+        for line in block.lines:
+            lines += _text_lines(line)
+        lines += _wrapped("; ".join(f"{name}: {text}" for name, text in block.facts), "  ")
+        lines.append("")
+    lines += [wrapped for note in sheet.footnotes for wrapped in _wrapped(note)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _text_lines(line: Line) -> Iterator[str]:
+    label = f"    {line.kind}" if line.kind else f"  {escape.clean(line.group)}"
+    if len(label) >= _LABEL:
+        label = label[: _LABEL - 2] + "…"
+    values = "".join(f"{cell.value:>{_RATE}}" for cell in line.cells)
+    yield f"{label:{_LABEL}}{line.tasks:>{_COUNT}}{line.steps:>{_COUNT}}{values}"
+    if any(cell.bounds for cell in line.cells):
+        bounds = "".join(f"{cell.bounds:>{_RATE}}" for cell in line.cells)
+        yield " " * (_LABEL + 2 * _COUNT) + bounds
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        escape.clean(text), WIDTH, initial_indent=indent, subsequent_indent=indent + "  "
+    )
+
+
+def as_markdown(table: pd.DataFrame, average: Average = "macro") -> str:
+    """A table of results and one of the runs, the note and the settings as a quotation above."""
+    sheet = arrange(table, average)
+    quoted = [TEST_DATA_NOTE, *sheet.about]
+    lines = ["\n>\n".join(f"> {escape.markdown(line)}" for line in quoted), ""]
+    lines += _markdown_head(["run", sheet.key, "tasks", "steps", *HEADS], 2)
+    for block in sheet.blocks:
+        for line in block.lines:
+            group = f"{line.group}, {line.kind}" if line.kind else line.group
+            cells = [block.label, group, line.tasks, line.steps, *line.cells]
+            lines.append(_markdown_row(cells))
+    lines += ["", *_markdown_head(["run", "counts"], 2)]
+    for block in sheet.blocks:
+        lines.append(_markdown_row([block.label, _sentence(block)]))
+    lines.append("")
+    lines.append("\n\n".join(escape.markdown(note) for note in sheet.footnotes))
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_head(names: list[str], texts: int) -> list[str]:
+    rule = [":--" if place < texts else "--:" for place in range(len(names))]
+    return [_markdown_row(names), f"| {' | '.join(rule)} |"]
+
+
+def _markdown_row(cells: list[Any]) -> str:
+    return f"| {' | '.join(escape.markdown(cell) for cell in cells)} |"
+
+
+def _sentence(block: Block) -> str:
+    return "; ".join(f"{name}: {text}" for name, text in block.facts)
+
+
+def as_latex(table: pd.DataFrame, average: Average = "macro") -> str:
+    """A `tabular` for booktabs; note, settings and counts as comments."""
+    sheet = arrange(table, average)
+    lines = [f"% {escape.clean(line)}" for line in (TEST_DATA_NOTE, *sheet.about)]
+    lines += [f"% {escape.clean(f'{b.label}: {_sentence(b)}')}" for b in sheet.blocks]
+    lines += [f"% {escape.clean(note)}" for note in sheet.footnotes]
+    lines += [r"% needs \usepackage{booktabs}", r"\begin{tabular}{lrrrrrr}", r"\toprule"]
+    heads = [sheet.key, "tasks", "steps", *HEADS]
+    lines.append(" & ".join(escape.latex(head) for head in heads) + r" \\")
+    for block in sheet.blocks:
+        lines += [
+            r"\midrule",
+            rf"\multicolumn{{{len(heads)}}}{{l}}{{{escape.latex(block.label)}}} \\",
+        ]
+        for line in block.lines:
+            label = rf"\quad {escape.latex(line.kind or line.group)}"
+            rates = [
+                rf"{escape.latex(cell.value)} {{\scriptsize {escape.latex(cell.bounds)}}}"
+                if cell.bounds
+                else escape.latex(cell.value)
+                for cell in line.cells
+            ]
+            lines.append(" & ".join([label, str(line.tasks), str(line.steps), *rates]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """All columns; note and settings in lines that begin with `#`."""
+    out = io.StringIO()
+    for line in (TEST_DATA_NOTE, *about(table.attrs)):
+        out.write(f"# {escape.clean(line)}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    for row in _plain(table):
+        cells = [escape.csv_cell(cell) if isinstance(cell, str) else cell for cell in row]
+        writer.writerow("" if cell is None else cell for cell in cells)
+    return out.getvalue()
+
+
+def as_json(table: pd.DataFrame) -> str:
+    """Note, settings, facts about the runs, and the rows as records; missing values are null."""
+    attrs = table.attrs
+    content = {
+        "note": TEST_DATA_NOTE,
+        "settings": {name: attrs[name] for name in ("constants", "differences", "given")},
+        "key": attrs["key"],
+        "operation_f1_variants": attrs["variants"],
+        "runs": attrs["runs"],
+        "rows": [dict(zip(table.columns, row, strict=True)) for row in _plain(table)],
+    }
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def _plain(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """The rows as plain Python values, None where one is missing."""
+    columns = [table[name].astype("object") for name in table.columns]
+    lists = [column.where(column.notna(), None).tolist() for column in columns]
+    return zip(*lists, strict=True)

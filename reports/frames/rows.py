@@ -1,0 +1,170 @@
+"""From the frame of a run to what `parsers.aggregate` takes: the bridge under every number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+import pandas as pd
+
+from harness.runs import Manifest, Run, RunError
+from parsers import (
+    F1_VARIANTS,
+    AggregationRules,
+    F1Variant,
+    Operation,
+    ScoredStep,
+    Scores,
+    Status,
+    TaskMetrics,
+    TaskSuccess,
+)
+from parsers.repeats import Repeated, Trial, aggregate_repeats
+from reports.frames.steps import steps_frame
+from reports.load import RunLike, open_runs
+
+InvalidRule = Literal["exclude", "fail"]
+INVALID_RULES: tuple[InvalidRule, ...] = get_args(InvalidRule)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRows:
+    """A run's rows, ready to be aggregated in any grouping.
+
+    `trials` are the rows of `frame`, in the same order. `lengths` has the rows of tasks that are
+    cut short. `unreached` is how many rows of the selection are not on record yet: as long as
+    there are some, nothing is said about the share of tasks that succeed.
+    """
+
+    label: str
+    run: Run
+    frame: pd.DataFrame
+    trials: tuple[Trial, ...]
+    rules: AggregationRules
+    lengths: dict[str, int]
+    unreached: int
+
+    def metrics(self, places: Iterable[int] | None = None, *, whole_tasks: bool = True) -> Repeated:
+        """The metrics of the rows at these places of the frame, or of all."""
+        chosen = self.trials if places is None else [self.trials[place] for place in places]
+        found = aggregate_repeats(
+            chosen, self.rules, task_lengths=self.lengths, whole_tasks=whole_tasks
+        )
+        tasks = found.metrics.tasks
+        if tasks is None or not self.unreached:
+            return found
+        return replace(found, metrics=replace(found.metrics, tasks=_withheld(tasks)))
+
+
+def run_rows(
+    runs: RunLike | Iterable[RunLike],
+    *,
+    f1: F1Variant | None = None,
+    invalid: InvalidRule | None = None,
+) -> list[RunRows]:
+    """The rows of every run with the rules it was made with, or those given here.
+
+    Raises `RunError` for runs that cannot be read, or not be shown under the rules given.
+    """
+    return [_rows(label, run, f1, invalid) for label, run in open_runs(runs).items()]
+
+
+def _rows(label: str, run: Run, f1: F1Variant | None, invalid: InvalidRule | None) -> RunRows:
+    rules = _rules(label, run.manifest, f1, invalid)
+    frame = steps_frame(run)
+    frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
+    own = run.manifest.config.get("f1", rules.variant)
+    exact = run.manifest.config.get("step_rule") == "exact"
+    if own != rules.variant and exact:
+        raise RunError(
+            f"{label} was scored by exact match, which depends on the F1 variant: "
+            f"score it again with vlm-eval score {run.path} --f1 {rules.variant}"
+        )
+    known = frame["success"].notna()
+    if frame.loc[known, f"operation_f1.{rules.variant}"].isna().any():
+        raise RunError(f"{label} holds steps without operation F1 in the variant {rules.variant}")
+    try:
+        trials = _trials(frame, rules.variant if own != rules.variant else None)
+    except ValueError as error:
+        raise RunError(f"{run.path} holds a step that cannot be read: {error}") from error
+    unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
+    lengths = dict(run.manifest.dataset.get("partial_tasks") or {})
+    if unreached:
+        # Which rows are still to come is not on record; no task has more than its trajectory.
+        for task, total in zip(frame["task_id"], frame["total_steps"], strict=True):
+            lengths[task] = max(lengths.get(task, 0), int(total))
+    return RunRows(label, run, frame, trials, rules, lengths, unreached)
+
+
+def _rules(
+    label: str, manifest: Manifest, f1: F1Variant | None, invalid: InvalidRule | None
+) -> AggregationRules:
+    variant = f1 or manifest.config.get("f1") or "mind2web"
+    rule = invalid or manifest.config.get("invalid") or "exclude"
+    if variant not in F1_VARIANTS:
+        raise RunError(f"{label} has an unknown F1 variant: {variant!r}")
+    if rule not in INVALID_RULES:
+        raise RunError(f"{label} has an unknown rule for invalid rows: {rule!r}")
+    return AggregationRules(
+        variant=cast(F1Variant, variant), invalid="fail" if rule == "fail" else "valid"
+    )
+
+
+def _unreached(manifest: Manifest, recorded: int) -> int:
+    rows, repeats = manifest.dataset.get("rows"), manifest.config.get("repeats", 1)
+    if not isinstance(rows, int) or not isinstance(repeats, int):
+        return 0
+    return max(0, rows * repeats - recorded)
+
+
+def _trials(frame: pd.DataFrame, variant: F1Variant | None) -> tuple[Trial, ...]:
+    """The rows as scored; with a `variant`, step success is decided anew by that one."""
+    f1 = [f"operation_f1.{name}" for name in F1_VARIANTS]
+    names = ["repeat", "step_id", "task_id", "index", "split", "website", "domain", "subdomain"]
+    names += ["gold_operation", "invalid", "status", "flags", "element_correct"]
+    names += ["operation_exact", "success", *f1]
+    columns = [_objects(frame[name]) for name in names]
+    return tuple(_trial(row, variant) for row in zip(*columns, strict=True))
+
+
+def _objects(column: pd.Series[Any]) -> list[Any]:
+    plain = column.astype("object")
+    return plain.where(column.notna(), None).tolist()
+
+
+def _trial(row: Sequence[Any], variant: F1Variant | None) -> Trial:
+    repeat, step_id, task_id, index, split, website, domain, subdomain = row[:8]
+    operation, invalid, status, flags, element, exact, success = row[8:15]
+    scores = None
+    if success is not None:
+        f1: dict[str, float] = {
+            name: math.nan if value is None else float(value)
+            for name, value in zip(F1_VARIANTS, row[15:], strict=True)
+        }
+        if variant is not None:
+            success = element and f1[variant] == 1.0
+        scores = Scores(bool(element), f1, bool(exact), bool(success))
+    step = ScoredStep(
+        step_id=step_id,
+        task_id=task_id,
+        index=int(index),
+        split=split,
+        website=website,
+        domain=domain,
+        subdomain=subdomain,
+        operation=cast(Operation, operation),
+        invalid=invalid,
+        scores=scores,
+        status=None if status is None else Status(status),
+        flags=tuple(flags.split()) if flags else (),
+    )
+    return int(repeat), step
+
+
+def _withheld(tasks: TaskMetrics) -> TaskMetrics:
+    def without(success: TaskSuccess) -> TaskSuccess:
+        return replace(success, value=None, interval=None)
+
+    return TaskMetrics(without(tasks.default), without(tasks.strict), without(tasks.clean))

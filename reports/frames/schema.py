@@ -1,0 +1,37 @@
+"""Columns with a type and a meaning, and frames that have exactly these columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+Kind = Literal["category", "str", "boolean", "Int64", "float64"]
+
+
+class Column(NamedTuple):
+    """A column of a frame. All kinds can be missing (`pd.isna`)."""
+
+    name: str
+    kind: Kind
+    meaning: str
+
+
+def schema(columns: Iterable[Column]) -> dict[str, str]:
+    """Column names with their pandas types."""
+    return {column.name: column.kind for column in columns}
+
+
+def typed(data: Mapping[str, Any] | pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
+    """A frame with these columns, in this order, of these types."""
+    return pd.DataFrame({column.name: series(data[column.name], column.kind) for column in columns})
+
+
+def series(values: Any, kind: Kind) -> pd.Series[Any]:
+    """Values as a column of one kind."""
+    column: pd.Series[Any] = pd.Series(values, dtype="object" if isinstance(values, list) else None)
+    if kind == "category":
+        # By way of strings, so that a column without a value is one of strings all the same.
+        return column.astype("str").astype("category")
+    return column.astype(kind)

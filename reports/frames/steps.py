@@ -1,0 +1,208 @@
+"""A row per run, step and repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from harness.runs import Run, RunError, StepRecord
+from parsers import F1_VARIANTS, Prediction, Scores
+from reports.frames.schema import Column, Kind, schema, typed
+from reports.load import RunLike, open_runs
+from reports.settings import compare
+
+TABLE = "steps.parquet"
+Getter = Callable[[StepRecord], object]
+
+
+class _Step(NamedTuple):
+    column: Column
+    get: Getter
+
+
+def _of(name: str, kind: Kind, meaning: str, get: Getter | None = None) -> _Step:
+    return _Step(Column(name, kind, meaning), get or attrgetter(name))
+
+
+def _predicted(name: str) -> Getter:
+    def get(record: StepRecord) -> object:
+        said = _prediction(record)
+        return None if said is None else getattr(said, name)
+
+    return get
+
+
+def _scored(get: Callable[[Scores], object]) -> Getter:
+    def get_from(record: StepRecord) -> object:
+        scores = record.scores if record.settled else None
+        return None if scores is None else get(scores)
+
+    return get_from
+
+
+def _used(name: str) -> Getter:
+    return lambda record: None if record.usage is None else getattr(record.usage, name)
+
+
+def _prediction(record: StepRecord) -> Prediction | None:
+    return record.prediction if record.settled else None
+
+
+def _status(record: StepRecord) -> str | None:
+    said = _prediction(record)
+    return None if said is None else str(said.status)
+
+
+def _flags(record: StepRecord) -> str | None:
+    said = _prediction(record)
+    return None if said is None else " ".join(said.flags)
+
+
+def _size(place: int) -> Getter:
+    return lambda record: record.page_size[place] if record.page_size else None
+
+
+def _variant(name: str) -> Getter:
+    return _scored(lambda scores: scores.operation_f1.get(name))
+
+
+_ROW = (
+    _of("repeat", "Int64", "number of the repeat, from 0"),
+    _of("step_id", "str", "the step, unique in its run and repeat"),
+    _of("task_id", "category", "the task"),
+    _of("action_uid", "str", "the action of the data set"),
+    _of("index", "Int64", "place of the step in its task, from 0"),
+    _of("total_steps", "Int64", "steps of the recorded trajectory"),
+    _of("benchmark", "category", "the benchmark"),
+    _of("split", "category", "the split"),
+    _of("website", "category", "the website"),
+    _of("domain", "category", "its domain"),
+    _of("subdomain", "category", "its subdomain"),
+    _of("invalid", "category", "why the row is not valid; missing for valid rows"),
+    _of("asked", "boolean", "whether the model was asked"),
+    _of("settled", "boolean", "whether the step has its final outcome"),
+    _of("error", "str", "why it is not settled"),
+    _of("source", "str", "where the row was read"),
+    _of("html_digest", "str", "digest of the page"),
+    _of("screenshot_digest", "str", "digest of the screenshot; missing without one"),
+    _of("page_width", "Int64", "in pixels", _size(0)),
+    _of("page_height", "Int64", "in pixels", _size(1)),
+    _of("positives", "Int64", "acceptable elements of the row"),
+    _of("negatives", "Int64", "other candidates of the row"),
+    _of("gold_operation", "category", "the recorded operation", attrgetter("gold.operation")),
+    _of("gold_shown", "str", "the positive among the choices", attrgetter("gold.shown")),
+    _of("choices", "Int64", "how many were listed", lambda record: len(record.choices)),
+    _of("none_letter", "category", "letter of 'none of these'"),
+    _of("same_text", "Int64", "negatives that read like the shown positive"),
+    _of("related", "Int64", "negatives around or inside it"),
+    _of("short", "boolean", "fewer negatives than asked for"),
+    _of("prompt_tokens", "Int64", "longest prompt, estimated"),
+    _of("calls", "Int64", "how many calls", lambda record: len(record.calls)),
+    _of("cost", "float64", "US dollars; missing without a price"),
+    *(
+        _of(f"{name}_tokens", "Int64", f"{name} tokens as billed", _used(name))
+        for name in ("input", "cached", "output")
+    ),
+)
+_OUTCOME = (
+    _of("status", "category", "how the step ended", _status),
+    _of("letter", "category", "the chosen letter", _predicted("letter")),
+    _of("element", "str", "the chosen element", _predicted("element")),
+    _of("operation", "category", "the predicted operation", _predicted("operation")),
+    _of("value", "str", "its value", _predicted("value")),
+    _of("flags", "str", "what the parser repaired, by spaces", _flags),
+    _of("element_correct", "boolean", "right element", _scored(lambda scores: scores.element)),
+    _of("operation_exact", "boolean", "same string", _scored(attrgetter("operation_exact"))),
+    _of("success", "boolean", "step success by the run's rules", _scored(attrgetter("success"))),
+    *(
+        _of(f"operation_f1.{name}", "float64", f"operation F1, variant {name}", _variant(name))
+        for name in F1_VARIANTS
+    ),
+)
+_TEXTS = (
+    _of("task", "str", "the goal in words"),
+    _of("history", "str", "actions so far, one a line", lambda record: "\n".join(record.history)),
+    _of("gold_value", "str", "the recorded value", attrgetter("gold.value")),
+    _of(
+        "listing",
+        "str",
+        "the choices as letter, tag and text, one a line; * marks the right ones",
+        lambda record: "\n".join(
+            f"{'*' if choice.positive else ' '}{choice.letter} <{choice.tag}> {choice.text}"
+            for choice in record.choices
+        ),
+    ),
+)
+
+COLUMNS = (
+    Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
+    *(step.column for step in (*_ROW, *_OUTCOME)),
+)
+"""What the frame holds. The columns from `status` on are missing while a step is not settled."""
+TEXT_COLUMNS = tuple(step.column for step in _TEXTS)
+"""Added on request: long, and taken from pages."""
+STEPS_SCHEMA = schema(COLUMNS)
+
+
+def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd.DataFrame:
+    """The steps of all runs, told apart by `run`; `COLUMNS` says what they hold.
+
+    A complete run is read from its `steps.parquet`, any other from its lines. `texts` adds
+    `TEXT_COLUMNS`. `attrs` holds the settings that the runs share (`constants`) and those that
+    differ (`differences`). Raises `RunError` for what cannot be read.
+    """
+    opened = open_runs(runs)
+    columns = (*COLUMNS, *TEXT_COLUMNS) if texts else COLUMNS
+    parts = [_read(run, texts).assign(run=label) for label, run in opened.items()]
+    parts = [part for part in parts if len(part)]
+    together = pd.concat(parts, ignore_index=True) if parts else None
+    frame = typed({c.name: [] for c in columns} if together is None else together, columns)
+    settings = compare(opened)
+    frame.attrs = {"constants": settings.constants, "differences": settings.differences}
+    return frame
+
+
+def _read(run: Run, texts: bool) -> pd.DataFrame:
+    table = None if texts or not run.complete else _from_table(run)
+    if table is not None:
+        return table
+    wanted = (*_ROW, *_OUTCOME, *(_TEXTS if texts else ()))
+    records = run.steps()
+    data = {step.column.name: [step.get(record) for record in records] for step in wanted}
+    return typed(data, [step.column for step in wanted])
+
+
+def _from_table(run: Run) -> pd.DataFrame | None:
+    """The steps from the table of a complete run; None when there is none with these columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = run.path / TABLE
+    try:
+        data = pq.read_table(path).to_pandas()
+    except FileNotFoundError:
+        return None
+    except (OSError, pa.ArrowException) as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+    if "page_size" not in data or "flags" not in data:
+        return None
+    sizes: list[Any] = [(None, None) if size is None else tuple(size) for size in data["page_size"]]
+    data["page_width"] = pd.Series([size[0] for size in sizes], dtype="Int64")
+    data["page_height"] = pd.Series([size[1] for size in sizes], dtype="Int64")
+    said = data["status"].notna()
+    flags = [" ".join(own) if ok else None for own, ok in zip(data["flags"], said, strict=True)]
+    data["flags"] = pd.Series(flags, dtype="object")
+    columns = [step.column for step in (*_ROW, *_OUTCOME)]
+    if any(column.name not in data for column in columns):
+        return None
+    try:
+        frame = typed(data, columns)
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{path} is no table of steps: {error}") from error
+    open_steps = ~frame["settled"].fillna(False).astype(bool)
+    if open_steps.any():
+        frame.loc[open_steps, [step.column.name for step in _OUTCOME]] = None
+    return frame

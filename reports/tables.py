@@ -1,0 +1,185 @@
+"""The result table: metrics with their intervals, computed by `parsers.aggregate` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from parsers import GROUP_KEYS, Estimate, F1Variant, GroupKey, StepMetrics, TaskSuccess
+from parsers.repeats import Repeated
+from reports.frames.facts import facts
+from reports.frames.rows import InvalidRule, RunRows, run_rows
+from reports.frames.schema import Column, typed
+from reports.load import RunLike, open_runs
+from reports.settings import compare
+
+POOLED = "all splits pooled"
+METRICS = ("element", "operation_f1", "step_success")
+AVERAGES = ("macro", "micro")
+
+_RATES = tuple(
+    Column(f"{metric}_{average}{end}", "float64", f"{metric}, {average}{end.replace('_', ', ')}")
+    for metric in METRICS
+    for average in AVERAGES
+    for end in ("", "_low", "_high")
+)
+
+
+def columns(key: GroupKey) -> tuple[Column, ...]:
+    """The columns of a table grouped by `key`. Rates are shares between 0 and 1."""
+    return (
+        Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
+        Column("complete", "boolean", "whether every selected valid row of the run is settled"),
+        Column(key, "str", "the group of rows"),
+        Column("line", "str", "'valid': invalid rows left out; 'strict': they count as zero"),
+        Column("headline", "boolean", "whether this line is the headline"),
+        Column("tasks", "Int64", "tasks behind the step metrics"),
+        Column("steps", "Int64", "steps behind them"),
+        *_RATES,
+        Column("task_success", "float64", "missing while a task is incomplete"),
+        Column("task_success_low", "float64", "its interval"),
+        Column("task_success_high", "float64", "its interval"),
+        Column("tasks_succeeded", "Int64", "successes among the complete tasks"),
+        Column("tasks_complete", "Int64", "complete tasks"),
+        Column("tasks_total", "Int64", "all tasks that count"),
+        Column("few", "boolean", "fewer than 30 tasks: intervals are too narrow"),
+        Column("repeat_sd", "float64", "standard deviation of macro step success between repeats"),
+        Column("valid", "Int64", "valid rows"),
+        Column("invalid", "Int64", "invalid rows"),
+        Column("unsettled", "Int64", "valid rows without an outcome yet"),
+        Column("parse_failure_rate", "float64", "settled rows whose element could not be read"),
+        Column("input_tokens", "Int64", "input tokens as billed"),
+        Column("output_tokens", "Int64", "output tokens as billed"),
+        Column("cost", "float64", "US dollars; missing without a price"),
+    )
+
+
+def main_table(
+    runs: RunLike | Iterable[RunLike],
+    *,
+    f1: F1Variant | None = None,
+    invalid: InvalidRule | None = None,
+) -> pd.DataFrame:
+    """The metrics of each run by split, and of its splits pooled where there are several.
+
+    Two lines per split, `valid` and `strict`; the run's settings, or `invalid`, say which of them
+    is the headline. Runs are never pooled. `attrs` has `constants` and `differences` (settings),
+    `given` (what replaces them), `runs` (facts about each run), `variants` (operation F1 by run)
+    and `key`. Raises `RunError`.
+    """
+    return by_table(runs, "split", f1=f1, invalid=invalid)
+
+
+def by_table(
+    runs: RunLike | Iterable[RunLike],
+    key: GroupKey,
+    *,
+    f1: F1Variant | None = None,
+    invalid: InvalidRule | None = None,
+) -> pd.DataFrame:
+    """The same by split, website, domain, subdomain or (recorded) operation.
+
+    Raises `ValueError` for an unknown key.
+    """
+    if key not in GROUP_KEYS:
+        raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(GROUP_KEYS)}")
+    opened = open_runs(runs)
+    evaluated = run_rows(opened.values(), f1=f1, invalid=invalid)
+    records = [record for rows in evaluated for record in _records(rows, key)]
+    own = columns(key)
+    table = typed({c.name: [record[c.name] for record in records] for c in own}, own)
+    settings = compare(opened)
+    table.attrs = {
+        "key": key,
+        "constants": settings.constants,
+        "differences": settings.differences,
+        "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
+        "runs": [facts(rows) for rows in evaluated],
+        "variants": {rows.label: rows.rules.variant for rows in evaluated},
+    }
+    return table
+
+
+def _records(rows: RunRows, key: GroupKey) -> Iterator[dict[str, Any]]:
+    groups: dict[str, list[int]] = {}
+    for place, (_, step) in enumerate(rows.trials):
+        groups.setdefault(getattr(step, key), []).append(place)
+    for name in sorted(groups):
+        yield from _lines(rows, key, name, groups[name])
+    if key == "split" and len(groups) > 1:
+        yield from _lines(rows, key, POOLED, range(len(rows.trials)))
+
+
+def _lines(
+    rows: RunRows, key: GroupKey, name: str, places: Iterable[int]
+) -> Iterator[dict[str, Any]]:
+    own = list(places)
+    found = rows.metrics(own, whole_tasks=key != "operation")
+    metrics = found.metrics
+    shared = {"run": rows.label, "complete": rows.run.complete, key: name, **_beside(found)}
+    part = rows.frame.iloc[own]
+    for column in ("input_tokens", "output_tokens", "cost"):
+        shared[column] = part[column].sum(min_count=1)
+    tasks = metrics.tasks
+    for line, steps, success in (
+        ("valid", metrics.valid, tasks.default if tasks else None),
+        ("strict", metrics.strict, tasks.strict if tasks else None),
+    ):
+        headline = (metrics.rules.invalid == "fail") == (line == "strict")
+        yield {
+            **shared,
+            "line": line,
+            "headline": headline,
+            **_steps(steps),
+            **_tasks(success),
+            "few": _few(steps, success),
+            "repeat_sd": found.spread if headline else None,
+        }
+
+
+def _beside(found: Repeated) -> dict[str, Any]:
+    counts = found.metrics.counts
+    return {
+        "valid": counts.n_valid,
+        "invalid": counts.n_invalid,
+        "unsettled": counts.n_unsettled,
+        "parse_failure_rate": counts.parse_failure_rate,
+    }
+
+
+def _steps(metrics: StepMetrics) -> dict[str, Any]:
+    rates = (metrics.element, metrics.operation_f1, metrics.success)
+    values: dict[str, Any] = {"tasks": metrics.n_tasks, "steps": metrics.n_steps}
+    for name, rate in zip(METRICS, rates, strict=True):
+        values |= _estimate(f"{name}_macro", rate.macro) | _estimate(f"{name}_micro", rate.micro)
+    return values
+
+
+def _estimate(name: str, estimate: Estimate) -> dict[str, float | None]:
+    interval = estimate.interval
+    return {
+        name: estimate.value,
+        f"{name}_low": interval.low if interval else None,
+        f"{name}_high": interval.high if interval else None,
+    }
+
+
+def _tasks(success: TaskSuccess | None) -> dict[str, Any]:
+    interval = success.interval if success else None
+    return {
+        "task_success": success.value if success else None,
+        "task_success_low": interval.low if interval else None,
+        "task_success_high": interval.high if interval else None,
+        "tasks_succeeded": success.successes if success else None,
+        "tasks_complete": success.complete if success else None,
+        "tasks_total": success.total if success else None,
+    }
+
+
+def _few(metrics: StepMetrics, success: TaskSuccess | None) -> bool:
+    rates = (metrics.element, metrics.operation_f1, metrics.success)
+    intervals = [estimate.interval for rate in rates for estimate in (rate.macro, rate.micro)]
+    intervals.append(success.interval if success else None)
+    return any(interval is not None and interval.few for interval in intervals)
