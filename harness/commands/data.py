@@ -16,7 +16,7 @@ def data() -> None:
     """Look at the data of a benchmark, or prepare files for reading in little memory."""
 
 
-@data.command()
+@data.command(short_help="Count the rows of a selection.")
 @selecting_options
 def check(**values: Any) -> int:
     """Count the rows of a selection: by split, by operation, valid or why not."""
@@ -40,7 +40,7 @@ def check(**values: Any) -> int:
     return 0
 
 
-@data.command()
+@data.command(short_help="Rewrite parquet files with small row groups.")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")

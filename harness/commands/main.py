@@ -116,12 +116,15 @@ def run(args: list[str] | None = None) -> None:
     from harness.errors import UserError
 
     try:
-        code: Any = cli.main(args, standalone_mode=False)
+        code: Any = cli.main(args, prog_name="vlm-eval", standalone_mode=False)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.Abort:
         _say("stopped")
         code = 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
+        code = 2
     except click.UsageError as error:
         _say(error.format_message())
         code = 2
@@ -157,5 +160,10 @@ def _run_error(error: Exception) -> int:
     return 2
 
 
-def _say(line: str) -> None:
-    click.echo(f"vlm-eval: {' '.join(line.split())}", err=True)
+def _say(text: str) -> None:
+    """Print a complaint as one line; what was a list in lines is separated by semicolons."""
+    told = ""
+    for line in (" ".join(part.split()) for part in text.splitlines()):
+        joint = " " if told.endswith((":", ";", ",")) else "; "
+        told += (joint if told and line else "") + line
+    click.echo(f"vlm-eval: {told}", err=True)

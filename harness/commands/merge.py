@@ -15,8 +15,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
 
     Steps that several runs hold must be equal. The result is a run like any other.
     """
-    from rich.console import Console
-
+    from harness.commands.output import output
     from harness.evaluation.merge import merge_runs
 
-    return merge_runs(runs, out, Console())
+    return merge_runs(runs, out, output())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, TypeVar
 
 import click
 
+from harness.commands.parameters import History, KeyValue, PerRound, Shard
 from harness.evaluation.config import (
     Asking,
     Carrying,
@@ -19,63 +19,6 @@ from harness.evaluation.config import (
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Shard(click.ParamType[Any]):
-    """`i/n`, counted from 1."""
-
-    name = "i/n"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        match = re.fullmatch(r"(\d+)/(\d+)", str(value))
-        if not match or not 1 <= int(match[1]) <= int(match[2]):
-            self.fail(f"'{value}' is no shard; write 1/4 to 4/4", param, ctx)
-        return int(match[1]), int(match[2])
-
-
-class PerRound(click.ParamType[Any]):
-    """`N`, or `N,M` with a number for each round."""
-
-    name = "n[,n]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, (tuple, list)):
-            return tuple(value)
-        parts = str(value).split(",")
-        if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
-            self.fail(f"'{value}' is no number of tokens per round (1024, or 800,300)", param, ctx)
-        return tuple(int(part) for part in parts)
-
-
-class History(click.ParamType[Any]):
-    """`all`, `none`, or how many of the latest actions."""
-
-    name = "all|none|k"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "all" or value is None:
-            return -1
-        if value == "none":
-            return 0
-        if isinstance(value, int) or str(value).isdigit():
-            return int(value)
-        return self.fail(f"'{value}' is neither all, none nor a number of actions", param, ctx)
-
-
-class KeyValue(click.ParamType[Any]):
-    """`key=value`."""
-
-    name = "key=value"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        key, sign, rest = str(value).partition("=")
-        if not sign or not key:
-            self.fail(f"'{value}' is not of the form key=value", param, ctx)
-        return key.strip().replace("-", "_"), rest
 
 
 class Options:
@@ -125,10 +68,18 @@ selecting_options = _all(
         ),
         click.option("--data", help="Local parquet file or folder, instead of the hub."),
         click.option("--split", "splits", multiple=True, help="Default: the test splits."),
-        click.option("--website", "websites", multiple=True),
-        click.option("--domain", "domains", multiple=True),
-        click.option("--task-id", "task_ids", multiple=True),
-        click.option("--step-id", "step_ids", multiple=True),
+        click.option(
+            "--website", "websites", multiple=True, help="Only this site; may be repeated."
+        ),
+        click.option(
+            "--domain", "domains", multiple=True, help="Only this domain; may be repeated."
+        ),
+        click.option(
+            "--task-id", "task_ids", multiple=True, help="Only this task; may be repeated."
+        ),
+        click.option(
+            "--step-id", "step_ids", multiple=True, help="Only this step; may be repeated."
+        ),
         click.option("--limit", type=_positive, help="The first N whole tasks."),
         click.option("--shard", type=Shard(), help="One of n disjoint parts (whole tasks)."),
     ]
@@ -224,9 +175,19 @@ asking_options = _all(
             is_flag=True,
             help="Ask about rows without a screenshot too (text only).",
         ),
-        click.option("--max-tokens", type=PerRound(), default="1024", show_default=True),
-        click.option("--temperature", type=click.FloatRange(min=0)),
-        click.option("--top-p", type=click.FloatRange(min=0, max=1)),
+        click.option(
+            "--max-tokens",
+            type=PerRound(),
+            default="1024",
+            show_default=True,
+            help="Limit of a reply, for all rounds or for each.",
+        ),
+        click.option(
+            "--temperature", type=click.FloatRange(min=0), help="Default: the model's own."
+        ),
+        click.option(
+            "--top-p", type=click.FloatRange(min=0, max=1), help="Default: the model's own."
+        ),
         click.option("--model-seed", type=int, help="Sent to the model, where it takes one."),
         click.option("--effort", help="Reasoning effort, in the provider's words."),
         click.option("--thinking-budget", type=int, help="Thinking tokens, if a model has them."),
@@ -317,6 +278,7 @@ carrying_options = _all(
             type=_choice("auto", "bar", "plain", "off"),
             default="auto",
             show_default=True,
+            help="How progress is shown; auto: a bar on a terminal.",
         ),
     ]
 )

@@ -20,6 +20,7 @@ from harness.commands.options import (
     selecting_options,
     to_config,
 )
+from harness.commands.output import output
 from harness.errors import UserError
 from harness.evaluation.config import RunConfig
 
@@ -61,6 +62,8 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
     config = to_config(values)
     refuse_fixed(ctx, config.selecting.benchmark)
     plan = plan_run(config, asks=not dry_run)
+    if not dry_run:
+        check_limit(plan)
     console, errors = output(), Console(stderr=True)
     heading(plan, errors)
     if dry_run:
@@ -69,7 +72,9 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
         for line in lines(estimate(plan), plan):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         return 0
-    confirm(plan, errors)
+    if not confirmed(plan, errors):
+        errors.print("not started")
+        return 1
     running = Running(config)
     result = asyncio.run(
         carry_out(
@@ -82,28 +87,29 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
     return conclude(plan, result, console, errors)
 
 
-def output() -> Console:
-    """Standard output; a file or a pipe gets tables as wide as they are."""
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=100)
-
-
 def heading(plan: Plan, errors: Console) -> None:
     """What is about to be done, defaults included."""
+    from harness.benchmarks import benchmark
+    from harness.evaluation.table import counted
+
     config, dataset = plan.config, plan.dataset
-    tasks = len({entry.task_id for entry in dataset.entries})
+    tasks = counted(len({entry.task_id for entry in dataset.entries}), "task")
+    steps = counted(len(dataset), "step")
     splits = ", ".join(sorted({entry.split for entry in dataset.entries}))
+    asking, fixed = config.asking, benchmark(config.selecting.benchmark).fixes
     choices = f"{config.choosing.distractors} distractors, seed {config.choosing.seed}"
-    if any(option in _fixes(config) for option in ("distractors", "seed")):
+    if {"distractors", "seed"} & fixed:
         choices = "as stored"
-    asking = config.asking
     history = "all" if asking.history is None else str(asking.history)
+    shown = f"picture: {plan.pictures.text}, history: {history}"
+    if {"images", "prompts"} & fixed:
+        shown = "pictures and prompts as stored"
+    times = f", {asking.repeats} times" if asking.repeats > 1 else ""
     pairs = [
         ("model", plan.model.info.name),
-        ("data", f"{config.selecting.benchmark} ({splits}): {len(dataset)} steps, {tasks} tasks"),
+        ("data", f"{config.selecting.benchmark} ({splits}): {steps}, {tasks}"),
         ("choices", f"{choices}, none: {asking.none}"),
-        ("asked", f"{asking.protocol}, picture: {plan.pictures.text}, history: {history}"),
+        ("asked", f"{asking.protocol}{times}, {shown}"),
         ("run", str(plan.directory)),
     ]
     for name, text in pairs:
@@ -112,24 +118,22 @@ def heading(plan: Plan, errors: Console) -> None:
         errors.print(notice, markup=False, highlight=False, soft_wrap=True)
 
 
-def _fixes(config: RunConfig) -> frozenset[str]:
-    from harness.benchmarks import benchmark
-
-    return benchmark(config.selecting.benchmark).fixes
-
-
-def confirm(plan: Plan, errors: Console) -> None:
-    """Show what a long run costs and ask; `--yes` or `--max-cost` answer beforehand."""
-    carrying = plan.config.carrying
-    if carrying.max_cost is not None and plan.model.pricing() is None:
+def check_limit(plan: Plan) -> None:
+    """Raise `UserError` for a cost limit that could not be kept."""
+    if plan.config.carrying.max_cost is not None and plan.model.pricing() is None:
         raise UserError(
             f"--max-cost needs a price for {plan.model.info.name}; give one with --prices FILE"
             if plan.model.policy is None
             else "--max-cost has no effect on a policy; leave it out"
         )
+
+
+def confirmed(plan: Plan, errors: Console) -> bool:
+    """Show what a long run costs and ask; `--yes` or `--max-cost` answer beforehand."""
+    carrying = plan.config.carrying
     calls = plan.dialogues * len(plan.protocol.places)
     if not plan.model.spends or calls <= ASK_FROM or carrying.yes or carrying.max_cost is not None:
-        return
+        return True
     from harness.evaluation.estimate import estimate, lines
 
     for line in lines(estimate(plan), plan):
@@ -139,7 +143,7 @@ def confirm(plan: Plan, errors: Console) -> None:
             f"{calls} calls to {plan.model.info.name} may cost money; "
             "without a terminal to ask on, say --yes or --max-cost DOLLARS"
         )
-    click.confirm("Go on?", abort=True, err=True)
+    return click.confirm("Go on?", err=True)
 
 
 class Running:

@@ -48,14 +48,13 @@ def score(
 
     A run is scored by its own rules unless others are given. Nothing is asked either way.
     """
-    from rich.console import Console
-
     from harness.commands.given import GIVEN, given_options
+    from harness.commands.output import output
     from harness.evaluation.config import Scoring, Selecting
     from harness.evaluation.predictions import score_predictions
     from harness.evaluation.rescore import rescore_run
 
-    console = Console()
+    console = output()
     if (run is None) == (predictions is None):
         raise UserError("score takes a run, or --predictions FILE: give one of them")
     if run is not None:

@@ -14,6 +14,7 @@ from harness.commands.options import (
     selecting_options,
     to_config,
 )
+from harness.errors import UserError
 
 
 @click.command()
@@ -41,6 +42,8 @@ def snapshot(
     from harness.evaluation.snapshot import write
 
     refuse_fixed(ctx, values["benchmark"])
+    if out.exists() and not overwrite:
+        raise UserError(f"{out} exists; name another file, or say --overwrite")
     config = to_config({**values, "model": model or "oracle"})
     plan = plan_run(config, asks=False)
     for notice in plan.dataset.notices:

@@ -15,7 +15,7 @@ from adapters import Reply
 from harness.dialogue import Ask
 from harness.evaluation.model import text_tokens, tokens_of
 from harness.evaluation.prepare import Question
-from harness.evaluation.run import Plan
+from harness.evaluation.run import Plan, wants_preflight
 
 CASES = ("low", "expected", "high")
 EXPECTED_REPLY = 250
@@ -138,13 +138,13 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     if result.invalid:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(result.invalid.items()))
         rows += f", {reasons} (not asked)"
-    told = [f"rows:      {rows}", f"calls:     {result.calls} (counted)"]
-    seen = "unknown for this model" if result.picture_tokens is None else ""
-    if not seen:
-        source = info.image_rule.source if info.image_rule else ""
-        seen = f"{result.picture_tokens:,} tokens by the documented rule" + (
-            f" ({source})" if source else ""
-        )
+    first = "; one more beforehand looks for mistakes" if wants_preflight(plan) else ""
+    told = [f"rows:      {rows}", f"calls:     {result.calls} (counted{first})"]
+    if result.picture_tokens is None:
+        seen = "no rule for their tokens is known, so they are missing below"
+    else:
+        source = f" ({info.image_rule.source})" if info.image_rule else ""
+        seen = f"{result.picture_tokens:,} tokens by the documented rule{source}"
     if result.pictures:
         told.append(f"pictures:  {result.pictures} sent (counted), {seen}")
     factor = f" times {info.text_factor:g}" if info.text_factor != 1 else ""

@@ -19,4 +19,5 @@ def full_id(dataset: Dataset, text: str) -> str:
     if found:
         raise DataError(f"{len(found)} steps begin with '{text}', among them {found[0]}")
     near = difflib.get_close_matches(text, ids, n=1)
-    raise DataError(f"no step '{text}'; did you mean {near[0]}?" if near else f"no step '{text}'")
+    hint = f"did you mean {near[0]}?" if near else f"the first is {ids[0]}" if ids else ""
+    raise DataError(f"no step '{text}' among the {len(ids)} selected; {hint}")

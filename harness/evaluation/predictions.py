@@ -20,6 +20,7 @@ from harness.errors import UserError
 from harness.evaluation.config import RunConfig
 from harness.evaluation.report import print_result
 from harness.evaluation.summary import aggregation_rules, part, parts, plain, scoring_rules
+from harness.evaluation.table import counted
 from harness.records import Row
 from harness.runs.records import GoldRecord, StepRecord
 from parsers import clean_value, score
@@ -59,6 +60,8 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
         if line.step in found:
             raise UserError(f"{where}: step {line.step} has a prediction already")
         found[line.step] = _prediction(line, where)
+    if not found:
+        raise UserError(f"{path} holds no predictions")
     return found
 
 
@@ -115,7 +118,9 @@ def score_predictions(
         console.print_json(json.dumps(_summary(records, config, selected.cut_short)))
         return 0
     print_result(console, records, config.scoring, selected.cut_short)
-    told = f"{len(predictions)} predictions for {len(records)} steps"
+    told = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
+    if any(record.prediction is None and record.invalid is None for record in records):
+        told += "; steps without one are left out (--missing fail counts them as failed)"
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     return 0
 

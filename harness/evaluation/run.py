@@ -93,15 +93,20 @@ class Finished:
 
 def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
     """Open everything that a run needs. Raises `UserError` or `Fatal` with one line."""
+    # Mistakes in the command come to light before gigabytes of data are fetched.
     pictures = picture_policy(config)
-    selected = open_data(config)
-    config = as_made(config, selected.part.settings)
     protocol = open_protocol(config)
     model = open_model(config, protocol, asks=asks)
     if pictures.name != "none" and not model.info.takes_pictures:
         raise UserError(
             f"{model.info.name} takes no pictures; ask it text only with --image-policy none"
         )
+    selected = open_data(config)
+    made = as_made(config, selected.part.settings)
+    if made != config:
+        config, protocol = made, open_protocol(made)
+        if model.policy is not None:
+            model = open_model(made, protocol)
     directory = Path(config.carrying.out or Path("runs") / config.directory_name())
     return Plan(config, selected, protocol, pictures, model, directory)
 
@@ -257,7 +262,7 @@ async def carry_out(
                 )
                 with on_interrupt(lambda: engine.stop("interrupted")):
                     try:
-                        if len(directory.settled) < total and _wants_preflight(plan):
+                        if len(directory.settled) < total and wants_preflight(plan):
                             sends = plan.pictures.name != "none"
                             await preflight(engine, shown.picture if sends else None)
                         await engine.run(session.jobs(), session.settle)
@@ -279,7 +284,8 @@ async def carry_out(
     return Finished(plan.directory, records, summary, complete, stopped, pictures.stats)
 
 
-def _wants_preflight(plan: Plan) -> bool:
+def wants_preflight(plan: Plan) -> bool:
+    """Whether one call goes ahead of the run: not for policies and scripts."""
     scripted = plan.model.info.provider == "scripted"
     return plan.config.carrying.preflight and plan.model.policy is None and not scripted
 

@@ -47,13 +47,15 @@ class Part:
 
     `ceiling` is what the oracle gets in the headline: 1 where invalid rows are left out, else the
     macro share of valid rows. `repeat_sd` is the standard deviation of macro step success between
-    repeats, None for one. `prompt_tokens` are (median, 99th percentile) of the longest prompt of a
+    repeats, None for one repeat; where `repeats` are several, a step counts once in each.
+    `prompt_tokens` are (median, 99th percentile) of the longest prompt of a
     step, estimated.
     """
 
     metrics: Metrics
     floor: Floor
     ceiling: float | None
+    repeats: int
     repeat_sd: float | None
     prompt_tokens: tuple[int, int] | None
 
@@ -98,6 +100,7 @@ def part(
         metrics=repeated.metrics,
         floor=floor(records, rules),
         ceiling=_ceiling(records, rules),
+        repeats=len({record.repeat for record in records}) or 1,
         repeat_sd=repeated.spread,
         prompt_tokens=_prompt_tokens(records),
     )

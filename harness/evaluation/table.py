@@ -24,7 +24,7 @@ def show(console: Console, parts: Mapping[str, Part], total: Part | None) -> Non
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
     for number, head in enumerate(HEADS):
         table.add_column(head, justify="right" if number else "left", no_wrap=True)
     rows = list(parts.items())
@@ -44,8 +44,10 @@ def lines(name: str, part: Part) -> list[Line]:
     metrics = part.metrics
     tasks, headline = metrics.tasks, metrics.steps
     found: list[Line] = [(name, "", "", "", "")]
-    found += _rates(f" macro, {headline.n_tasks} tasks", headline, metrics.task_success)
-    found += _rates(f" micro, {headline.n_steps} steps", headline, None, micro=True)
+    found += _rates(f" macro, {counted(headline.n_tasks, 'task')}", headline, metrics.task_success)
+    steps = counted(headline.n_steps // part.repeats, "step")
+    times = f" x {part.repeats}" if part.repeats > 1 else ""
+    found += _rates(f" micro, {steps}{times}", headline, None, micro=True)
     if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
         success = tasks.strict if tasks else None
         found += _rates(" invalid rows as 0", metrics.strict, success)
@@ -92,11 +94,18 @@ def percent(value: float | None) -> str:
     return ABSENT if value is None else f"{100 * value:.1f}"
 
 
+def counted(number: int, thing: str) -> str:
+    """`1 task`, `12,040 steps`."""
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+
+
 def _bounds(interval: Interval | None) -> str:
     if interval is None:
         return ""
     mark = "*" if interval.few else ""
-    return f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]{mark}"
+    # A bound of 100 is written short: with four columns of intervals every character counts.
+    high = "100" if interval.high >= 0.9995 else f"{100 * interval.high:.1f}"
+    return f"[{100 * interval.low:.1f}, {high}]{mark}"
 
 
 def footnotes(parts: Sequence[Part]) -> list[str]:
