@@ -5,8 +5,9 @@
 
 `steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
 columns); `main_table` and `by_table` hold the metrics with their intervals; `render` writes a table
-as text, Markdown, CSV, LaTeX or JSON. Runs are given as paths or as what `harness.runs.open_run`
-returns. Importing this package does not import pandas.
+as text, Markdown, CSV, LaTeX or JSON; `chosen_letters` shows preferences for places in the list.
+Runs are given as paths or as what `harness.runs.open_run` returns. Importing this package does not
+import pandas.
 
 Part of vlm-web-eval.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reports.formats import FORMATS, TEST_DATA_NOTE, render
     from reports.frames import runs_frame, steps_frame, tasks_frame
+    from reports.letters import chosen_letters
     from reports.load import open_runs
     from reports.tables import by_table, main_table
 
@@ -28,6 +30,7 @@ _HOMES = {
     "by_table": "reports.tables",
     "main_table": "reports.tables",
     "open_runs": "reports.load",
+    "chosen_letters": "reports.letters",
     "render": "reports.formats",
     "runs_frame": "reports.frames",
     "steps_frame": "reports.frames",
@@ -38,6 +41,7 @@ __all__ = [
     "FORMATS",
     "TEST_DATA_NOTE",
     "by_table",
+    "chosen_letters",
     "main_table",
     "open_runs",
     "render",

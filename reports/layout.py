@@ -140,12 +140,14 @@ def _facts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     state = "complete" if fact["complete"] else "UNFINISHED"
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"
+    rate = fact["parse_failure_rate"]
+    share = "" if rate is None else f" ({percent(rate)} %)"
     told = [
         ("state", state),
         ("settled", f"{fact['settled']:,} of {fact['valid']:,} valid rows"),
         ("unsettled", f"{fact['unsettled']:,}"),
         ("invalid rows", f"{fact['invalid']:,}"),
-        ("unreadable", f"{percent(fact['parse_failure_rate'])} %"),
+        ("unreadable", f"{fact['parse_failures']:,}{share}"),
         ("statuses", fact["statuses"] or "none"),
     ]
     if fact["input_tokens"] is not None:

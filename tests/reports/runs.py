@@ -1,8 +1,8 @@
 """Small runs on disk for tests, with results that can be computed by hand.
 
-The worked example: task A succeeds twice; B succeeds, has an invalid row, succeeds; C succeeds and
-fails. Step success is 5/6 micro and 5/6 macro, strictly 5/7 and 13/18; task success is 2/3, strictly
-1/3, and 1/2 among the tasks without invalid rows.
+The worked example: task A succeeds twice; B succeeds, has an invalid row, succeeds; C succeeds,
+then fails. Step success is 5/6 micro and macro, strictly 5/7 and 13/18; task success is 2/3,
+strictly 1/3, and 1/2 among the tasks without invalid rows.
 """
 
 from __future__ import annotations

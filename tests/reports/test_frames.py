@@ -1,0 +1,172 @@
+"""Frames: what they hold, where it is read from, and that runs stay apart."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.runs import RunError
+from reports.frames import (
+    RUNS_SCHEMA,
+    STEPS_SCHEMA,
+    TASKS_SCHEMA,
+    runs_frame,
+    steps_frame,
+    tasks_frame,
+)
+from reports.frames.steps import TEXT_COLUMNS
+from tests.reports.runs import setup, step, worked, write
+
+
+def test_frames_have_the_documented_columns_and_types(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    for frame, schema in (
+        (steps_frame(run), STEPS_SCHEMA),
+        (tasks_frame(run), TASKS_SCHEMA),
+        (runs_frame(run), RUNS_SCHEMA),
+    ):
+        assert {name: str(kind) for name, kind in frame.dtypes.items()} == schema
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_run_without_any_step_has_the_same_columns(tmp_path: Path, complete: bool) -> None:
+    run = write(tmp_path / "run", [], complete=complete)
+    assert {n: str(k) for n, k in steps_frame(run).dtypes.items()} == STEPS_SCHEMA
+    assert {n: str(k) for n, k in tasks_frame(run).dtypes.items()} == TASKS_SCHEMA
+    assert len(runs_frame(run)) == 1
+
+
+def test_table_and_lines_of_a_run_give_the_same_frame(tmp_path: Path) -> None:
+    steps = [*worked(), step("D", 0, False, repeat=1, page_size=None, screenshot_digest=None)]
+    run = write(tmp_path / "run", steps)
+    assert (run / "steps.parquet").exists()
+    from_table = steps_frame(run)
+    (run / "steps.parquet").unlink()
+    pd.testing.assert_frame_equal(from_table, steps_frame(run))
+
+
+def test_a_table_without_our_columns_is_passed_over(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    pd.DataFrame({"step_id": ["x"]}).to_parquet(run / "steps.parquet")
+    assert len(steps_frame(run)) == 7
+
+
+def test_a_broken_table_is_an_error_of_one_line(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    (run / "steps.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(RunError, match=r"steps\.parquet"):
+        steps_frame(run)
+
+
+def test_an_unsettled_step_has_no_outcome(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", [step("A", 0, True, settled=False)], complete=False)
+    row = steps_frame(run).iloc[0]
+    assert pd.isna(row["status"]) and pd.isna(row["success"]) and pd.isna(row["element_correct"])
+    assert row["error"] == "timeout: no reply"
+
+
+def test_texts_come_on_request(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    names = [column.name for column in TEXT_COLUMNS]
+    assert not set(names) & set(steps_frame(run))
+    frame = steps_frame(run, texts=True)
+    assert frame["task"].iloc[0] == "Buy A."
+    assert frame["listing"].iloc[0] == " A <a> Wrong\n*B <button> Right"
+    assert frame["history"].iloc[0].count("\n") == 1
+
+
+def test_a_row_per_run_step_and_repeat(tmp_path: Path) -> None:
+    steps = [*worked(), *worked(repeat=1)]
+    runs = [write(tmp_path / name, steps) for name in ("a", "b")]
+    frame = steps_frame(runs)
+    assert len(frame) == 28
+    assert not frame.duplicated(["run", "step_id", "repeat"]).any()
+    assert len(tasks_frame(runs)) == 12
+
+
+def test_tasks_succeed_as_in_the_worked_example(tmp_path: Path) -> None:
+    frame = tasks_frame(write(tmp_path / "run", worked())).set_index("task_id")
+    assert frame["success"].tolist() == [True, True, False]
+    assert frame["strict"].tolist() == [True, False, False]
+    assert frame["clean"].astype("object").where(frame["clean"].notna(), None).tolist() == [
+        True,
+        None,
+        False,
+    ]
+    assert frame["step_success"].tolist() == [1.0, 1.0, 0.5]
+    assert frame["cost"].tolist() == [0.5, 0.5, 0.5]
+    assert frame["input_tokens"].tolist() == [200, 200, 200]
+
+
+def test_a_task_that_the_selection_cuts_short_is_not_complete(tmp_path: Path) -> None:
+    made = setup(dataset={"partial_tasks": {"A": 5}})
+    frame = tasks_frame(write(tmp_path / "run", worked(), made)).set_index("task_id")
+    assert frame["complete"].tolist() == [False, True, True]
+    assert frame["success"].isna().tolist() == [True, False, False]
+
+
+def test_runs_that_differ_show_where(tmp_path: Path) -> None:
+    first = write(tmp_path / "a", worked(), setup(distractors=20, none="last"))
+    second = write(tmp_path / "b", worked(), setup(distractors=5, none=None))
+    frame = runs_frame([first, second])
+    assert frame["setting.distractors"].tolist() == [20, 5]
+    assert str(frame["setting.distractors"].dtype) == "Int64"
+    assert frame.attrs["constants"]["seed"] == 1
+    assert "distractors" not in frame.attrs["constants"]
+    assert frame.attrs["differences"]["distractors"] == {"a": 20, "b": 5}
+    assert steps_frame([first, second]).attrs == frame.attrs
+
+
+def test_another_file_of_data_is_a_difference_but_its_place_is_not(tmp_path: Path) -> None:
+    made = setup(data="/home/a/x.parquet")
+    moved = setup(data="/home/b/x.parquet")
+    other = replace(made, dataset={**made.dataset, "files": [{"name": "x", "sha256": "00" * 32}]})
+    runs = [
+        write(tmp_path / name, worked(), one)
+        for name, one in (("a", made), ("b", moved), ("c", other))
+    ]
+    assert not runs_frame(runs[:2]).attrs["differences"]
+    assert list(runs_frame(runs).attrs["differences"]) == ["dataset.files"]
+
+
+def test_runs_of_one_name_are_told_apart_and_a_run_counts_once(tmp_path: Path) -> None:
+    first = write(tmp_path / "x" / "run", worked())
+    second = write(tmp_path / "y" / "run", worked())
+    frame = runs_frame([first, second, first])
+    assert frame["run"].tolist() == [first.as_posix(), second.as_posix()]
+
+
+def test_numbers_of_runs(tmp_path: Path) -> None:
+    row = runs_frame(write(tmp_path / "run", worked())).iloc[0]
+    assert (row["rows"], row["valid"], row["invalid"], row["unsettled"]) == (7, 6, 1, 0)
+    assert row["step_success"] == pytest.approx(5 / 6)
+    assert row["task_success"] == pytest.approx(2 / 3)
+    assert row["statuses"] == "answered 6"
+    assert row["cost"] == 1.5
+    assert row["output_tokens"] == 30
+
+
+def test_twenty_large_runs_load(tmp_path: Path) -> None:
+    steps = [step(f"T{n // 6}", n % 6, n % 3 != 0) for n in range(6418)]
+    run = write(tmp_path / "0", steps, setup(dataset={"rows": 6418}))
+    runs = [run]
+    for number in range(1, 20):
+        copy = tmp_path / str(number)
+        copy.mkdir()
+        for name in ("manifest.json", "summary.json", "steps.parquet"):
+            (copy / name).hardlink_to(run / name)
+        runs.append(copy)
+    frame = steps_frame(runs)
+    assert len(frame) == 20 * 6418
+    assert frame["run"].nunique() == 20
+
+
+def test_importing_reports_is_cheap() -> None:
+    code = "import sys, reports, reports.command; print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
