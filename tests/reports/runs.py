@@ -95,7 +95,7 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
 def worked(**more: Any) -> list[StepRecord]:
     """The rows of the worked example."""
     return [
-        step(task, index, right, **more)
+        step(task, index, right, total_steps=len(rights), **more)
         for task, rights in WORKED.items()
         for index, right in enumerate(rights)
     ]
