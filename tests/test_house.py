@@ -1,0 +1,71 @@
+"""The rules of the house: who imports whom, what ships, and what importing costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("adapters", "harness", "parsers", "reports")
+HEAVY = ("torch", "transformers", "datasets", "pandas", "pyarrow", "scipy", "PIL", "tiktoken")
+SDKS = ("openai", "anthropic", "google.genai", "genai_prices")
+
+
+def python(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def test_imports_follow_the_table_of_the_architecture_page(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--config", ROOT / "pyproject.toml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_is_typed_and_carries_the_mark_of_the_distribution(package: str) -> None:
+    assert files(package).joinpath("py.typed").is_file()
+    assert "Part of vlm-web-eval." in files(package).joinpath("__init__.py").read_text("utf-8")
+
+
+def test_data_files_ship() -> None:
+    assert files("harness").joinpath("prompts/seeact.toml").is_file()
+    for split in ("dev", "test"):
+        assert files("harness").joinpath(f"sample/data/{split}.parquet").is_file()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_importing_a_package_loads_nothing_heavy(package: str, tmp_path: Path) -> None:
+    done = python(f"import sys, {package}; print(*sys.modules)", tmp_path)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert not loaded & {*HEAVY, *SDKS}
+
+
+@pytest.mark.parametrize("line", ["--help", "models", "policies", "benchmarks", "protocols"])
+def test_help_and_lists_load_nothing_heavy(line: str, tmp_path: Path) -> None:
+    code = (
+        "import sys, atexit\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+        "import harness.commands.main as main\n"
+        f"main.run([{line!r}])"
+    )
+    done = python(code, tmp_path)
+    assert done.returncode == 0
+    assert not set(done.stderr.split()) & {*HEAVY, *SDKS}
+
+
+def test_the_report_command_is_found_by_its_entry_point() -> None:
+    names = {point.name for point in entry_points(group="vlm_eval.commands")}
+    assert "report" in names
