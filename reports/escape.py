@@ -6,11 +6,13 @@ anything: terminal control sequences, markup, formulas.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 FORMULA_STARTS = "=+-@#＝＋－＠"
 """A spreadsheet would run such a cell; a reader of comments would pass over `#`."""
 
+_FORMULA = re.compile(rf"(^|[,;\"'])(\s*)(?=[{re.escape(FORMULA_STARTS)}])")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -54,11 +56,12 @@ def _shown(character: str) -> bool:
 def csv_cell(text: object) -> str:
     """Cleaned, and with an apostrophe before what a spreadsheet would take for a formula.
 
-    >>> csv_cell("=1+1"), csv_cell("a=1")
-    ("'=1+1", 'a=1')
+    Behind separators and quotes too: not every program splits a line where it was put together.
+
+    >>> csv_cell("=1+1"), csv_cell("a=1"), csv_cell("a;=1")
+    ("'=1+1", 'a=1', "a;'=1")
     """
-    cleaned = clean(text)
-    return f"'{cleaned}" if cleaned.lstrip()[:1] in tuple(FORMULA_STARTS) else cleaned
+    return _FORMULA.sub(r"\1\2'", clean(text))
 
 
 def latex(text: object) -> str:

@@ -141,7 +141,7 @@ def as_csv(table: pd.DataFrame) -> str:
     """All columns; note and settings in lines that begin with `#`."""
     out = io.StringIO()
     for line in (TEST_DATA_NOTE, *about(table.attrs)):
-        out.write(f"# {escape.clean(line)}\n")
+        out.write(f"# {escape.csv_cell(line)}\n")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
     for row in _plain(table):

@@ -141,7 +141,7 @@ def _facts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"
     rate = fact["parse_failure_rate"]
-    share = "" if rate is None else f" ({percent(rate)} %)"
+    share = "" if rate is None else f" ({percent(rate)}%)"
     told = [
         ("state", state),
         ("settled", f"{fact['settled']:,} of {fact['valid']:,} valid rows"),

@@ -36,7 +36,7 @@ def columns(key: GroupKey) -> tuple[Column, ...]:
         Column("line", "str", "'valid': invalid rows left out; 'strict': they count as zero"),
         Column("headline", "boolean", "whether this line is the headline"),
         Column("tasks", "Int64", "tasks behind the step metrics"),
-        Column("steps", "Int64", "steps behind them"),
+        Column("steps", "Int64", "steps behind them, repeats included"),
         *_RATES,
         Column("task_success", "float64", "missing while a task is incomplete"),
         Column("task_success_low", "float64", "its interval"),

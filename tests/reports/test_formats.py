@@ -155,9 +155,15 @@ def test_csv_holds_no_formula(hostile: pd.DataFrame) -> None:
     assert {row["website"][0] for row in rows} == {"'"}
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", " =1", "\t=1", "\r=1", "＝1", "#x"])
+@pytest.mark.parametrize("text", ["=1", "+1", "@a", " =1", "\t=1", "\r=1", "＝1", "#x", "-1"])
 def test_a_formula_is_disarmed(text: str) -> None:
-    assert escape.csv_cell(text).startswith("'")
+    assert escape.csv_cell(text).lstrip().startswith("'")
+
+
+def test_settings_above_a_csv_hold_no_formula(tmp_path: Path) -> None:
+    made = setup(protocol='x,=cmd(),y";@a')
+    text = render(main_table(write(tmp_path / "run", worked(), made)), "csv")
+    assert "protocol=x,'=cmd(),y\";'@a" in text
 
 
 def test_an_unknown_format_is_refused(table: pd.DataFrame) -> None:
