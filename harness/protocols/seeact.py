@@ -15,7 +15,7 @@ from adapters.conversation import Conversation, Message, Reply, system, user
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Lettering, NoneRule
 from harness.protocols.prompts import Prompts, fill, shipped
-from harness.protocols.stored import to_message
+from harness.protocols.stored import to_messages
 from harness.records import Choice, Step
 from parsers import letter, read_answer, spell_answer
 from parsers.records import Answer, Prediction, Status
@@ -125,7 +125,7 @@ class TwoRounds:
     def opening(self, step: Step) -> tuple[Message, ...]:
         """The messages of round 1."""
         if step.stored is not None:
-            return tuple(to_message(m, step.pictures) for m in step.stored.first)
+            return to_messages(step.stored.first, step.pictures)
         history = history_text(self.prompts, step.history, self.history)
         if not step.pictures:
             text = fill(self.prompts.first_without_picture, task=step.task, history=history)
@@ -139,7 +139,8 @@ class TwoRounds:
     def question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
         """The messages that round 2 adds after the model's reply."""
         if step.stored is not None:
-            return tuple(to_message(m, ()) for m in step.stored.second)
+            shown = sum(len(message.pictures) for message in self.opening(step))
+            return to_messages(step.stored.second, step.pictures[shown:])
         lettering = self.letters(len(choices))
         lines = [f"{c.letter}. {c.text}" for c in choices]
         notice = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from adapters.conversation import Message, Part, Picture, Role, Text
 
@@ -14,11 +14,18 @@ ROLES: Mapping[str, Role] = {
 }
 
 
-def to_message(stored: Mapping[str, object], pictures: tuple[Picture, ...]) -> Message:
-    """A stored message. Image parts take the pictures of the step in order.
+def to_messages(
+    stored: Iterable[Mapping[str, object]], pictures: Iterable[Picture]
+) -> tuple[Message, ...]:
+    """Stored messages. Their image parts take the pictures in order, each picture once.
 
     Raises ValueError for a role or a part of another kind, or more image parts than pictures.
     """
+    left = iter(pictures)
+    return tuple(_message(message, left) for message in stored)
+
+
+def _message(stored: Mapping[str, object], left: Iterator[Picture]) -> Message:
     role = ROLES.get(str(stored.get("role")))
     if role is None:
         raise ValueError(f"stored message has role {stored.get('role')!r}")
@@ -27,18 +34,17 @@ def to_message(stored: Mapping[str, object], pictures: tuple[Picture, ...]) -> M
         return Message(role, (Text(content),))
     if not isinstance(content, (list, tuple)):
         raise ValueError("stored message has no content")
-    left = iter(pictures)
     return Message(role, tuple(_part(part, left) for part in content))
 
 
-def _part(part: object, pictures: object) -> Part:
+def _part(part: object, left: Iterator[Picture]) -> Part:
     if isinstance(part, Mapping):
         kind = part.get("type")
         if kind == "text" or (kind is None and isinstance(part.get("text"), str)):
             return Text(str(part.get("text", "")))
         if kind in ("image_url", "image"):
-            picture = next(pictures, None)  # type: ignore[call-overload]
-            if isinstance(picture, Picture):
+            picture = next(left, None)
+            if picture is not None:
                 return picture
             raise ValueError("stored message shows a picture that the row does not have")
     raise ValueError("stored message has a part that is neither text nor picture")

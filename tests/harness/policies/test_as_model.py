@@ -1,0 +1,99 @@
+"""A policy dressed as a model gets the answer only if it says that it needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from adapters.contract import EncodedPicture, Fatal, Generation, Request
+from adapters.conversation import Conversation, Picture, user
+from harness.policies import Secret
+from harness.policies.as_model import PolicyAdapter
+from harness.policies.baselines import RandomPolicy
+from harness.protocols.prompts import shipped
+from harness.protocols.seeact import TwoRounds
+from harness.records import Choice, Step
+from parsers.records import Gold, Prediction, Status
+from tests.harness.protocols.examples import choices, step, talk
+
+PROTOCOL = TwoRounds(shipped())
+LISTED = choices(PROTOCOL, *(f"<a id={i}> {i} </a>" for i in range(10)))
+SECRET = Secret(Gold("CLICK", "", ("n1",)), "n1")
+
+
+@dataclass
+class Spy:
+    """Remembers what it is given."""
+
+    needs_gold: bool
+    name: str = "spy"
+    given: list[tuple[Step, Secret | None]] = field(default_factory=list)
+
+    def predict(
+        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
+    ) -> Prediction:
+        self.given.append((step, secret))
+        return Prediction(
+            Status.ANSWERED, choices[2].letter, choices[2].id, operation="TYPE", value="x"
+        )
+
+
+class NoPictures:
+    """Policies look at no picture."""
+
+    async def encoded(self, picture: Picture) -> EncodedPicture:
+        raise AssertionError("a policy asked for a picture")
+
+
+def ask(adapter: PolicyAdapter, place: str, step_id: str = "task_step", repeat: int = 0) -> str:
+    request = Request(
+        Conversation((user("?"),)), Generation(max_tokens=99), step_id, place, repeat=repeat
+    )
+    return asyncio.run(adapter.ask(request, NoPictures())).text
+
+
+@pytest.mark.parametrize("needs_gold", [True, False])
+def test_the_answer_goes_only_to_policies_that_declare_it(needs_gold: bool) -> None:
+    spy = Spy(needs_gold)
+    adapter = PolicyAdapter(spy, PROTOCOL, seed=42)
+    assert adapter.needs_gold is needs_gold
+    adapter.announce(step(), LISTED, SECRET)
+    ask(adapter, "round-1")
+    assert spy.given == [(step(), SECRET if needs_gold else None)]
+
+
+def test_both_replies_speak_the_format_of_the_protocol() -> None:
+    adapter = PolicyAdapter(Spy(False), PROTOCOL, seed=42)
+    adapter.announce(step(), LISTED, None)
+    replies = [ask(adapter, place) for place in PROTOCOL.places]
+    _, prediction = talk(PROTOCOL.dialogue(step(), LISTED), replies)
+    assert (prediction.element, prediction.operation, prediction.value) == ("n2", "TYPE", "x")
+
+
+def test_an_unknown_or_forgotten_step_is_fatal() -> None:
+    adapter = PolicyAdapter(Spy(False), PROTOCOL, seed=42)
+    with pytest.raises(Fatal, match="does not know"):
+        ask(adapter, "round-1")
+    adapter.announce(step(), LISTED, None)
+    adapter.forget("task_step")
+    with pytest.raises(Fatal, match="does not know"):
+        ask(adapter, "round-1")
+
+
+def test_answers_depend_on_step_seed_and_repeat_and_not_on_the_order_of_questions() -> None:
+    steps = [step(step_id=f"task_{number}") for number in range(40)]
+
+    def answers(seed: int, order: list[Step], repeat: int = 0) -> dict[str, str]:
+        adapter = PolicyAdapter(RandomPolicy(), PROTOCOL, seed)
+        for about in order:
+            adapter.announce(about, LISTED, None)
+        return {s.step_id: ask(adapter, "round-2", s.step_id, repeat) for s in order}
+
+    first = answers(1, steps)
+    assert answers(1, steps[::-1]) == first
+    assert answers(2, steps) != first
+    assert answers(1, steps, repeat=1) != first

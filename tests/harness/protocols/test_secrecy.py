@@ -1,0 +1,111 @@
+"""Nothing that reaches a model tells the answer, on the real questions of the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from adapters.conversation import Conversation
+from harness.benchmarks import open_benchmark
+from harness.evaluation.config import Asking, Choosing
+from harness.evaluation.prepare import Preparer, Question
+from harness.pictures import PicturePolicy
+from harness.protocols.prompts import shipped
+from harness.protocols.seeact import TwoRounds
+from harness.records import Row
+from harness.sample import files
+from tests.harness.protocols.examples import talk
+
+PROTOCOL = TwoRounds(shipped())
+MARKERS = ("pos_candidates", "is_original_target", "is_top_level_target", "positive", "gold")
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Row, ...]:
+    return tuple(open_benchmark("sample", splits=["dev"]).rows())
+
+
+def preparer() -> Preparer:
+    return Preparer(Choosing(), Asking(), PROTOCOL, PicturePolicy())
+
+
+def conversations(question: Question) -> list[Conversation]:
+    """What a model that answers nothing of use is asked about a step."""
+    dialogue = PROTOCOL.dialogue(question.step, question.choices)
+    questions, _ = talk(dialogue, ["I cannot say.", "I cannot say."])
+    return [ask.conversation for ask in questions]
+
+
+def texts(conversation: Conversation) -> Iterator[str]:
+    return (message.text for message in conversation.messages)
+
+
+def representations() -> dict[str, list[str]]:
+    """The recorded actions of every dev task, read from the file and not through the loader."""
+    columns = ["annotation_id", "action_reprs"]
+    table = pq.read_table(files()["dev"], columns=columns).to_pylist()
+    return {row["annotation_id"]: row["action_reprs"] for row in table}
+
+
+def test_the_recorded_action_and_those_after_it_are_never_shown(rows: tuple[Row, ...]) -> None:
+    recorded = representations()
+    prepare = preparer()
+    checked = 0
+    for row in rows:
+        question = prepare.prepare(row)
+        if not question.choices:
+            continue
+        past = recorded[row.task_id][: row.index]
+        assert list(question.step.history) == past
+        for line in set(recorded[row.task_id][row.index :]) - set(past):
+            checked += 1
+            for conversation in conversations(question):
+                assert not any(line in text for text in texts(conversation))
+    assert checked > 100
+
+
+def test_no_word_of_the_data_set_marks_the_answer(rows: tuple[Row, ...]) -> None:
+    prepare = preparer()
+    for row in rows:
+        question = prepare.prepare(row)
+        if question.choices:
+            sent = "\n".join(texts(conversations(question)[-1]))
+            assert not any(marker in sent for marker in MARKERS)
+            assert row.action_uid not in sent
+            assert row.task_id not in sent
+
+
+def test_another_operation_and_value_give_the_same_conversations(rows: tuple[Row, ...]) -> None:
+    prepare = preparer()
+    for row in rows:
+        other = replace(
+            row, operation="TYPE" if row.operation == "SELECT" else "SELECT", value="another"
+        )
+        asked, swapped = prepare.prepare(row), prepare.prepare(other)
+        assert swapped.gold != asked.gold
+        if asked.choices:
+            assert conversations(swapped) == conversations(asked)
+
+
+def test_another_right_choice_gives_the_same_conversations(rows: tuple[Row, ...]) -> None:
+    """With everything listed either way, the labels decide nothing of what is sent."""
+    prepare = preparer()
+    compared = 0
+    for row in rows:
+        asked = prepare.prepare(row)
+        if asked.shown is None or len(row.positives) != 1 or row.invalid:
+            continue
+        listed = {choice.id for choice in asked.choices}
+        negatives = [c for c in row.negatives if c.id in listed]
+        first = replace(row, negatives=tuple(negatives))
+        exchanged = replace(
+            row, positives=(negatives[0],), negatives=(*negatives[1:], *row.positives)
+        )
+        one, two = prepare.prepare(first), prepare.prepare(exchanged)
+        assert one.shown != two.shown
+        assert conversations(one) == conversations(two)
+        compared += 1
+    assert compared > 30
