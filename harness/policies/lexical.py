@@ -46,7 +46,7 @@ REPEATED_POINTS = -1.5
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """The policy. Ties go to the choice listed first; nothing is drawn."""
+    """The policy. Ties go to the choice higher up on the page; nothing is drawn."""
 
     name: str = "lexical"
     needs_gold: bool = False
