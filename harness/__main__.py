@@ -27,9 +27,7 @@ def foreign_package() -> str | None:
         if origin is None:
             return f"the package '{name}' of vlm-web-eval is missing; {again}"
         if origin.parent.parent != house:
-            return (
-                f"'{name}' is imported from {origin.parent}, not vlm-web-eval's; {again}"
-            )
+            return f"'{name}' is imported from {origin.parent}, not vlm-web-eval's; {again}"
         if MARK not in origin.read_text("utf-8", "replace")[:4096]:
             return f"another distribution has overwritten vlm-web-eval's '{name}'; {again}"
     return None

@@ -2,8 +2,8 @@
 
 A dialogue yields an `Ask`, or a tuple of them that may be asked at the same time, and receives the
 reply, or the tuple of replies in the same order. It returns a prediction. It is a pure function of
-what it was given and the replies: no clock, no unseeded chance, no order of a set. So an interrupted
-dialogue is resumed by playing back the replies on record.
+what it was given and the replies: no clock, no unseeded chance, no order of a set. So a dialogue
+that was interrupted is resumed by playing back the replies on record.
 """
 
 from __future__ import annotations

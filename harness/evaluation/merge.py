@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.evaluation.report import print_result
-from harness.evaluation.rescore import config_of
+from harness.evaluation.rescore import config_of, task_rows_of
 from harness.evaluation.summary import summarise
 from harness.runs import RunDirectory, merge, open_run
 
@@ -24,14 +24,14 @@ def merge_runs(runs: Sequence[Path], into: Path, console: Console) -> int:
     run = open_run(into)
     config = config_of(run)
     records = run.steps()
-    cut_short = run.manifest.dataset.get("partial_tasks", {})
     wanted = int(run.manifest.dataset.get("rows", 0)) * config.asking.repeats
     settled = sum(record.settled for record in records)
     if settled == wanted:
         with RunDirectory.start(into, run.manifest) as directory:
-            summary = summarise(records, config.scoring, cut_short, run.manifest)
+            rows = run.manifest.dataset.get("partial_tasks", {})
+            summary = summarise(records, config.scoring, rows, run.manifest)
             directory.finish(summary, complete=True)
-    print_result(console, records, config.scoring, cut_short)
+    print_result(console, records, config.scoring, task_rows_of(open_run(into), records))
     told = f"complete: {into}" if settled == wanted else f"{settled} of {wanted} steps: {into}"
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     return 0 if settled == wanted else 1

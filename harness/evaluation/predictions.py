@@ -115,9 +115,9 @@ def score_predictions(
         scores = score(prediction, row.gold, rules) if prediction else None
         records.append(_record(row, prediction, scores))
     if as_json:
-        console.print_json(json.dumps(_summary(records, config, selected.cut_short)))
+        console.print_json(json.dumps(_summary(records, config, selected.task_rows)))
         return 0
-    print_result(console, records, config.scoring, selected.cut_short)
+    print_result(console, records, config.scoring, selected.task_rows)
     told = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
     if any(record.prediction is None and record.invalid is None for record in records):
         told += "; steps without one are left out (--missing fail counts them as failed)"
@@ -126,12 +126,12 @@ def score_predictions(
 
 
 def _summary(
-    records: list[StepRecord], config: RunConfig, cut_short: Mapping[str, int]
+    records: list[StepRecord], config: RunConfig, task_rows: Mapping[str, int]
 ) -> dict[str, Any]:
     rules = aggregation_rules(config.scoring)
     return {
-        "total": plain(part(records, rules, cut_short)),
-        "by_split": plain(parts(records, "split", rules, cut_short)),
+        "total": plain(part(records, rules, task_rows)),
+        "by_split": plain(parts(records, "split", rules, task_rows)),
     }
 
 

@@ -147,15 +147,25 @@ def rescore_run(
     records, changed = rescored(run, config)
     if not records:
         raise UserError(f"{path} has no steps yet")
-    cut_short = run.manifest.dataset.get("partial_tasks", {})
+    task_rows = task_rows_of(run, records)
     if as_json:
-        summary = summarise(records, config.scoring, cut_short, run.manifest)
+        summary = summarise(records, config.scoring, task_rows, run.manifest)
         console.print_json(json.dumps(summary))
         return 0
-    print_result(console, records, config.scoring, cut_short)
+    print_result(console, records, config.scoring, task_rows)
     told = f"{changed} of {_read(records)} predictions read differently than in the run"
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     return 0
+
+
+def task_rows_of(run: Run, records: Sequence[StepRecord]) -> dict[str, int]:
+    """How many rows tasks have of which the run does not hold all, as far as a run can tell.
+
+    Rows that an unfinished run did not reach have no lines; a task is as long as its trajectory.
+    """
+    known = {} if run.complete else {record.task_id: record.total_steps for record in records}
+    cut_short: dict[str, int] = run.manifest.dataset.get("partial_tasks", {})
+    return known | cut_short
 
 
 def _read(records: Sequence[StepRecord]) -> int:

@@ -41,11 +41,17 @@ FIXED = ("none", "positives", "seed", "distractors")
 @dataclass(frozen=True)
 class Selected:
     """The steps of a run (`part`), those of all its shards together (`whole`), and how many rows
-    those tasks have that the selection cuts short."""
+    each of their tasks has in the data, selected or not."""
 
     part: Dataset
     whole: Dataset
-    cut_short: Mapping[str, int]
+    task_rows: Mapping[str, int]
+
+    @property
+    def cut_short(self) -> dict[str, int]:
+        """`task_rows` of the tasks of which the selection leaves something out."""
+        kept = Counter(entry.task_id for entry in self.whole.entries)
+        return {task: rows for task, rows in self.task_rows.items() if kept[task] < rows}
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Plan:
 
     @property
     def task_rows(self) -> Mapping[str, int]:
-        return self.selected.cut_short
+        return self.selected.task_rows
 
     @property
     def dialogues(self) -> int:
@@ -162,12 +168,11 @@ def open_data(config: RunConfig) -> Selected:
         )
     )
     rows = Counter(entry.task_id for entry in opened.entries)
-    kept = Counter(entry.task_id for entry in whole.entries)
-    cut_short = {task: rows[task] for task, n in kept.items() if n < rows[task]}
+    task_rows = {entry.task_id: rows[entry.task_id] for entry in whole.entries}
     part = whole.select(Filters(shard=chosen.shard)) if chosen.shard else whole
     if part.layout.negatives_column is not None and part.entries:
         check_distractors(part, config.choosing.distractors)
-    return Selected(part, whole, cut_short)
+    return Selected(part, whole, task_rows)
 
 
 def as_made(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
@@ -200,7 +205,7 @@ def setup_of(plan: Plan) -> Setup:
             "splits_asked": list(plan.config.selecting.splits),
             "splits": sorted({entry.split for entry in entries}),
             "rows": len(entries),
-            "partial_tasks": dict(plan.task_rows),
+            "partial_tasks": plan.selected.cut_short,
         },
         prompts=str(plan.protocol.settings().get("prompts_sha256", "")),
         seed=plan.config.choosing.seed,
