@@ -64,11 +64,16 @@ class ApiAdapter(ABC):
             else:
                 return self._reply(answer, sent, time.monotonic() - started, request)
             # Judged outside the handler, so that no exception chain holds the SDK's request.
-            verdict = judge(failure, self._info.provider, self._clean)
+            verdict = judge(failure, self._speaker, self._clean)
             if isinstance(verdict, Finish):
                 return Reply("", verdict, model=self._info.model, sent=sent)
             if not self._learn(failure, sent):
                 raise verdict
+
+    @property
+    def _speaker(self) -> str:
+        """Who answers, for messages: an address of the user's own may be what is wrong."""
+        return self._info.endpoint or self._info.provider
 
     @abstractmethod
     async def close(self) -> None: ...
@@ -116,7 +121,7 @@ class ApiAdapter(ABC):
         else:
             self._done(request, sent)
             return replace(reply, sent=sent, latency_s=latency_s)
-        raise Fault("malformed", f"{self._info.provider}: reply cannot be read ({reason})")
+        raise Fault("malformed", f"{self._speaker}: reply cannot be read ({reason})")
 
 
 def malformed(what: str) -> ValueError:

@@ -68,11 +68,14 @@ class Failure:
     final: bool = False
 
 
-def judge(failure: Failure, provider: str, clean: Cleaner) -> Finish | Fault | Fatal:
-    """What a failure means: a reply's finish reason, a fault that may pass, or the end."""
+def judge(failure: Failure, speaker: str, clean: Cleaner) -> Finish | Fault | Fatal:
+    """What a failure means: a reply's finish reason, a fault that may pass, or the end.
+
+    `speaker` is who failed, the provider's name or an address.
+    """
     code, status = failure.code, failure.status
     if failure.kind is not None:
-        return Fault(failure.kind, clean(f"{provider}: {failure.message}"))
+        return Fault(failure.kind, clean(f"{speaker}: {failure.message}"))
     if status == 413 or code in TOO_LONG_CODES:
         return Finish.TOO_LONG
     if status in {400, 422} and _TOO_LONG.search(failure.message):
@@ -80,7 +83,7 @@ def judge(failure: Failure, provider: str, clean: Cleaner) -> Finish | Fault | F
     if status in {400, 403} and code in FILTER_CODES:
         return Finish.CONTENT_FILTER
     named = f" ({code})" if code else ""
-    line = clean(f"{provider} answered {status}{named}: {failure.message}")
+    line = clean(f"{speaker} answered {status}{named}: {failure.message}")
     if failure.final or code in FINAL_CODES or status == 501:
         return Fatal(line)
     if status >= 500 or status in _PASSING:

@@ -184,18 +184,22 @@ class OpenAIAdapter(ApiAdapter):
         if isinstance(error, APIConnectionError):
             return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
         if isinstance(error, APIStatusError):
-            body = error.body
-            told = isinstance(body, dict) and body.get("message")
+            # vLLM puts the status into `code`; its word is in `type`.
+            words = [word for word in (error.code, error.type) if word and not word.isdigit()]
             return Failure(
-                str(told or (json.dumps(body) if isinstance(body, dict | list) else body or error)),
+                _told(error) + self._hint(error.status_code),
                 status=error.status_code,
-                code=error.code or error.type or "",
+                code=words[0] if words else "",
                 param=str(error.param or ""),
                 retry_after_s=retry_after(error.response.headers),
             )
         if isinstance(error, json.JSONDecodeError | APIError):
             return Failure(f"reply is no JSON ({error})", kind="malformed")
         return None
+
+    def _hint(self, status: int) -> str:
+        path = urlsplit(self._info.endpoint or "/v1").path
+        return " (base URLs end in /v1 as a rule)" if status == 404 and "/v1" not in path else ""
 
     def _read(self, answer: Any) -> Reply:
         if isinstance(answer, str):
@@ -212,6 +216,15 @@ class OpenAIAdapter(ApiAdapter):
             model=answer.model or "",
             request_id=getattr(answer, "_request_id", None) or answer.id or "",
         )
+
+
+def _told(error: APIStatusError) -> str:
+    """What the server said: `message` in OpenAI's body, `detail` in that of a FastAPI server."""
+    body = error.body
+    if not isinstance(body, dict):
+        return json.dumps(body) if isinstance(body, list) else str(body or error)
+    told = body.get("message") or body.get("detail")
+    return told if isinstance(told, str) else json.dumps(body)
 
 
 def _is_openai(url: str) -> bool:

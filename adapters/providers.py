@@ -5,6 +5,7 @@ What a factory takes as keyword parameters is what `adapters.make` accepts as op
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib.util import find_spec
 
@@ -22,9 +23,12 @@ def openai(
     timeout_s: float = 120.0,
     concurrency: int = 8,
     detail: str | None = None,
-    extra_body: Mapping[str, object] | None = None,
+    extra_body: Mapping[str, object] | str | None = None,
 ) -> Adapter:
-    """OpenAI's models, and with `base_url` any server that speaks its chat protocol."""
+    """OpenAI's models, and with `base_url` any server that speaks its chat protocol.
+
+    `extra_body` may be written as JSON, as a command line has to.
+    """
     _need("openai", "openai")
     from adapters.openai import OpenAIAdapter
 
@@ -35,7 +39,7 @@ def openai(
         timeout_s=timeout_s,
         concurrency=concurrency,
         detail=detail,
-        extra_body=extra_body,
+        extra_body=_fields("extra_body", extra_body),
     )
 
 
@@ -89,6 +93,18 @@ def local(model: str, **options: object) -> Adapter:
         "local models are not in this version yet; serve the model (vLLM, SGLang, llama.cpp, "
         "transformers serve) and name it as openai:MODEL with --base-url http://HOST:PORT/v1"
     )
+
+
+def _fields(option: str, value: Mapping[str, object] | str | None) -> Mapping[str, object] | None:
+    if not isinstance(value, str):
+        return value
+    try:
+        fields: object = json.loads(value)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise Fatal(f'{option} must be a JSON object such as {{"top_k": 1}}: {value}')
+    return fields
 
 
 def _need(module: str, package: str) -> None:

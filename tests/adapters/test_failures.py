@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
+import re
 import traceback
 from typing import Any
 
@@ -14,7 +14,6 @@ from adapters import Fatal, Fault, Finish, Reply, make
 from tests.adapters.support import KEY, MODELS, PROVIDERS, Pictures, adapter_for, ask, request
 from tests.servers import (
     Answer,
-    Ask,
     Provider,
     WireServer,
     drop,
@@ -106,7 +105,7 @@ def test_googles_wait_is_in_the_body_and_a_days_quota_is_final() -> None:
     wait = fault("google", google_quota("GenerateRequestsPerMinutePerProjectPerModel", "31s"))
     assert (wait.kind, wait.retry_after_s) == ("rate_limit", 31.0)
     line = fatal("google", google_quota("GenerateRequestsPerDayPerProjectPerModel", "31s"))
-    assert line.startswith("google answered 429")
+    assert " answered 429 " in line
 
 
 @pytest.mark.parametrize(
@@ -139,7 +138,7 @@ def test_a_ramp_limit_is_worth_waiting_for() -> None:
     ],
 )
 def test_what_will_not_pass_ends_the_run_in_one_line(provider: Provider, answer: Answer) -> None:
-    assert fatal(provider, answer).startswith(f"{provider} answered {answer.status}")
+    assert re.match(rf"http://127\S+ answered {answer.status}\b", fatal(provider, answer))
 
 
 @pytest.mark.parametrize(
@@ -220,17 +219,6 @@ def test_calls_in_flight_learn_of_a_refusal_together() -> None:
         ("max_completion_tokens", "temperature")
     }
     assert len(adapter.notices()) == 2
-
-
-def test_a_server_may_name_unexpected_keys_in_plain_words() -> None:
-    def react(ask: Ask) -> Answer:
-        if "repetition_penalty" in ask.body:
-            detail = "Unexpected keys in the request: {'repetition_penalty'}"
-            return Answer(status=422, raw=json.dumps({"detail": detail}).encode())
-        return Answer()
-
-    with WireServer(react) as server:
-        assert ask(adapter_for("openai", server))[0].text == "fine"
 
 
 def test_an_unknown_name_for_the_output_limit_is_exchanged() -> None:
