@@ -162,7 +162,11 @@ def _fill(path: Path, room: int, found: Any) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a limit on file sizes")
-def test_a_full_disk_ends_the_run_and_keeps_every_line_that_was_synced(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_run_and_keeps_every_line_that_was_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The child imports this module; behind what is installed, so that the package is that one.
+    monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parents[3])])
     spawn = multiprocessing.get_context("spawn")
     found = spawn.Queue()
     process = spawn.Process(target=_fill, args=(tmp_path / "r", 5_000, found))
