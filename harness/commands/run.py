@@ -184,9 +184,15 @@ def watching(
 
     from harness.engine import Observer, Progress
 
+    class Notices(Observer):
+        """No progress, but what the user must know."""
+
+        def notice(self, text: str) -> None:
+            errors.print(text, markup=False, highlight=False, soft_wrap=True)
+
     kind = config.carrying.progress
     if kind == "off":
-        yield Observer()
+        yield Notices()
         return
     console = errors
     if kind != "auto":

@@ -30,7 +30,12 @@ from harness.errors import UserError
 @click.option(
     "--first-of-many", is_flag=True, default=None, help="Of several letters take the first."
 )
-@click.option("--value-style", type=click.Choice(["plain", "seeact"]), default=None)
+@click.option(
+    "--value-style",
+    type=click.Choice(["plain", "seeact"]),
+    default=None,
+    help="How a value is cleaned up.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
 @click.pass_context
 def score(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from adapters import (
     Adapter,
@@ -101,6 +102,7 @@ def open_model(config: RunConfig, protocol: AskingProtocol, *, asks: bool = True
         "timeout_s": config.carrying.timeout_s,
     }
     options: dict[str, object] = dict(config.adapter_options)
+    _refuse_secrets(config)
     for name, value in taken.items():
         if name in options:
             raise UserError(f"give --{name.replace('_', '-')} as an option of its own")
@@ -114,6 +116,20 @@ def open_model(config: RunConfig, protocol: AskingProtocol, *, asks: bool = True
         return Model(_Described(describe(config.model, **options)), None, sheet)
     except UnknownName as error:
         raise UserError(_with_policies(config.model, error)) from error
+
+
+def _refuse_secrets(config: RunConfig) -> None:
+    """A run writes its settings down, so a key must not be among them."""
+    if any(name == "api_key" for name, _ in config.adapter_options):
+        raise UserError(
+            "keys are read from the environment only, since a run writes its options down"
+        )
+    try:
+        hidden = urlsplit(config.base_url or "").password is not None
+    except ValueError:  # The adapter complains about addresses that are none.
+        return
+    if hidden:
+        raise UserError("--base-url holds a password, which a run would write down; leave it out")
 
 
 def _with_policies(name: str, error: UnknownName) -> str:

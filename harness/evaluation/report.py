@@ -50,7 +50,7 @@ def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
     share = f"{100 * (found.parse_failure_rate or 0):.1f} % unreadable"
     lines.append(f"settled without an element: {told} ({share})")
     errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
-    unsettled = ", ".join(f"{n} {reason}" for reason, n in sorted(errors.items()))
+    unsettled = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
     lines.append(f"unsettled: {found.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
     asked = [record for record in records if record.asked]
     for count, what in (

@@ -1,0 +1,186 @@
+"""Bad input: one line that says what is wrong, exit code 2, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from harness.benchmarks import sample
+from tests.harness.commands.tool import DEV, ONE_TASK, at, call
+from tests.servers import WireServer
+
+SAMPLE = ("--benchmark", "sample")
+ORACLE = ("--model", "oracle", *ONE_TASK)
+
+CASES: dict[str, tuple[tuple[str, ...], str]] = {
+    "unknown model": (("--model", "orcale", *SAMPLE), "did you mean 'oracle'?"),
+    "unknown provider": (("--model", "opnai:gpt-4o", *SAMPLE), "did you mean 'openai'?"),
+    "missing key": (("--model", "gpt-4o", *SAMPLE), "OPENAI_API_KEY"),
+    "missing key of Anthropic": (("--model", "claude-sonnet-5-5", *SAMPLE), "ANTHROPIC_API_KEY"),
+    "missing key of Google": (("--model", "gemini-3.8-flash", *SAMPLE), "GEMINI_API_KEY"),
+    "hf": (("--model", "hf:some/model", *SAMPLE), "local models are not in this version yet"),
+    "qwen-vl": (("--model", "qwen-vl", *SAMPLE), "local models are not in this version yet"),
+    "seeclick": (("--model", "seeclick", *SAMPLE), "local models are not in this version yet"),
+    "unknown option": (("--modle", "oracle"), "--model"),
+    "unknown command": (("scroe", "run"), "did you mean 'score'?"),
+    "no model": (SAMPLE, "'--model'"),
+    "option before a command": (("--model", "oracle", "score", "x"), "unexpected extra arguments"),
+    "unknown benchmark": (("--model", "oracle", "-b", "sampel"), "did you mean 'sample'?"),
+    "unknown protocol": ((*ORACLE, "--protocol", "seeact-two-round"), "seeact-two-rounds"),
+    "unknown split": (("--model", "oracle", *SAMPLE, "--split", "tset"), "did you mean 'test'?"),
+    "unknown website": ((*ORACLE, "--website", "coperquince"), "did you mean 'copperquince'?"),
+    "unknown domain": ((*ORACLE, "--domain", "Shoping"), "did you mean 'Shopping'?"),
+    "unknown task": ((*ORACLE, "--task-id", "nope"), "no task 'nope'"),
+    "unknown step": ((*ORACLE, "--step-id", "nope"), "no step 'nope'"),
+    "seed of a wrong type": ((*ORACLE, "--seed", "many"), "'many' is not a valid integer"),
+    "k that no row can fill": ((*ORACLE, "-k", "99999"), "no row has 99999 negative candidates"),
+    "negative k": ((*ORACLE, "-k", "-1"), "-1 is not in the range"),
+    "limit of none": ((*ORACLE, "--limit", "0"), "'--limit'"),
+    "shard beyond the last": ((*ORACLE, "--shard", "5/4"), "write 1/4 to 4/4"),
+    "shard 0": ((*ORACLE, "--shard", "0/4"), "write 1/4 to 4/4"),
+    "no shard": ((*ORACLE, "--shard", "a"), "'a' is no shard"),
+    "history": ((*ORACLE, "--history", "some"), "'some' is neither all, none nor"),
+    "tokens per round": ((*ORACLE, "--max-tokens", "5,x"), "'5,x' is no number of tokens"),
+    "adapter option": ((*ORACLE, "--adapter-option", "x"), "'x' is not of the form key=value"),
+    "picture policy": ((*ORACLE, "--image-policy", "fulll"), "unknown picture policy 'fulll'"),
+    "pixels": ((*ORACLE, "--pixels", "9", "--image-policy", "tiles"), "--image-policy full"),
+    "lost rows": ((*ORACLE, "--lost-rows"), "add --image-policy none"),
+    "missing prompts": ((*ORACLE, "--prompts", "nope.toml"), "nope.toml: No such file"),
+    "missing config": (("--config", "nope.toml"), "nope.toml: No such file"),
+    "missing script": (("--model", "scripted:nope.jsonl", *SAMPLE), "no such file: nope.jsonl"),
+    "missing prices": ((*ORACLE, "--prices", "nope.toml"), "nope.toml"),
+    "missing data": (("--model", "oracle", "--data", "nope.parquet"), "nope.parquet"),
+    "snapshot of nothing": (("--model", "oracle", "-b", "snapshot"), "needs --data"),
+    "limit for a policy": ((*ORACLE, "--max-cost", "1"), "no effect on a policy"),
+    "address for a policy": ((*ORACLE, "--base-url", "http://x/v1"), "--base-url"),
+    "score nothing": (("score",), "give one of them"),
+    "score no run": (("score", "nope"), "nope is no run"),
+    "score a selection of a run": (("score", "nope", "--split", "dev"), "selects rows"),
+    "score both": (("score", "run", "--predictions", "file"), "give one of them"),
+    "predictions missing": (("score", "--predictions", "nope", *DEV), "nope: No such file"),
+    "merge no run": (("merge", "nope", "--out", "merged"), "nope is no run"),
+    "merge nothing": (("merge", "--out", "merged"), "RUNS"),
+    "show nothing": (("show", *DEV), "STEP"),
+    "show no step": (("show", "nope", *DEV), "no step 'nope'"),
+    "snapshot to nowhere": (("snapshot", *DEV), "--out"),
+    "repack nothing": (("data", "repack", "nope", "new"), "no such file or folder: nope"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mistake_is_told_in_one_line_and_nothing_is_written(case: str, place: Path) -> None:
+    args, told = CASES[case]
+    called = call(*args)
+    assert called.code == 2
+    assert told in called.complaint
+    assert called.complaint.startswith("vlm-eval: ")
+    assert called.out == ""
+    assert list(place.iterdir()) == []
+
+
+def test_data_that_is_no_parquet_file_is_refused(place: Path) -> None:
+    (place / "text.parquet").write_text("not a table")
+    called = call("--model", "oracle", "--data", "text.parquet")
+    assert (called.code, "text.parquet is not a parquet file" in called.complaint) == (2, True)
+
+
+def test_data_without_a_needed_column_is_refused_by_the_column(place: Path) -> None:
+    whole = pq.read_table(Path(sample.__file__).parents[1] / "sample" / "data" / "dev.parquet")
+    pq.write_table(whole.drop_columns(["cleaned_html"]).slice(0, 2), place / "less.parquet")
+    called = call("--model", "oracle", "--data", "less.parquet")
+    assert (called.code, "cleaned_html" in called.complaint) == (2, True)
+
+
+def test_an_empty_file_is_refused(place: Path) -> None:
+    whole = pq.read_table(Path(sample.__file__).parents[1] / "sample" / "data" / "dev.parquet")
+    pq.write_table(whole.slice(0, 0), place / "empty.parquet")
+    called = call("--model", "oracle", "--data", "empty.parquet")
+    assert called.code == 2
+    assert "empty.parquet" in called.complaint or "no rows" in called.complaint
+
+
+def test_a_file_of_other_columns_is_no_snapshot(place: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), place / "other.parquet")
+    called = call("--model", "oracle", "-b", "snapshot", "--data", "other.parquet")
+    assert (called.code, "other.parquet" in called.complaint) == (2, True)
+
+
+def test_an_unreachable_hub_is_explained_with_what_to_do(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    called = call("--model", "oracle")
+    assert called.code == 2
+    assert "--data PATH" in called.complaint
+    assert "--benchmark sample" in called.complaint
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"step": 3}, "Expected `str`"),
+        ({"step": "a", "elemnt": "1"}, "elemnt"),
+        ({"step": "a", "element": "1", "point": [1, 2]}, "element or point"),
+        ({"step": "a", "element": "1", "operation": "JUMP"}, "'JUMP'"),
+    ],
+)
+def test_a_wrong_line_of_predictions_is_named(
+    place: Path, line: dict[str, object], told: str
+) -> None:
+    good = {"step": "b", "element": "1", "operation": "CLICK"}
+    (place / "p.jsonl").write_text(f"{json.dumps(good)}\n\n{json.dumps(line)}\n")
+    called = call("score", "--predictions", "p.jsonl", *DEV)
+    assert called.code == 2
+    assert "p.jsonl line 3: " in called.complaint
+    assert told in called.complaint
+
+
+def test_predictions_for_other_steps_and_none_at_all_are_refused(place: Path) -> None:
+    (place / "p.jsonl").write_text('{"step": "a", "element": "1"}\n')
+    assert "have no a" in call("score", "--predictions", "p.jsonl", *DEV).complaint
+    (place / "p.jsonl").write_text("\n")
+    assert "holds no predictions" in call("score", "--predictions", "p.jsonl", *DEV).complaint
+
+
+def test_prompts_that_are_none_are_refused(place: Path) -> None:
+    (place / "prompts.toml").write_text('system = "only this"\n')
+    called = call(*ORACLE, "--prompts", "prompts.toml")
+    assert (called.code, "prompts.toml" in called.complaint) == (2, True)
+
+
+def test_an_unknown_setting_of_an_adapter_is_refused_before_anything_is_asked() -> None:
+    with WireServer() as server:
+        called = call(*at(server, *ONE_TASK), "--adapter-option", "nonsense=1")
+        assert (called.code, "'nonsense'" in called.complaint) == (2, True)
+        assert server.count == 0
+
+
+def test_a_limit_of_dollars_needs_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-no-such-key")
+    called = call("--model", "openai:of-unknown-price", *ONE_TASK, "--max-cost", "5")
+    assert (called.code, "--prices FILE" in called.complaint) == (2, True)
+
+
+def test_keys_are_not_taken_from_options_since_a_run_writes_those_down(place: Path) -> None:
+    with WireServer() as server:
+        called = call(*at(server, *ONE_TASK), "--adapter-option", "api_key=sk-secret-0123456789")
+        assert called.code == 2
+        assert "environment" in called.complaint
+        assert "sk-secret" not in called.err
+    called = call("--model", "openai:m", "--base-url", "http://me:hidden-word@localhost/v1", *DEV)
+    assert called.code == 2
+    assert "hidden-word" not in called.err
+    assert list(place.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told_without_a_traceback(place: Path) -> None:
+    (place / "file").write_text("")
+    for out in ("file", "file/run"):
+        called = call(*ORACLE, "--out", out)
+        assert called.code == 2
+        assert called.err.splitlines()[-1].startswith(f"vlm-eval: cannot create {out}: ")

@@ -1,0 +1,127 @@
+"""The front door: help, lists, the default command, and what is imported for them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adapters
+import harness
+import parsers
+import reports
+from tests.harness.commands.tool import DEV, ONE_TASK, call
+
+HEAVY = ("torch", "transformers", "datasets", "openai", "anthropic", "google.genai", "pandas")
+COMMANDS = ("run", "show", "score", "snapshot", "merge", "data check", "data repack")
+LISTS = {
+    "models": ("openai", "anthropic", "google", "scripted", "hf", "qwen-vl", "seeclick"),
+    "policies": ("random", "always-click", "oracle", "lexical"),
+    "benchmarks": ("multimodal-mind2web", "mm-mind2web-tilde", "snapshot", "sample"),
+    "protocols": ("seeact-two-rounds",),
+}
+
+
+@pytest.mark.parametrize("line", ["--help", *LISTS])
+def test_help_and_lists_import_no_model_library(line: str) -> None:
+    program = (
+        "import sys, json\n"
+        "from harness.commands.main import run\n"
+        "try:\n"
+        f"    run([{line!r}])\n"
+        "except SystemExit as stop:\n"
+        "    assert stop.code == 0\n"
+        f"print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_have_a_line_for_everything_there_is(name: str) -> None:
+    called = call(name)
+    assert (called.code, called.err) == (0, "")
+    first_words = [line.split()[0] for line in called.out.splitlines() if line.strip()]
+    assert [word for word in LISTS[name] if word not in first_words] == []
+
+
+def test_help_names_every_command_and_itself() -> None:
+    called = call("--help")
+    assert called.code == 0
+    assert called.out.startswith("Usage: vlm-eval ")
+    listed = [line.split()[0] for line in called.out.splitlines() if line.startswith("  ")]
+    assert {line.split()[0] for line in COMMANDS} | set(LISTS) <= set(listed)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_option_of_every_command_has_a_word_of_help(line: str) -> None:
+    called = call(*line.split(), "--help")
+    assert called.code == 0
+    assert called.out.startswith(f"Usage: vlm-eval {line} ")
+    options = called.out[called.out.index("Options:") :].splitlines()[1:]
+    bare = [
+        text
+        for text, below in zip(options, [*options[1:], ""], strict=True)
+        if text.lstrip().startswith("-")
+        and len(text.strip().split("  ", 1)) == 1
+        and below.lstrip().startswith("-")
+    ]
+    assert bare == []
+
+
+def test_no_command_at_all_shows_the_help_and_says_that_nothing_was_done() -> None:
+    called = call()
+    assert (called.code, called.out) == (2, "")
+    assert called.err.startswith("Usage: vlm-eval ")
+
+
+def test_a_line_that_begins_with_an_option_is_a_run(place: Path) -> None:
+    short = call("--model", "oracle", *ONE_TASK, "--out", "a")
+    long = call("run", "--model", "oracle", *ONE_TASK, "--out", "b")
+    assert (short.code, long.code) == (0, 0)
+    assert short.out == long.out
+    assert (place / "a" / "summary.json").exists()
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert call("--version").out.split()[-1] == harness.__version__
+
+
+def test_a_package_that_another_distribution_has_overwritten_is_noticed(tmp_path: Path) -> None:
+    house = tmp_path / "site"
+    for package in (adapters, harness, parsers, reports):
+        folder = Path(str(package.__file__)).parent
+        leave = shutil.ignore_patterns("__pycache__", "*.parquet")
+        shutil.copytree(folder, house / folder.name, ignore=leave)
+    line = [sys.executable, "-B", "-m", "harness", "policies"]
+    fine = subprocess.run(line, cwd=house, capture_output=True, text=True)
+    assert (fine.returncode, fine.stderr) == (0, "")
+    (house / "adapters" / "__init__.py").write_text('"""Somebody else\'s adapters."""\n')
+    foreign = subprocess.run(line, cwd=house, capture_output=True, text=True)
+    assert foreign.returncode == 2
+    assert foreign.stdout == ""
+    assert len(foreign.stderr.splitlines()) == 1
+    assert "overwritten vlm-web-eval's 'adapters'" in foreign.stderr
+
+
+def test_data_check_counts_the_rows_of_a_selection() -> None:
+    called = call("data", "check", *DEV)
+    assert called.code == 0
+    assert called.out.startswith("dev: 77 rows, 11 tasks; ")
+    assert "74 valid" in called.out
+
+
+def test_repacked_data_gives_the_same_run(place: Path) -> None:
+    from harness.benchmarks import sample
+
+    source = Path(sample.__file__).parents[1] / "sample" / "data" / "dev.parquet"
+    assert call("data", "repack", source, "small.parquet", "--rows-per-group", "5").code == 0
+    again = call("--model", "lexical", "--data", "small.parquet", "--limit", "1", "--out", "b")
+    assert again.code == 0, again.err
+    direct = call("--model", "lexical", "--data", source, "--limit", "1", "--out", "a")
+    assert direct.out == again.out

@@ -1,0 +1,129 @@
+"""What `run` says before it starts, asks before it spends, and takes from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from harness.commands.main import cli
+from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call, replying, summary
+from tests.servers import WireServer, refusing
+
+PRICES = '["openai:m"]\ninput = 1.0\noutput = 1.0\n'
+
+
+def defaults_of(command: str) -> dict[str, object]:
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    return {str(option.name): option.default for option in found.params}
+
+
+def test_the_defaults_of_a_run_are_those_that_are_promised() -> None:
+    defaults = defaults_of("run")
+    assert defaults["benchmark"] == "multimodal-mind2web"
+    assert (defaults["distractors"], defaults["seed"]) == (20, 42)
+    assert defaults["protocol"] == "seeact-two-rounds"
+
+
+def test_what_is_going_to_be_run_is_printed_before_the_first_call(place: Path) -> None:
+    with WireServer(replying()) as server:
+        called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a"))
+    heading = called.err.splitlines()[:5]
+    assert heading == [
+        "model:    openai:m",
+        "data:     sample (dev): 7 steps, 1 task",
+        "choices:  20 distractors, seed 42, none: last",
+        "asked:    seeact-two-rounds, picture: none, history: all",
+        "run:      a",
+    ]
+
+
+def test_a_run_has_a_folder_that_is_named_after_its_settings(place: Path) -> None:
+    for seed in ("1", "2"):
+        assert call("--model", "lexical", *ONE_TASK, "--seed", seed).code == 0
+    names = sorted(folder.name for folder in (place / "runs").iterdir())
+    assert len(names) == 2
+    assert all(name.startswith("lexical-sample-k20-") for name in names)
+
+
+def test_more_than_a_hundred_calls_that_cost_money_need_a_word(place: Path) -> None:
+    (place / "prices.toml").write_text(PRICES)
+    with WireServer(replying()) as server:
+        line = at(server, *DEV, *TEXT_ONLY, "--prices", "prices.toml")
+        refused = call(*line, "--out", "a")
+        assert refused.code == 2
+        assert "expected: " in refused.err
+        assert "--yes or --max-cost" in refused.err.splitlines()[-1]
+        assert server.count == 0
+        assert not (place / "a").exists()
+        assert call(*line, "--out", "a", "--yes").code == 0
+        asked = server.count
+        assert call(*line, "--out", "b", "--max-cost", "1").code == 0
+        assert server.count == asked  # replies come from the cache
+        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml")).code == 0
+
+
+def test_saying_no_to_the_estimate_asks_nothing(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "prices.toml").write_text(PRICES)
+    monkeypatch.setattr("harness.commands.run.sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: False)
+    with WireServer(replying()) as server:
+        called = call(*at(server, *DEV, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a"))
+        assert (called.code, server.count) == (1, 0)
+    assert called.err.splitlines()[-1] == "not started"
+    assert not (place / "a").exists()
+
+
+def test_calls_to_one_s_own_server_are_not_confirmed(place: Path) -> None:
+    with WireServer(replying()) as server:
+        assert call(*at(server, *DEV, *TEXT_ONLY, "--out", "a")).code == 0
+        assert server.count == 2 * 74
+
+
+def test_options_come_from_a_file_and_the_command_line_wins(place: Path) -> None:
+    (place / "run.toml").write_text(
+        'model = "lexical"\nbenchmark = "sample"\nsplit = "dev"\nlimit = 2\n'
+        "distractors = 5\nhistory = 2\nmax-tokens = [200, 100]\nexclude-related = true\n"
+    )
+    called = call("--config", "run.toml", "--out", "a", "--limit", "1")
+    assert called.code == 0
+    assert "sample (dev): 7 steps, 1 task" in called.err
+    assert "5 distractors" in called.err
+    assert "history: 2" in called.err
+    same = call(
+        *("--model", "lexical", *ONE_TASK, "-k", "5", "--history", "2", "--max-tokens", "200,100"),
+        *("--exclude-related", "--out", "a"),
+    )
+    assert (same.code, same.out) == (0, called.out)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('modle = "x"', "unknown key 'modle'; did you mean 'model'?"),
+        ("limit = true", "'limit' takes a value"),
+        ('dry-run = "yes"', "'dry-run' takes true or false"),
+        ('limit = "many"', "'many' is not a valid integer"),
+        ("limit = [1, 2]", "'limit' takes one value, not a list"),
+        ("[limit]\na = 1", "'limit' takes no table"),
+        ('model = "x', "not TOML"),
+        ('config = "other.toml"', "unknown key 'config'"),
+    ],
+)
+def test_a_file_that_holds_anything_else_is_refused(place: Path, text: str, told: str) -> None:
+    (place / "run.toml").write_text(text + "\n")
+    called = call("--config", "run.toml", "--model", "lexical", *DEV)
+    assert called.code == 2
+    assert told in called.complaint
+
+
+def test_a_refused_parameter_is_told_once_and_the_run_goes_on(place: Path) -> None:
+    with WireServer(refusing("temperature", then=replying())) as server:
+        called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--temperature", "0.5", "--out", "a"))
+    assert called.code == 0
+    assert called.err.count("temperature") == 1
+    assert summary("a")["total"]["metrics"]["counts"]["n_settled"] == 7

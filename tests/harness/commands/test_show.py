@@ -1,0 +1,83 @@
+"""`vlm-eval show`: the exact messages of one step, with sizes and token counts, asking nobody."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.harness.commands.tool import (
+    DEV,
+    ONE_TASK,
+    TEXT_ONLY,
+    at,
+    call,
+    replying,
+    steps,
+    whole_text,
+)
+from tests.servers import WireServer
+
+
+def test_what_is_shown_is_what_a_run_sends(place: Path) -> None:
+    with WireServer(replying()) as server:
+        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
+    record = steps("a")[-1]
+    shown = call("show", record["step_id"], *DEV, *TEXT_ONLY)
+    assert (shown.code, shown.err) == (0, "")
+    second = [ask for ask in server.asks if ask.rounds and record["task"] in whole_text(ask)]
+    choices = "\n".join(f"{c['letter']}. {c['text']}" for c in record["choices"])
+    sent = next(ask for ask in second if choices in whole_text(ask))
+    for message in sent.messages:
+        text = message["content"]
+        if message["role"] == "assistant":
+            continue
+        parts = [text] if isinstance(text, str) else [part["text"] for part in text]
+        assert all(part in shown.out for part in parts)
+
+
+def test_sizes_of_pictures_and_tokens_are_those_of_the_named_model(place: Path) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    step = steps("a")[0]["step_id"]
+    plain = call("show", step, *DEV).out
+    gpt = call("show", step, *DEV, "--model", "gpt-4o").out
+    assert "screenshot 1280 x 2607" in plain
+    assert "[picture 768 x " in gpt
+    tokens = [int(n.replace(",", "")) for n in re.findall(r"about ([\d,]+) tokens", gpt)]
+    assert len(tokens) == 2
+    assert 765 < tokens[0] < tokens[1]
+
+
+def test_the_answer_is_shown_only_when_asked_for(place: Path) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    record = steps("a")[0]
+    assert "recorded" not in call("show", record["step_id"], *DEV).out
+    answer = call("show", record["step_id"], *DEV, "--answer").out.splitlines()[-1]
+    letter = next(c["letter"] for c in record["choices"] if c["positive"])
+    assert answer.startswith(f"===== recorded: {record['gold']['operation']} ")
+    assert f"(listed as {letter})" in answer
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(place: Path) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    record = steps("a")[0]
+    assert call("show", record["step_id"][:44], *DEV).code == 0
+    several = call("show", record["task_id"], *DEV)
+    assert several.code == 2
+    assert "7 steps begin with" in several.complaint
+
+
+def test_an_invalid_step_says_why_nobody_is_asked() -> None:
+    assert call("--model", "oracle", *DEV, "--limit", "2", "--out", "a").code == 0
+    invalid = next(record for record in steps("a") if record["invalid"])
+    shown = call("show", invalid["step_id"], *DEV)
+    assert shown.code == 0
+    assert shown.out.splitlines()[-1].startswith(f"invalid: {invalid['invalid']}")
+
+
+@pytest.mark.parametrize("option", [("--seed", "3"), ("--none", "first"), ("--history", "none")])
+def test_settings_of_a_run_change_what_is_shown(option: tuple[str, str]) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    step = steps("a")[-1]["step_id"]
+    assert call("show", step, *DEV).out != call("show", step, *DEV, *option).out

@@ -1,0 +1,127 @@
+"""Runs as processes: Ctrl-C, two at a time, a full disk, and where keys must not go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.harness.commands.tool import (
+    ONE_TASK,
+    TEXT_ONLY,
+    at,
+    call,
+    calls,
+    replying,
+    start,
+    steps,
+    summary,
+    whole_text,
+)
+from tests.servers import Answer, Ask, WireServer, error
+
+KEY = "sk-proj-Recognisable0123456789abcdefghijklmnop"
+PATIENCE_S = 60
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def slow(ask: Ask) -> Answer:
+    answer = replying()(ask)
+    return Answer(text=answer.text, delay_s=0.5)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_ctrl_c_finishes_cleanly_and_the_same_line_goes_on() -> None:
+    with WireServer(slow) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--concurrency", "2", "--out", "a")
+        process = start(*line)
+        wait_for(lambda: server.count >= 4)
+        second = call(*line)
+        assert second.code == 2
+        assert second.err.splitlines()[-1].endswith(" is working on a")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 130
+        assert "Traceback" not in err
+        assert "interrupted; what was answered is kept in a" in err
+        assert "Run the same line again" in err
+        assert "unsettled: " in out
+        on_record = len(calls("a"))
+        assert 2 <= on_record < 14
+        asked = server.count
+        server.react = replying()
+        assert call(*line).code == 0
+        assert server.count == asked + 14 - on_record
+    told = [(record["step_id"], record["place"]) for record in calls("a")]
+    assert len(told) == len(set(told)) == 14
+    assert summary("a")["complete"] is True
+
+
+def found_in(folder: Path, word: str) -> list[str]:
+    """The files below a folder that hold a word."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [str(path) for path in files if word.encode() in path.read_bytes()]
+
+
+def test_a_key_goes_to_the_server_and_nowhere_else(place: Path) -> None:
+    def echo(ask: Ask) -> Answer:
+        if ask.headers["authorization"] != f"Bearer {KEY}":
+            return error(500, "not the key")
+        if "rolling" in whole_text(ask).lower() and ask.number > 6:
+            return error(401, f"Incorrect API key provided: {KEY}. You can find your key at x.")
+        return replying()(ask)
+
+    with WireServer(echo) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a", "--cache-dir", "cache")
+        refused = start(*line, OPENAI_API_KEY=KEY)
+        out, err = refused.communicate(timeout=PATIENCE_S)
+        assert refused.returncode == 2
+        assert "Incorrect API key" in err
+        assert KEY not in out + err
+        assert KEY[8:] not in out + err
+        server.react = replying()
+        fine = start(*line, OPENAI_API_KEY=KEY)
+        out, err = fine.communicate(timeout=PATIENCE_S)
+        assert fine.returncode == 0, err
+        assert KEY not in out + err
+    assert found_in(place, "rolling")
+    assert (place / "cache").is_dir()
+    assert found_in(place, KEY) == []
+    assert found_in(place, KEY[8:]) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a limit on file sizes")
+def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_when_there_is_room() -> None:
+    program = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))\n"
+        "from harness.commands.main import run\n"
+        "run(sys.argv[1:])\n"
+    )
+    with WireServer(replying()) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
+        full = subprocess.run(
+            [sys.executable, "-c", program, *line], capture_output=True, text=True
+        )
+        assert full.returncode == 2
+        assert "Traceback" not in full.stderr
+        assert full.stderr.splitlines()[-1].startswith("vlm-eval: ")
+        on_record, asked = len(calls("a")), server.count
+        assert on_record > 0
+        assert call(*line).code == 0
+        assert server.count == asked + 14 - on_record
+    assert len(steps("a")) == 7
