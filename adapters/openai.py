@@ -29,7 +29,7 @@ CACHE_LIFE_S = 30 * 60.0
 # Known to the SDK as arguments; everything else goes into the body as it is.
 ARGUMENTS = {
     *("temperature", "top_p", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens"),
-    *("prompt_cache_key", "prompt_cache_options"),
+    *("frequency_penalty", "prompt_cache_key", "prompt_cache_options"),
 }
 
 
@@ -47,6 +47,7 @@ class OpenAIAdapter(ApiAdapter):
         "seed": (),
         "reasoning_effort": ("reasoning.effort",),
         "repetition_penalty": (),
+        "frequency_penalty": (),
         "prompt_cache_key": (),
         "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
     }
@@ -158,6 +159,9 @@ class OpenAIAdapter(ApiAdapter):
                 wanted["prompt_cache_options"] = {"mode": "explicit"}
         else:
             wanted["repetition_penalty"] = 1.0
+            if "repetition_penalty" in self._refused:
+                # transformers serve takes 1 + this for it, and else what the checkpoint says.
+                wanted["frequency_penalty"] = 0.0
         wanted |= self._extra
         return {name: value for name, value in wanted.items() if value is not None}
 

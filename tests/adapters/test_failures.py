@@ -200,7 +200,7 @@ def test_a_server_that_forbids_unknown_fields_gets_none() -> None:
     with WireServer(refusing("repetition_penalty", status=422)) as server:
         adapter = adapter_for("openai", server)
         [reply] = ask(adapter)
-    assert reply.sent == {"max_tokens": 1024, "temperature": 0.0}
+    assert reply.sent == {"max_tokens": 1024, "temperature": 0.0, "frequency_penalty": 0.0}
     assert [body.get("repetition_penalty") for body in (a.body for a in server.asks)] == [1.0, None]
     assert adapter.notices() == ["openai:some-model refused repetition_penalty=1.0: no longer sent"]
 
@@ -216,7 +216,7 @@ def test_calls_in_flight_learn_of_a_refusal_together() -> None:
         adapter = adapter_for("openai", server)
         replies = asyncio.run(run())
     assert {tuple(sorted(reply.sent)) for reply in replies} == {
-        ("max_completion_tokens", "temperature")
+        ("frequency_penalty", "max_completion_tokens", "temperature")
     }
     assert len(adapter.notices()) == 2
 

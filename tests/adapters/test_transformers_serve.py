@@ -10,7 +10,10 @@ from adapters import Fatal, Finish, Reply, Usage, make
 from tests.adapters.support import adapter_for, ask
 from tests.servers import Answer, Ask, WireServer
 
-KNOWN = {"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed"}
+KNOWN = {
+    *("model", "messages", "max_tokens", "max_completion_tokens"),
+    *("temperature", "top_p", "seed", "frequency_penalty", "generation_config"),
+}
 PINNED = "/models/tiny-llava"
 
 
@@ -51,12 +54,13 @@ def served(model: str = PINNED, **options: object) -> tuple[Reply, list[str], Wi
     return reply, adapter.notices(), server
 
 
-def test_it_is_asked_again_without_the_field_that_it_does_not_know() -> None:
+def test_it_is_asked_again_in_its_own_words_for_a_field_that_it_does_not_know() -> None:
     reply, notices, server = served()
     assert (reply.text, reply.finish) == ("markJSONJSONJSON", Finish.LENGTH)
     assert reply.usage == Usage(input=14, output=4)
     assert reply.model == f"{PINNED}@main"
-    assert reply.sent == {"max_tokens": 1024, "temperature": 0.0}
+    # A frequency penalty of x is a repetition penalty of 1 + x to it.
+    assert reply.sent == {"max_tokens": 1024, "temperature": 0.0, "frequency_penalty": 0.0}
     assert notices == [f"openai:{PINNED} refused repetition_penalty=1.0: no longer sent"]
     assert server.count == 2
 
