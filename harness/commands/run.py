@@ -95,7 +95,7 @@ def heading(plan: Plan, errors: Console) -> None:
     config, dataset = plan.config, plan.dataset
     tasks = counted(len({entry.task_id for entry in dataset.entries}), "task")
     steps = counted(len(dataset), "step")
-    splits = ", ".join(sorted({entry.split for entry in dataset.entries}))
+    splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))
     asking, fixed = config.asking, benchmark(config.selecting.benchmark).fixes
     choices = f"{config.choosing.distractors} distractors, seed {config.choosing.seed}"
     if {"distractors", "seed"} & fixed:
@@ -114,6 +114,8 @@ def heading(plan: Plan, errors: Console) -> None:
     ]
     for name, text in pairs:
         errors.print(f"{name + ':':<9} {text}", markup=False, highlight=False, soft_wrap=True)
+    if not dataset.entries:
+        errors.print("this shard has none of the selected tasks")
     for notice in dataset.notices:
         errors.print(notice, markup=False, highlight=False, soft_wrap=True)
 
@@ -136,11 +138,12 @@ def confirmed(plan: Plan, errors: Console) -> bool:
         return True
     from harness.evaluation.estimate import estimate, lines
 
-    for line in lines(estimate(plan), plan):
+    estimated = estimate(plan)
+    for line in lines(estimated, plan):
         errors.print(line, markup=False, highlight=False, soft_wrap=True)
     if not sys.stdin.isatty():
         raise UserError(
-            f"{calls} calls to {plan.model.info.name} may cost money; "
+            f"{estimated.calls} calls to {plan.model.info.name} may cost money; "
             "without a terminal to ask on, say --yes or --max-cost DOLLARS"
         )
     return click.confirm("Go on?", err=True)
@@ -209,10 +212,13 @@ def conclude(plan: Plan, result: Finished, console: Console, errors: Console) ->
     if result.complete:
         errors.print(f"complete: {result.directory}", markup=False, highlight=False, soft_wrap=True)
         return 0
-    why = result.stopped or "some steps are unsettled"
+    why, again = result.stopped, "to go on from there"
+    if why is None:
+        why, again = "some steps are unsettled", "to ask for them, or with --settle-failures"
+    elif result.too_dear:
+        again = "with a higher --max-cost to go on from there"
     errors.print(
-        f"{why}; what was answered is kept in {result.directory}. "
-        "Run the same line again to go on from there.",
+        f"{why}; what was answered is kept in {result.directory}. Run the same line again {again}.",
         markup=False,
         highlight=False,
         soft_wrap=True,

@@ -32,6 +32,10 @@ def merge_runs(runs: Sequence[Path], into: Path, console: Console) -> int:
             summary = summarise(records, config.scoring, rows, run.manifest)
             directory.finish(summary, complete=True)
     print_result(console, records, config.scoring, task_rows_of(open_run(into), records))
-    told = f"complete: {into}" if settled == wanted else f"{settled} of {wanted} steps: {into}"
+    told = (
+        f"complete: {into}"
+        if settled == wanted
+        else f"{settled} of {wanted} steps are settled: {into}"
+    )
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     return 0 if settled == wanted else 1

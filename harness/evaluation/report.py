@@ -28,7 +28,7 @@ def print_result(
     """Print metrics by split and overall, and what a reader should know beside them."""
     rules = aggregation_rules(scoring)
     if not records:
-        console.print("no step was reached")
+        console.print("no steps")
         return
     splits = parts(records, "split", rules, task_rows)
     total = part(records, rules, task_rows)

@@ -14,6 +14,7 @@ from harness.benchmarks import Dataset, Filters, open_benchmark
 from harness.candidates import check_distractors
 from harness.engine import (
     BuiltInPicture,
+    CostLimitReached,
     Engine,
     EnginePolicy,
     Observer,
@@ -86,8 +87,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Finished:
-    """How a session ended. `stopped` is the reason when it ended before the last step; `pictures`
-    counts what was prepared in it."""
+    """How a session ended. `stopped` is the reason when it ended before the last step,
+    `too_dear` says whether that was the cost limit, `pictures` counts what was prepared in it."""
 
     directory: Path
     records: Sequence[StepRecord]
@@ -95,6 +96,7 @@ class Finished:
     complete: bool
     stopped: str | None
     pictures: PictureStats
+    too_dear: bool = False
 
 
 def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
@@ -231,7 +233,7 @@ async def carry_out(
         stored = StoredPictures(pictures)
         shown = BuiltInPicture(stored)
         cache = _cache(config, model, say)
-        stopped: str | None = None
+        stopped: Stopped | None = None
         total = plan.dialogues
         try:
             with observer(total, len(directory.settled)) as watching:
@@ -272,7 +274,7 @@ async def carry_out(
                             await preflight(engine, shown.picture if sends else None)
                         await engine.run(session.jobs(), session.settle)
                     except Stopped as reason:
-                        stopped = str(reason)
+                        stopped = reason
         finally:
             pictures.close()
             if cache is not None:
@@ -286,7 +288,9 @@ async def carry_out(
         summary = summarise(records, config.scoring, plan.task_rows, run.manifest)
         if complete:
             directory.finish(summary, complete=True)
-    return Finished(plan.directory, records, summary, complete, stopped, pictures.stats)
+    why = None if stopped is None else str(stopped)
+    too_dear = isinstance(stopped, CostLimitReached)
+    return Finished(plan.directory, records, summary, complete, why, pictures.stats, too_dear)
 
 
 def wants_preflight(plan: Plan) -> bool:

@@ -125,7 +125,7 @@ def test_a_step_without_a_reply_stays_open_and_is_all_that_is_asked_next_time() 
         assert called.code == 1
         assert "unsettled: 1 (server after 2 tries: 1)" in called.out
         assert "some steps are unsettled" in called.err
-        assert "Run the same line again" in called.err
+        assert "Run the same line again to ask for them, or with --settle-failures." in called.err
         assert sum(not step["settled"] for step in steps("a")) == 1
         server.react = replying()
         before = server.count

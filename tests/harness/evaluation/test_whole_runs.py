@@ -94,7 +94,7 @@ def test_floor_and_ceiling_are_those_of_chance_and_oracle() -> None:
     lines = [line for line in steps("a") if line["invalid"] is None]
 
     def chance(line: Line) -> float:
-        return sum(c["positive"] for c in line["choices"]) / len(line["choices"])
+        return sum(bool(c["positive"]) for c in line["choices"]) / len(line["choices"])
 
     total = summary("a")["total"]
     assert total["floor"]["element"] == pytest.approx(macro(lines, chance))
@@ -116,8 +116,8 @@ def test_a_second_run_in_another_folder_asks_nothing_and_decodes_no_picture(
 ) -> None:
     stores: list[PictureStore] = []
 
-    def kept(*args: int | None) -> PictureStore:
-        stores.append(PictureStore(*args))
+    def kept(workers: int | None) -> PictureStore:
+        stores.append(PictureStore(workers))
         return stores[-1]
 
     monkeypatch.setattr("harness.evaluation.run.PictureStore", kept)

@@ -1,0 +1,132 @@
+"""`--dry-run` counts what a run sends and brackets what it takes; `--max-cost` is never passed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parsers import count_tokens
+from tests.harness.commands.tool import (
+    DEV,
+    ONE_TASK,
+    TEXT_ONLY,
+    at,
+    call,
+    calls,
+    replying,
+    summary,
+    whole_text,
+)
+from tests.servers import Answer, Ask, WireServer
+
+PRICES = '["openai:m"]\ninput = 1000.0\noutput = 2000.0\n'
+"""Dollars per million tokens: a call of a thousand tokens costs a dollar or two."""
+PER_MESSAGE = 4
+
+
+def honest(ask: Ask) -> Answer:
+    """A server that counts the text of a request as providers do."""
+    text = replying()(ask).text
+    sent = count_tokens(whole_text(ask)) + PER_MESSAGE * len(ask.messages)
+    return Answer(text=text, usage={"input": sent, "output": count_tokens(text)})
+
+
+def cases(output: str) -> dict[str, tuple[int, int]]:
+    """Tokens in and out by case."""
+    found = re.findall(r"^(low|expected|high): +([\d,]+) in, ([\d,]+) out", output, re.M)
+    return {
+        name: (int(sent.replace(",", "")), int(got.replace(",", ""))) for name, sent, got in found
+    }
+
+
+def test_a_rehearsal_counts_calls_and_pictures_exactly_and_brackets_tokens() -> None:
+    with WireServer(honest) as server:
+        line = at(server, *DEV, "--limit", "2", "--out", "a")
+        rehearsed = call(*line, "--dry-run")
+        assert (rehearsed.code, server.count) == (0, 0)
+        assert not Path("a").exists()
+        assert call(*line).code == 0
+    assert f"calls:     {server.count} (counted)" in rehearsed.out
+    pictures = sum(ask.pictures for ask in server.asks)
+    assert f"pictures:  {pictures} sent (counted)" in rehearsed.out
+    assert "12 valid steps, 1 no_positive (not asked)" in rehearsed.out
+    usage = summary("a")["usage"]
+    low, expected, high = (cases(rehearsed.out)[name] for name in ("low", "expected", "high"))
+    assert low[0] < usage["input"] < expected[0] < high[0]
+    assert low[1] == 0 < usage["output"] < expected[1] < high[1]
+    assert high[1] == 1024 * server.count
+
+
+def test_a_rehearsal_needs_no_key_and_uses_the_documented_rule() -> None:
+    rehearsed = call("--model", "gpt-4o", *ONE_TASK, "--dry-run")
+    assert rehearsed.code == 0
+    assert "calls:     14 (counted; one more beforehand looks for mistakes)" in rehearsed.out
+    assert "by the documented rule (OpenAI" in rehearsed.out
+    assert "an estimate" in rehearsed.out
+    costs = [float(cost) for cost in re.findall(r"\$([\d.]+)", rehearsed.out)]
+    assert len(costs) == 3
+    assert costs == sorted(costs)
+
+
+def test_repeats_and_limits_of_tokens_enter_the_rehearsal() -> None:
+    with WireServer() as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--dry-run")
+        once = call(*line, "--max-tokens", "100,40")
+        thrice = call(*line, "--max-tokens", "100,40", "--repeats", "3")
+    assert cases(once.out)["high"][1] == 7 * 140
+    assert cases(thrice.out)["high"][1] == 3 * 7 * 140
+    assert "calls:     42 " in thrice.out
+
+
+@pytest.mark.parametrize("output", [1, 1024])
+def test_the_limit_in_dollars_is_never_passed(output: int) -> None:
+    Path("prices.toml").write_text(PRICES)
+    limit = 30.0
+
+    def dear(ask: Ask) -> Answer:
+        sent = count_tokens(whole_text(ask)) + PER_MESSAGE * len(ask.messages)
+        return Answer(text=replying()(ask).text, usage={"input": sent, "output": output})
+
+    with WireServer(dear) as server:
+        line = at(server, *DEV, *TEXT_ONLY, "--prices", "prices.toml", "--no-cache", "--out", "a")
+        called = call(*line, "--max-cost", str(limit))
+        assert called.code == 1
+        assert "Run the same line again with a higher --max-cost" in called.err
+        taken = [(ask, dear(ask).usage) for ask in server.asks]
+        paid = sum((use["input"] * 1e3 + use["output"] * 2e3) / 1e6 for _, use in taken if use)
+        assert limit / 2 < paid <= limit
+        assert sum(record["cost"] for record in calls("a")) == pytest.approx(paid)
+        asked = server.count
+        assert call(*line, "--max-cost", str(limit)).code == 1
+        assert sum(record["cost"] for record in calls("a")) <= limit
+        assert server.count <= asked + 10
+        again = call(*line, "--max-cost", "100000")
+        assert again.code == 0
+    cost = sum(record["cost"] for record in calls("a"))
+    assert summary("a")["cost"] == pytest.approx(cost)
+    assert f"cost: ${cost:,.4f}" in again.out
+
+
+def test_no_call_is_sent_when_the_first_could_already_pass_the_limit() -> None:
+    Path("prices.toml").write_text(PRICES)
+    with WireServer(honest) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
+        called = call(*line, "--max-cost", "0.01")
+        assert (called.code, server.count) == (1, 0)
+    assert "0.01" in called.err
+
+
+def test_prices_may_be_json_and_wrong_ones_are_refused() -> None:
+    Path("p.json").write_text(json.dumps({"openai:m": {"input": 1.0, "output": 1.0}}))
+    with WireServer(honest) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")
+        assert call(*line, "--prices", "p.json").code == 0
+        Path("p.json").write_text(json.dumps({"openai:m": {"inptu": 1.0}}))
+        refused = call(*line, "--prices", "p.json")
+        assert (refused.code, "p.json" in refused.complaint) == (2, True)
+    costs: list[Any] = [record["cost"] for record in calls("a")]
+    assert all(cost > 0 for cost in costs)
