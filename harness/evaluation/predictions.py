@@ -7,7 +7,6 @@ A JSON line per step: `step` (its id, `<annotation_id>_<action_uid>`), `element`
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,11 +17,12 @@ import msgspec
 
 from harness.errors import UserError
 from harness.evaluation.config import RunConfig
+from harness.evaluation.lines import unasked
 from harness.evaluation.report import print_result
 from harness.evaluation.summary import aggregation_rules, part, parts, plain, scoring_rules
 from harness.evaluation.table import counted
 from harness.records import Row
-from harness.runs.records import GoldRecord, StepRecord
+from harness.runs import StepRecord
 from parsers import clean_value, score
 from parsers.records import OPERATIONS, Operation, Prediction, Scores, Status
 
@@ -136,41 +136,8 @@ def _summary(
 
 
 def _record(row: Row, prediction: Prediction | None, scores: Scores | None) -> StepRecord:
-    gold = row.gold
-    lost = row.invalid is not None
-    return StepRecord(
-        step_id=row.step_id,
-        repeat=0,
-        task_id=row.task_id,
-        action_uid=row.action_uid,
-        index=row.index,
-        total_steps=row.total_steps,
-        benchmark=row.benchmark,
-        split=row.split,
-        website=row.website,
-        domain=row.domain,
-        subdomain=row.subdomain,
-        task=row.task,
-        history=row.history,
-        invalid=row.invalid,
-        asked=prediction is not None and not lost,
-        settled=prediction is not None or lost,
-        error=None,
-        source=row.source,
-        html_digest=hashlib.sha256(row.html.encode()).hexdigest(),
-        screenshot_digest=None,
-        page_size=None,
-        pictures=(),
-        positives=len(row.positives),
-        negatives=len(row.negatives),
-        gold=GoldRecord(gold.operation, gold.value, gold.positives, gold.boxes, None),
-        choices=(),
-        none_letter=None,
-        same_text=0,
-        related=0,
-        short=False,
-        prompt_tokens=None,
-        calls=(),
-        prediction=None if lost else prediction,
-        scores=None if lost else scores,
-    )
+    line = unasked(row, row.gold)
+    if row.invalid is not None:
+        return replace(line, settled=True)
+    answered = prediction is not None
+    return replace(line, asked=answered, settled=answered, prediction=prediction, scores=scores)

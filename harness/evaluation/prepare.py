@@ -6,8 +6,7 @@ and nothing else: no picture is decoded and no model is asked.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
@@ -20,13 +19,14 @@ from harness.candidates import (
 )
 from harness.errors import DataError
 from harness.evaluation.config import Asking, Choosing
+from harness.evaluation.lines import plain_box, unasked
 from harness.evaluation.stored import Listed, as_listed, as_sent
-from harness.page import Box, Page, PageError
+from harness.page import Page, PageError
 from harness.pictures import PictureError, PicturePolicy, Screenshot, plan, read_size
 from harness.policies.contract import Secret
 from harness.protocols.contract import AskingProtocol
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Step
-from harness.runs.records import ChoiceRecord, GoldRecord, PictureRecord, StepRecord
+from harness.runs import ChoiceRecord, StepRecord, picture_record
 from parsers.records import Gold
 
 POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
@@ -107,50 +107,22 @@ class Preparer:
         pictures: tuple[Picture, ...],
     ) -> StepRecord:
         right = set(gold.positives)
-        return StepRecord(
-            step_id=row.step_id,
-            repeat=0,
-            task_id=row.task_id,
-            action_uid=row.action_uid,
-            index=row.index,
-            total_steps=row.total_steps,
-            benchmark=row.benchmark,
-            split=row.split,
-            website=row.website,
-            domain=row.domain,
-            subdomain=row.subdomain,
-            task=row.task,
-            history=row.history,
+        line = unasked(row, gold)
+        return replace(
+            line,
             invalid=self._invalid(row, listed),
-            asked=False,
-            settled=False,
-            error=None,
-            source=row.source,
-            html_digest=hashlib.sha256(row.html.encode()).hexdigest(),
             screenshot_digest=size.digest if size else None,
             page_size=(size.width, size.height) if size else None,
-            pictures=tuple(PictureRecord(p.digest, p.recipe, p.width, p.height) for p in pictures),
-            positives=len(row.positives),
-            negatives=len(row.negatives),
-            gold=GoldRecord(
-                operation=gold.operation,
-                value=gold.value,
-                elements=gold.positives,
-                boxes=gold.boxes,
-                shown=listed.shown,
-            ),
+            pictures=tuple(picture_record(picture) for picture in pictures),
+            gold=replace(line.gold, shown=listed.shown),
             choices=tuple(
-                ChoiceRecord(c.letter, c.id, c.tag, c.text, _plain_box(c.box), c.id in right)
+                ChoiceRecord(c.letter, c.id, c.tag, c.text, plain_box(c.box), c.id in right)
                 for c in listed.choices
             ),
             none_letter=self._protocol.letters(len(listed.choices)).none,
             same_text=listed.facts.same_text,
             related=listed.facts.related,
             short=listed.facts.short,
-            prompt_tokens=None,
-            calls=(),
-            prediction=None,
-            scores=None,
         )
 
     def _plan(self, screenshot: Screenshot | None, listed: Listed) -> tuple[Picture, ...]:
@@ -207,9 +179,5 @@ def view(row: Row, pictures: tuple[Picture, ...]) -> Step:
 def gold_of(row: Row, options: CandidateOptions) -> Gold:
     """The recorded action, with the elements that count under the options."""
     right = accepted(row, options)
-    boxes = tuple(_plain_box(candidate.box) for candidate in right)
+    boxes = tuple(plain_box(candidate.box) for candidate in right)
     return Gold(row.operation, row.value, tuple(c.id for c in right), boxes)
-
-
-def _plain_box(box: Box | None) -> tuple[float, float, float, float] | None:
-    return (box.x, box.y, box.width, box.height) if box else None
