@@ -129,6 +129,9 @@ class RunConfig:
         for part in (self.selecting, self.choosing, self.asking, self.scoring):
             values = asdict(part)
             plain.update({f.name: _plain(values[f.name]) for f in fields(part)})
+        if self.selecting.shard is None:
+            # As in a run that was joined from shards: it can be continued as a whole.
+            del plain["shard"]
         return plain
 
     def directory_name(self) -> str:

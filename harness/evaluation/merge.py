@@ -35,7 +35,8 @@ def merge_runs(runs: Sequence[Path], into: Path, console: Console) -> int:
     told = (
         f"complete: {into}"
         if settled == wanted
-        else f"{settled} of {wanted} steps are settled: {into}"
+        else f"{settled} of {wanted} steps are settled: {into}. "
+        "The line of a shard, with this folder and without --shard, asks for the rest."
     )
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     return 0 if settled == wanted else 1

@@ -46,7 +46,7 @@ def config_of(run: Run) -> RunConfig:
 
 def _filled(part: type[P], stored: Mapping[str, Any]) -> P:
     names = [f.name for f in fields(part)]  # type: ignore[arg-type]
-    # A run that was put together from shards has no shard of its own.
+    # A whole run has no shard.
     stored = {"shard": None, **stored}
     return part(**{n: tuple(v) if isinstance(v := stored[n], list) else v for n in names})
 

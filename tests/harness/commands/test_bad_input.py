@@ -118,6 +118,7 @@ def test_an_unreachable_hub_is_explained_with_what_to_do(
     assert called.code == 2
     assert "--data PATH" in called.complaint
     assert "--benchmark sample" in called.complaint
+    assert "refused" in called.complaint, "somebody else than the closed port was asked"
 
 
 @pytest.mark.parametrize(

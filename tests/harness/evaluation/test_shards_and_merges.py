@@ -50,8 +50,22 @@ def test_a_missing_shard_leaves_the_joined_run_open() -> None:
     merged = call("merge", "s1", "s2", "--out", "merged")
     assert merged.code == 1
     count = len(steps("s1")) + len(steps("s2"))
-    assert f"{count} of 30 steps are settled: merged" in merged.out
+    assert f"{count} of 30 steps are settled: merged. " in merged.out
     assert not Path("merged/summary.json").exists()
+
+
+def test_a_joined_run_goes_on_as_a_whole() -> None:
+    with WireServer(replying()) as server:
+        for number in (1, 2):
+            line = at(server, *FOUR, *TEXT_ONLY, "--shard", f"{number}/3", "--out", f"s{number}")
+            assert call(*line).code == 0
+        assert call("merge", "s1", "s2", "--out", "merged").code == 1
+        before = server.count
+        whole = call(*at(server, *FOUR, *TEXT_ONLY, "--no-cache", "--out", "merged"))
+    assert whole.code == 0, whole.err
+    assert server.count == len(calls("merged"))
+    assert before < server.count
+    assert summary("merged")["complete"] is True
 
 
 def test_a_shard_without_tasks_says_so_and_joins_like_any_other() -> None:
