@@ -142,9 +142,10 @@ def confirmed(plan: Plan, errors: Console) -> bool:
     for line in lines(estimated, plan):
         errors.print(line, markup=False, highlight=False, soft_wrap=True)
     if not sys.stdin.isatty():
+        limit = "--max-cost DOLLARS" if plan.model.priced else "--prices FILE with --max-cost"
         raise UserError(
             f"{estimated.calls} calls to {plan.model.info.name} may cost money; "
-            "without a terminal to ask on, say --yes or --max-cost DOLLARS"
+            f"without a terminal to ask on, say --yes or {limit}"
         )
     return click.confirm("Go on?", err=True)
 

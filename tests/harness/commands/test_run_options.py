@@ -65,6 +65,16 @@ def test_more_than_a_hundred_calls_that_cost_money_need_a_word(place: Path) -> N
         assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml")).code == 0
 
 
+def test_a_model_of_unknown_price_counts_as_one_that_costs_money(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-no-such-key")
+    refused = call("--model", "openai:of-unknown-price", *DEV, *TEXT_ONLY, "--out", "a")
+    assert refused.code == 2
+    assert refused.err.count("price unknown") == 3
+    assert refused.err.splitlines()[-1].endswith("say --yes or --prices FILE with --max-cost")
+
+
 def test_saying_no_to_the_estimate_asks_nothing(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
