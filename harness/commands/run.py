@@ -50,7 +50,7 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
     """Evaluate a model or a policy on recorded steps.
 
     Interrupted runs are continued by the same line. Exit codes: 0 done, 1 ended early or steps
-    left unsettled, 2 bad input.
+    left unsettled, 2 bad input, 130 interrupted.
     """
     import asyncio
 

@@ -14,7 +14,7 @@ from harness.engine._halt import Halt
 from harness.engine._lanes import Lane, Seat
 from harness.engine._retry import wait_before_retry
 from harness.engine.observer import Observer
-from harness.engine.policy import EnginePolicy
+from harness.engine.policy import EnginePolicy, RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,11 @@ class Attempts:
         # The waits are the one thing left to chance; no result depends on them.
         self._chance = random.Random()
 
-    async def answer(self, seat: Seat, request: Request, upper: float) -> Answered:
+    async def answer(
+        self, seat: Seat, request: Request, upper: float, retry: RetryPolicy | None = None
+    ) -> Answered:
         """Raises `GaveUp` after the last try, `Fatal`, `Stopped`."""
+        retry = retry or self._policy.retry
         attempts = 0
         first_failure: float | None = None
         filtered = False
@@ -54,7 +57,7 @@ class Attempts:
             except Fault as fault:
                 now = asyncio.get_running_loop().time()
                 first_failure = now if first_failure is None else first_failure
-                await self._wait(request, fault, attempts, now - first_failure)
+                await self._wait(request, fault, attempts, now - first_failure, retry)
                 continue
             self._failed_in_a_row = 0
             cost = _sum(cost, self._cost_of(reply.usage))
@@ -64,9 +67,11 @@ class Attempts:
                 continue
             return Answered(_writable(reply), attempts, cost)
 
-    async def _wait(self, request: Request, fault: Fault, attempts: int, elapsed_s: float) -> None:
+    async def _wait(
+        self, request: Request, fault: Fault, attempts: int, elapsed_s: float, retry: RetryPolicy
+    ) -> None:
         wait_s = wait_before_retry(
-            self._policy.retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
+            retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
         )
         if wait_s is None:
             self._failed_in_a_row += 1

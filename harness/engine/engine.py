@@ -147,7 +147,8 @@ class Engine:
             async with asyncio.TaskGroup() as group:
                 work = group.create_task(self._lane.work())
                 upper = self._upper_cost(request)
-                answered = await self._attempts.answer(seat, request, upper)
+                retry = self._policy.first_call
+                answered = await self._attempts.answer(seat, request, upper, retry)
                 work.cancel()
         except BaseExceptionGroup as errors:
             raise chief(errors) from None

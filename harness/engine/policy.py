@@ -29,7 +29,8 @@ class EnginePolicy:
     """Limits of a session.
 
     `concurrency` bounds the calls under way (None: what the adapter declares); the engine stays
-    below it while the provider says that it is too fast. `open_dialogues` bounds the dialogues in
+    below it while the provider says that it is too fast. `first_call` is for the pre-flight call: a
+    user waits for it who may have mistyped an address. `open_dialogues` bounds the dialogues in
     memory (None: what the adapter declares, else enough to keep calls coming). `call_timeout_s`
     ends a single try (None: never, for adapters that answer after hours). The run stops after
     `failures_in_a_row` calls that failed for good with no reply in between. `max_cost` is in US
@@ -41,6 +42,7 @@ class EnginePolicy:
     concurrency: int | None = None
     open_dialogues: int | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    first_call: RetryPolicy = RetryPolicy(attempts=3, patience_s=60.0)
     call_timeout_s: float | None = 600.0
     failures_in_a_row: int = 25
     max_cost: float | None = None

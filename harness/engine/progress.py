@@ -182,7 +182,7 @@ def status_line(counters: Counters, total: int, done: int, elapsed_s: float) -> 
     for tokens, name in ((counters.input, "in"), (counters.output, "out")):
         if tokens:
             parts.append(f"{_short(tokens)} {name}")
-    if counters.cost is not None:
+    if counters.cost:
         parts.append(f"${counters.cost:.2f}" if counters.cost >= 1 else f"${counters.cost:.4f}")
     if counters.steps and elapsed_s > 0:
         rate = counters.steps / elapsed_s

@@ -129,6 +129,8 @@ class RunConfig:
         for part in (self.selecting, self.choosing, self.asking, self.scoring):
             values = asdict(part)
             plain.update({f.name: _plain(values[f.name]) for f in fields(part)})
+        # Where the data lies may differ between machines; what it is, its fingerprint says.
+        del plain["data"]
         if self.selecting.shard is None:
             # As in a run that was joined from shards: it can be continued as a whole.
             del plain["shard"]
@@ -136,7 +138,8 @@ class RunConfig:
 
     def directory_name(self) -> str:
         """A name that says what the run is and differs whenever a decisive setting does."""
-        short = hashlib.sha256(canonical_json(self.decisive()).encode()).hexdigest()[:8]
+        told = {**self.decisive(), "data": self.selecting.data}
+        short = hashlib.sha256(canonical_json(told).encode()).hexdigest()[:8]
         model = "".join(c if c.isalnum() or c in "-._" else "-" for c in self.model).strip("-.")
         name = Path(model).name[-48:].strip("-.") or "model"
         return f"{name}-{self.selecting.benchmark}-k{self.choosing.distractors}-{short}"

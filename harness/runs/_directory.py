@@ -22,6 +22,7 @@ from harness.runs._manifest import (
     Manifest,
     Setup,
     check_same,
+    is_same,
     read_manifest,
     write_manifest,
 )
@@ -168,11 +169,13 @@ def _owner(path: Path) -> str:
 
 def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
     now = session(dict(settings or {}))
-    if (path / MANIFEST).exists():
-        manifest = read_manifest(path)
+    manifest = read_manifest(path) if (path / MANIFEST).exists() else None
+    if manifest is not None and not _untouched(path):
         check_same(path, manifest, setup)
-    else:
-        foreign = sorted(p.name for p in path.iterdir() if p.name not in (LOCK, MANIFEST + ".new"))
+        manifest = replace(manifest, dataset=setup.dataset)
+    elif manifest is None or not is_same(manifest, setup):
+        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS)
+        foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
             raise RunError(f"{path} is no run and not empty: it holds {foreign[0]}")
         manifest = Manifest(
@@ -189,6 +192,12 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
     manifest = manifest.started(now)
     write_manifest(path, manifest)
     return manifest
+
+
+def _untouched(path: Path) -> bool:
+    """Whether nothing is on record: the run ended before its first call, over a mistake perhaps."""
+    files = [path / name for name in (CALLS, STEPS, SUMMARY)]
+    return not any(file.exists() and file.stat().st_size for file in files)
 
 
 class _StepHead(msgspec.Struct):

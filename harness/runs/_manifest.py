@@ -70,6 +70,8 @@ class Manifest(Setup):
 def identity(setup: Setup) -> dict[str, Any]:
     """The part of a manifest that two sessions of one run must share, as plain JSON."""
     plain: dict[str, Any] = {f.name: getattr(setup, f.name) for f in fields(Setup)}
+    # Where the data lies is not what it is; that is for its fingerprint to say.
+    plain["dataset"] = {k: v for k, v in setup.dataset.items() if k != "data"}
     decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plain))
     return decoded
 
@@ -97,6 +99,11 @@ def _flat(value: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
         else:
             pairs.append((name, msgspec.json.encode(inner).decode()))
     return pairs
+
+
+def is_same(old: Setup, new: Setup) -> bool:
+    """Whether a run of one setup can be continued with the other."""
+    return identity(old) == identity(new)
 
 
 def check_same(path: Path, old: Setup, new: Setup) -> None:

@@ -49,7 +49,7 @@ def test_repeats_are_settled_one_by_one(tmp_path: Path) -> None:
 
 
 def test_another_setup_is_refused_with_the_difference(tmp_path: Path) -> None:
-    path = write(tmp_path / "r")
+    path = write(tmp_path / "r", [call("a")])
     other = replace(SETUP, config={"candidates": {"count": 30}, "protocol": "seeact"}, seed=2)
     with pytest.raises(RunDiffers) as caught:
         RunDirectory.start(path, other)
@@ -59,8 +59,23 @@ def test_another_setup_is_refused_with_the_difference(tmp_path: Path) -> None:
     )
 
 
+def test_a_run_in_which_nothing_happened_yet_may_be_started_with_other_settings(
+    tmp_path: Path,
+) -> None:
+    RunDirectory.start(tmp_path / "r", Setup(config={"model": "mistyped"})).close()
+    RunDirectory.start(tmp_path / "r", Setup(config={"model": "meant"})).close()
+    assert open_run(tmp_path / "r").manifest.config == {"model": "meant"}
+
+
+def test_a_run_goes_on_after_its_data_was_moved(tmp_path: Path) -> None:
+    before, after = (Setup(config={}, dataset={"files": "abc", "data": p}) for p in ("x", "y"))
+    path = write(tmp_path / "r", [call("a")], setup=before)
+    RunDirectory.start(path, after).close()
+    assert open_run(path).manifest.dataset["data"] == "y"
+
+
 def test_a_setting_that_was_added_or_dropped_is_a_difference(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", setup=Setup(config={"old": None}))
+    path = write(tmp_path / "r", [call("a")], setup=Setup(config={"old": None}))
     with pytest.raises(RunDiffers) as caught:
         RunDirectory.start(path, Setup(config={"new": [1]}))
     assert caught.value.lines == (
