@@ -21,7 +21,15 @@ from adapters import model_facts, prices
 from adapters.api import ApiAdapter, Json, malformed
 from adapters.contract import AdapterInfo, Fatal, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Message, Reply, Text, Usage
-from adapters.faults import Failure, base_url_from, cleaner, find_key, public, retry_after
+from adapters.faults import (
+    Failure,
+    base_url_from,
+    cleaner,
+    find_key,
+    is_private,
+    public,
+    retry_after,
+)
 from adapters.prefixes import Prefixes
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
@@ -76,7 +84,7 @@ class AnthropicAdapter(ApiAdapter):
                 model=model,
                 provider="anthropic",
                 endpoint=endpoint,
-                billed=own,
+                billed=own or not is_private(base_url or ""),
                 price_ref=model if own else None,
                 concurrency=concurrency,
                 context_tokens=prices.context_tokens("anthropic", model),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
 from time import time
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -190,3 +191,17 @@ def public(url: str) -> str:
     """The URL without user, password and query, which may be secrets."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def is_private(url: str) -> bool:
+    """Whether an address is of this machine or a network of one's own: its calls cost no money.
+
+    >>> is_private("http://localhost:8000/v1"), is_private("https://api.example.com/v1")
+    (True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        own = (".local", ".internal", ".lan", ".localhost")
+        return "." not in host or host.endswith(own)

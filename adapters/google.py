@@ -23,7 +23,7 @@ from adapters import model_facts, prices
 from adapters.api import ApiAdapter, Json, malformed
 from adapters.contract import AdapterInfo, Fatal, Generation, PictureSource, Request
 from adapters.conversation import Finish, Message, Reply, Text, Usage
-from adapters.faults import Failure, base_url_from, cleaner, find_key, public
+from adapters.faults import Failure, base_url_from, cleaner, find_key, is_private, public
 
 FILTERED = {
     *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
@@ -84,7 +84,7 @@ class GoogleAdapter(ApiAdapter):
                 model=model,
                 provider="google",
                 endpoint=endpoint,
-                billed=own,
+                billed=own or not is_private(base_url or ""),
                 price_ref=model if own else None,
                 concurrency=concurrency,
                 context_tokens=prices.context_tokens("google", model),

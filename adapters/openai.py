@@ -21,7 +21,15 @@ from adapters import model_facts, prices
 from adapters.api import ApiAdapter, Json, malformed
 from adapters.contract import AdapterInfo, Fatal, Generation, PictureSource, Request
 from adapters.conversation import Finish, Message, Reply, Text, Usage
-from adapters.faults import Failure, base_url_from, cleaner, find_key, public, retry_after
+from adapters.faults import (
+    Failure,
+    base_url_from,
+    cleaner,
+    find_key,
+    is_private,
+    public,
+    retry_after,
+)
 from adapters.prefixes import Prefixes
 
 FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
@@ -93,7 +101,7 @@ class OpenAIAdapter(ApiAdapter):
                 model=model,
                 provider="openai",
                 endpoint=endpoint,
-                billed=self._own,
+                billed=self._own or not is_private(base_url or ""),
                 price_ref=model if self._own else None,
                 concurrency=concurrency,
                 context_tokens=prices.context_tokens("openai", model) if self._own else None,

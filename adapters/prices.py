@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,13 @@ class PriceSheet:
         try:
             text = path.read_text(encoding="utf-8")
             plain = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-            return cls({name: Rates(**rates) for name, rates in plain.items()})
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise Fatal(f"no price file: {path}: {error}") from error
+        except OSError as error:
+            raise Fatal(f"price file {path}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise Fatal(f"price file {path} is neither TOML nor JSON: {error}") from error
+        if not isinstance(plain, dict):
+            raise Fatal(f"price file {path}: expected models with their prices")
+        return cls({name: _rates(name, rates, path) for name, rates in plain.items()})
 
     def has_price(self, info: AdapterInfo) -> bool:
         """Whether calls of this model have a known price (free counts as known)."""
@@ -90,6 +94,20 @@ class PriceSheet:
         return max((price for price in both if price is not None), default=None)
 
 
+def _rates(name: str, given: Any, path: Path) -> Rates:
+    """A model's entry. Raises `Fatal` naming it when it is of another form."""
+    known = [f.name for f in fields(Rates)]
+    if not isinstance(given, dict) or not set(given) <= set(known):
+        raise Fatal(f"price file {path}: '{name}' must be a table of {', '.join(known)}")
+    for key in ("input", "output"):
+        if key not in given:
+            raise Fatal(f"price file {path}: '{name}' has no {key} price")
+    for key, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            raise Fatal(f"price file {path}: '{name}': {key} must be dollars per million tokens")
+    return Rates(**given)
+
+
 def price_of(info: AdapterInfo, usage: Usage, when: datetime | None = None) -> float | None:
     """Dollars for a call by the package's prices; see `PriceSheet.price_of`."""
     return PriceSheet().price_of(info, usage, when)
@@ -114,6 +132,9 @@ def context_tokens(provider: str, model: str) -> int | None:
 
 
 def _listed(info: AdapterInfo, usage: Usage, when: datetime | None) -> float | None:
+    if info.price_ref is None:
+        # Billed by somebody whose prices nobody here knows.
+        return None
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 
@@ -125,7 +146,7 @@ def _listed(info: AdapterInfo, usage: Usage, when: datetime | None) -> float | N
                 cache_write_tokens=usage.cache_write,
                 output_tokens=usage.output,
             ),
-            model_ref=info.price_ref or info.model,
+            model_ref=info.price_ref,
             provider_id=info.provider,
             genai_request_timestamp=when,
         )

@@ -122,6 +122,6 @@ class Registry(Generic[T]):
 
     def _unknown(self, text: str) -> str:
         names = sorted({*self._entries, *self._points()})
-        near = difflib.get_close_matches(text.partition(":")[0], names, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(text.partition(":")[0], names, n=1, cutoff=0.65)
         hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"
         return f"unknown {self.kind} '{text}'; {hint}"

@@ -41,7 +41,8 @@ from adapters.conversation import Reply, Usage
 from harness.engine import Observer
 from harness.evaluation.config import Asking, Carrying, RunConfig, Selecting
 from harness.evaluation.model import Model
-from harness.evaluation.run import Plan, carry_out, plan_run
+from harness.evaluation.plan import Plan, plan_run
+from harness.evaluation.run import carry_out
 from harness.pictures import Recipe
 from harness.sample import files
 

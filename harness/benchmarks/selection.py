@@ -63,7 +63,11 @@ def shard_of(task_id: str, count: int) -> int:
 def _check_known(what: str, wanted: Sequence[str], known: set[str]) -> None:
     for value in wanted:
         if value not in known:
-            raise DataError(f"no {what} '{value}' in the selection; {instead(value, known)}")
+            hint = instead(value, known)
+            if what in ("task", "step") and hint.startswith("known:"):
+                # A list of ids helps nobody.
+                hint = f"it has {len(known)} others; is this one of another split?"
+            raise DataError(f"no {what} '{value}' in the selection; {hint}")
 
 
 def _first_tasks(entries: Sequence[IndexEntry], limit: int) -> tuple[IndexEntry, ...]:

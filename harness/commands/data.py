@@ -20,7 +20,7 @@ def data() -> None:
 @selecting_options
 def check(**values: Any) -> int:
     """Count the rows of a selection: by split, by operation, valid or why not."""
-    from harness.evaluation.run import open_data
+    from harness.evaluation.plan import open_data
 
     config = to_config({**values, "distractors": 0})
     dataset = open_data(config).part

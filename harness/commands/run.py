@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.engine import Observer
-    from harness.evaluation.run import Finished, Plan
+    from harness.evaluation.plan import Plan
+    from harness.evaluation.run import Finished
     from harness.runs import StepRecord
 
 ASK_FROM = 100
@@ -57,7 +58,8 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
     from rich.console import Console
 
     from harness.commands.fixed import refuse_fixed
-    from harness.evaluation.run import carry_out, plan_run
+    from harness.evaluation.plan import plan_run
+    from harness.evaluation.run import carry_out
 
     config = to_config(values)
     refuse_fixed(ctx, config.selecting.benchmark)

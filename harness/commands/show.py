@@ -35,7 +35,7 @@ def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **va
     from harness.dialogue import Ask
     from harness.evaluation.lookup import full_id
     from harness.evaluation.model import tokens_of
-    from harness.evaluation.run import plan_run
+    from harness.evaluation.plan import plan_run
 
     refuse_fixed(ctx, values["benchmark"])
     config = to_config({**values, "model": model or "oracle"})

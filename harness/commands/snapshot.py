@@ -38,7 +38,7 @@ def snapshot(
     `vlm-eval --benchmark snapshot --data FILE`.
     """
     from harness.commands.fixed import refuse_fixed
-    from harness.evaluation.run import plan_run
+    from harness.evaluation.plan import plan_run
     from harness.evaluation.snapshot import write
 
     refuse_fixed(ctx, values["benchmark"])

@@ -14,8 +14,9 @@ from typing import Any
 from adapters import Reply
 from harness.dialogue import Ask
 from harness.evaluation.model import text_tokens, tokens_of
+from harness.evaluation.plan import Plan
 from harness.evaluation.prepare import Question
-from harness.evaluation.run import Plan, wants_preflight
+from harness.evaluation.run import wants_preflight
 
 CASES = ("low", "expected", "high")
 EXPECTED_REPLY = 250

@@ -89,6 +89,11 @@ def open_model(config: RunConfig, protocol: AskingProtocol, *, asks: bool = True
         for name, given in (
             ("--base-url", bool(config.base_url)),
             ("--adapter-option", bool(config.adapter_options)),
+            ("--temperature", config.asking.temperature is not None),
+            ("--top-p", config.asking.top_p is not None),
+            ("--model-seed", config.asking.model_seed is not None),
+            ("--effort", config.asking.effort is not None),
+            ("--thinking-budget", config.asking.thinking_budget is not None),
         ):
             if given:
                 raise UserError(

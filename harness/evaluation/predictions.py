@@ -96,7 +96,7 @@ def score_predictions(
     path: Path, config: RunConfig, console: Console, *, missing_fails: bool, as_json: bool
 ) -> int:
     """Print the numbers of a prediction file; the exit code."""
-    from harness.evaluation.run import open_data
+    from harness.evaluation.plan import open_data
 
     predictions = read_predictions(path)
     selected = open_data(replace(config, choosing=replace(config.choosing, distractors=0)))

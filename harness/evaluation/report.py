@@ -66,7 +66,7 @@ def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     if usage.input:
         cached = f" ({usage.cached:,} from a prompt cache)" if usage.cached else ""
-        lines.append(f"tokens: {usage.input:,} in{cached}, {usage.output:,} out")
+        lines.append(f"tokens of all replies: {usage.input:,} in{cached}, {usage.output:,} out")
     costs = [record.cost for record in records if record.cost is not None]
     if any(costs):
         lines.append(f"cost: ${sum(costs):.4f}")

@@ -56,7 +56,7 @@ def rescored(run: Run, config: RunConfig) -> tuple[list[StepRecord], int]:
 
     Raises `RunError` when the calls on record do not belong to the protocol of the run.
     """
-    from harness.evaluation.run import open_protocol
+    from harness.evaluation.plan import open_protocol
 
     protocol = open_protocol(replace(config, asking=replace(config.asking, prompts=None)))
     rules = scoring_rules(config.scoring)

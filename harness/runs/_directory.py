@@ -79,12 +79,16 @@ class RunDirectory:
 
     async def record_call(self, record: CallRecord) -> None:
         """Append a call; returns when its line is on disk. Raises `RunError`, `DiskFull`."""
-        model = record.reply.model
-        if model and model not in self.manifest.answered_by:
-            models = (*self.manifest.answered_by, model)
+        self.add_models([record.reply.model])
+        await self._journal.append_synced(0, encode(record))
+
+    def add_models(self, names: Iterable[str]) -> None:
+        """Note in the manifest which models answered."""
+        known = self.manifest.answered_by
+        models = tuple(dict.fromkeys((*known, *(name for name in names if name))))
+        if models != known:
             self.manifest = replace(self.manifest, answered_by=models)
             write_manifest(self.path, self.manifest)
-        await self._journal.append_synced(0, encode(record))
 
     def append_step(self, record: StepRecord) -> None:
         """Append a step's line. It is on disk soon, and never before its calls are.

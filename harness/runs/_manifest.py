@@ -109,6 +109,8 @@ def is_same(old: Setup, new: Setup) -> bool:
 def check_same(path: Path, old: Setup, new: Setup) -> None:
     """Raises `RunDiffers` when the run at `path` cannot be continued with `new`."""
     lines = difference(identity(old), identity(new))
+    # What else differs mostly follows from the settings: a reader wants to see those.
+    lines = [line for line in lines if line.startswith("config.")] or lines
     if lines:
         raise RunDiffers(path, lines)
 

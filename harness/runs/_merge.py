@@ -56,6 +56,7 @@ def merge(runs: Sequence[Path], into: Path) -> None:
     with RunDirectory.start(into, setup, {"merged": [str(run) for run in runs]}) as directory:
         for run in runs:
             directory.copy_lines(_own(run, CALLS, chosen), _own(run, STEPS, chosen))
+        directory.add_models(name for manifest in manifests for name in manifest.answered_by)
 
 
 def _claims(run: Path) -> dict[StepKey, _Claim]:

@@ -51,9 +51,9 @@ def test_a_file_of_ones_own_wins(tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
     for name, text in (("a.toml", "["), ("b.json", '{"m": {"in": 1}}'), ("c.json", "[]")):
         (tmp_path / name).write_text(text)
-        with pytest.raises(Fatal, match="no price file"):
+        with pytest.raises(Fatal, match="price file"):
             PriceSheet.read(tmp_path / name)
-    with pytest.raises(Fatal, match="no price file"):
+    with pytest.raises(Fatal, match="price file"):
         PriceSheet.read(tmp_path / "missing.toml")
 
 
@@ -70,3 +70,37 @@ def test_the_upper_bound_pays_for_writing_the_whole_prompt() -> None:
 
 def test_the_source_is_named_with_its_version() -> None:
     assert source().startswith("genai-prices 0.")
+
+
+@pytest.mark.parametrize(
+    ("url", "free"),
+    [
+        ("http://localhost:8000/v1", True),
+        ("http://gpu-node:8000/v1", True),
+        ("http://192.168.1.20/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://node.cluster.local/v1", True),
+        ("https://api.example.com/v1", False),
+        ("http://8.8.8.8/v1", False),
+    ],
+)
+def test_servers_of_ones_own_are_free_and_prices_of_others_unknown(url: str, free: bool) -> None:
+    info = describe("openai:some-model", base_url=url)
+    assert price_of(info, Usage(input=10, output=10)) == (0.0 if free else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("input = 3", "'input' must be a table of"),
+        ('["m"]\ninput = 3', "'m' has no output price"),
+        ('["m"]\ninput = "3"\noutput = 1', "'m': input must be dollars"),
+        ('["m"]\ninput = -3\noutput = 1', "'m': input must be dollars"),
+        ("[", "neither TOML nor JSON"),
+    ],
+)
+def test_a_wrong_price_file_is_explained(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(text)
+    with pytest.raises(Fatal, match=said):
+        PriceSheet.read(path)
