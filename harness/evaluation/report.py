@@ -45,6 +45,11 @@ def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
         f"rows: {found.n_valid} valid, {found.n_invalid} invalid"
         + (f" ({reasons}; not asked)" if reasons else "")
     ]
+    if short := _tasks_with_missing_rows(records):
+        lines.append(
+            f"tasks: {short} of {found.n_tasks} have more recorded actions than rows; "
+            "task success is about the rows"
+        )
     failures = {name: n for name, n in found.statuses.items() if name not in FINE}
     told = ", ".join(f"{n} {name}" for name, n in failures.items()) or "none"
     share = f"{100 * (found.parse_failure_rate or 0):.1f} % unreadable"
@@ -71,3 +76,13 @@ def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
     if any(costs):
         lines.append(f"cost: ${sum(costs):.4f}")
     return lines
+
+
+def _tasks_with_missing_rows(records: Sequence[StepRecord]) -> int:
+    rows: dict[tuple[str, str], set[str]] = {}
+    actions: dict[tuple[str, str], int] = {}
+    for record in records:
+        task = record.split, record.task_id
+        rows.setdefault(task, set()).add(record.step_id)
+        actions[task] = max(actions.get(task, 0), record.total_steps)
+    return sum(len(steps) < actions[task] for task, steps in rows.items())
