@@ -183,7 +183,9 @@ asking_options = _all(
             help="Limit of a reply, for all rounds or for each.",
         ),
         click.option(
-            "--temperature", type=click.FloatRange(min=0), help="Default: the model's own."
+            "--temperature",
+            type=click.FloatRange(min=0),
+            help="Default: 0 where the model takes it, else nothing is sent.",
         ),
         click.option(
             "--top-p", type=click.FloatRange(min=0, max=1), help="Default: the model's own."
