@@ -33,11 +33,11 @@ def print_result(
     splits = parts(records, "split", rules, task_rows)
     total = part(records, rules, task_rows)
     show(console, splits, total)
-    for line in counts(records, total):
+    for line in counts(records, total, task_rows):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
+def counts(records: Sequence[StepRecord], total: Part, task_rows: Mapping[str, int]) -> list[str]:
     """Validity, failures settled and unsettled, properties of the lists, tokens and cost."""
     found = total.metrics.counts
     reasons = ", ".join(f"{n} {reason}" for reason, n in found.invalid.items())
@@ -45,7 +45,7 @@ def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
         f"rows: {found.n_valid} valid, {found.n_invalid} invalid"
         + (f" ({reasons}; not asked)" if reasons else "")
     ]
-    if short := _tasks_with_missing_rows(records):
+    if short := _tasks_with_missing_rows(records, task_rows):
         lines.append(
             f"tasks: {short} of {found.n_tasks} have more recorded actions than rows; "
             "task success is about the rows"
@@ -78,11 +78,11 @@ def counts(records: Sequence[StepRecord], total: Part) -> list[str]:
     return lines
 
 
-def _tasks_with_missing_rows(records: Sequence[StepRecord]) -> int:
-    rows: dict[tuple[str, str], set[str]] = {}
-    actions: dict[tuple[str, str], int] = {}
+def _tasks_with_missing_rows(records: Sequence[StepRecord], task_rows: Mapping[str, int]) -> int:
+    rows: dict[str, set[str]] = {}
+    actions: dict[str, int] = {}
     for record in records:
-        task = record.split, record.task_id
-        rows.setdefault(task, set()).add(record.step_id)
-        actions[task] = max(actions.get(task, 0), record.total_steps)
-    return sum(len(steps) < actions[task] for task, steps in rows.items())
+        rows.setdefault(record.task_id, set()).add(record.step_id)
+        actions[record.task_id] = max(actions.get(record.task_id, 0), record.total_steps)
+    # What the data holds, where that is known: an interrupted run has not seen every row.
+    return sum(task_rows.get(task, len(rows[task])) < actions[task] for task in rows)
