@@ -11,6 +11,7 @@ from adapters import Message, Picture, Text
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import UserError
 from harness.evaluation.plan import Plan
+from harness.evaluation.summary import TEST_DATA_NOTE
 from harness.evaluation.prepare import Preparer
 from harness.pictures import PictureStore
 from harness.protocols.seeact import TwoRounds
@@ -30,6 +31,7 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
         **plan.config.decisive(),
         **{f"protocol_{key}": value for key, value in protocol.settings().items()},
         "pictures": plan.pictures.text,
+        "note": TEST_DATA_NOTE,
     }
     with asyncio.Runner() as runner:
         store = PictureStore(plan.config.carrying.workers)
