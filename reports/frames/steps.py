@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
+import pyarrow as pa
 
 from harness.runs import Run, RunError, StepRecord
 from parsers import F1_VARIANTS, Prediction, Scores
-from reports.frames.schema import Column, Kind, schema, typed
+from reports.frames.arrow import from_table, from_values, joined
+from reports.frames.schema import Column, Kind, schema
 from reports.load import RunLike, open_runs
 from reports.settings import compare
 
@@ -156,53 +158,22 @@ def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd
     """
     opened = open_runs(runs)
     columns = (*COLUMNS, *TEXT_COLUMNS) if texts else COLUMNS
-    parts = [_read(run, texts).assign(run=label) for label, run in opened.items()]
-    parts = [part for part in parts if len(part)]
-    together = pd.concat(parts, ignore_index=True) if parts else None
-    frame = typed({c.name: [] for c in columns} if together is None else together, columns)
+    frame = joined({label: _read(run, texts) for label, run in opened.items()}, columns)
     settings = compare(opened)
     frame.attrs = {"constants": settings.constants, "differences": settings.differences}
     return frame
 
 
-def _read(run: Run, texts: bool) -> pd.DataFrame:
-    table = None if texts or not run.complete else _from_table(run)
-    if table is not None:
-        return table
+def _read(run: Run, texts: bool) -> pa.Table:
+    if run.complete and not texts:
+        outcome = frozenset(step.column.name for step in _OUTCOME)
+        table = from_table(run.path / TABLE, COLUMNS[1:], outcome)
+        if table is not None:
+            return table
     wanted = (*_ROW, *_OUTCOME, *(_TEXTS if texts else ()))
     records = run.steps()
-    data = {step.column.name: [step.get(record) for record in records] for step in wanted}
-    return typed(data, [step.column for step in wanted])
-
-
-def _from_table(run: Run) -> pd.DataFrame | None:
-    """The steps from the table of a complete run; None when there is none with these columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = run.path / TABLE
+    values = {step.column.name: [step.get(record) for record in records] for step in wanted}
     try:
-        data = pq.read_table(path).to_pandas()
-    except FileNotFoundError:
-        return None
-    except (OSError, pa.ArrowException) as error:
-        raise RunError(f"{path} cannot be read: {error}") from error
-    if "page_size" not in data or "flags" not in data:
-        return None
-    sizes: list[Any] = [(None, None) if size is None else tuple(size) for size in data["page_size"]]
-    data["page_width"] = pd.Series([size[0] for size in sizes], dtype="Int64")
-    data["page_height"] = pd.Series([size[1] for size in sizes], dtype="Int64")
-    said = data["status"].notna()
-    flags = [" ".join(own) if ok else None for own, ok in zip(data["flags"], said, strict=True)]
-    data["flags"] = pd.Series(flags, dtype="object")
-    columns = [step.column for step in (*_ROW, *_OUTCOME)]
-    if any(column.name not in data for column in columns):
-        return None
-    try:
-        frame = typed(data, columns)
-    except (TypeError, ValueError) as error:
-        raise RunError(f"{path} is no table of steps: {error}") from error
-    open_steps = ~frame["settled"].fillna(False).astype(bool)
-    if open_steps.any():
-        frame.loc[open_steps, [step.column.name for step in _OUTCOME]] = None
-    return frame
+        return from_values(values, [step.column for step in wanted])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise RunError(f"{run.path} holds a step that cannot be read: {error}") from error

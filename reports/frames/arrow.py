@@ -1,0 +1,105 @@
+"""Steps on their way from disk to pandas, as Arrow tables.
+
+Tables of many runs are put together before pandas sees them: one conversion per column, no copy of
+the strings, and categories that all runs share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from harness.runs import RunError
+from reports.frames.schema import Column, Kind
+
+ARROW: dict[Kind, Any] = {
+    "category": pa.string(),
+    "str": pa.string(),
+    "boolean": pa.bool_(),
+    "Int64": pa.int64(),
+    "float64": pa.float64(),
+}
+_PANDAS = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+
+
+def from_values(values: Mapping[str, list[Any]], columns: Sequence[Column]) -> pa.Table:
+    """Columns given as lists, in these types. Raises what Arrow raises for other values."""
+    return pa.table([pa.array(values[c.name], ARROW[c.kind]) for c in columns], _names(columns))
+
+
+def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -> pa.Table | None:
+    """The steps from the table of a complete run; None when there is none with these columns.
+
+    Columns of the `outcome` are empty where a step is not settled. Raises `RunError`.
+    """
+    try:
+        found = pq.read_table(path, memory_map=False)
+    except FileNotFoundError:
+        return None
+    except (OSError, pa.ArrowException) as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+    made = {"page_width", "page_height"}
+    stored = {c.name for c in columns if c.name not in made} | {"page_size"}
+    if not stored <= set(found.column_names):
+        return None
+    try:
+        settled = pc.fill_null(found["settled"].cast(pa.bool_()), False)
+        all_settled = pc.all(settled).as_py()
+        arrays = []
+        for column in columns:
+            array = _column(found, column.name).cast(ARROW[column.kind])
+            if column.name in outcome and all_settled is False:
+                array = pc.if_else(settled, array, pa.scalar(None, array.type))
+            arrays.append(array)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise RunError(f"{path} is no table of steps: {error}") from error
+    return pa.table(arrays, _names(columns))
+
+
+def _column(found: pa.Table, name: str) -> Any:
+    if name in ("page_width", "page_height"):
+        sizes = found["page_size"]
+        if pa.types.is_null(sizes.type):
+            return sizes
+        return pc.list_element(sizes, 0 if name == "page_width" else 1)
+    if name != "flags":
+        return found[name]
+    flags = found["flags"].cast(pa.list_(pa.string()))
+    said = pc.is_valid(found["status"])
+    return pc.if_else(said, pc.binary_join(flags, " "), pa.scalar(None, pa.string()))
+
+
+def joined(tables: Mapping[str, pa.Table], columns: Sequence[Column]) -> pd.DataFrame:
+    """The tables one after the other; a first column says by its label which one a row is from."""
+    parts = [
+        table.add_column(0, columns[0].name, pa.repeat(pa.scalar(label), len(table)))
+        for label, table in tables.items()
+    ]
+    if not parts:
+        parts = [from_values({c.name: [] for c in columns}, columns)]
+    whole = pa.concat_tables(parts)
+    data = {column.name: _pandas(whole[column.name], column.kind) for column in columns}
+    return pd.DataFrame(data, copy=False)
+
+
+def _pandas(values: Any, kind: Kind) -> pd.Series[Any]:
+    if kind == "category":
+        encoded = values.combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        names = pd.Index(encoded.dictionary.to_pylist(), dtype="str")
+        found = pd.Categorical.from_codes(codes, categories=names)
+        return pd.Series(found.reorder_categories(names.sort_values()))
+    plain: pd.Series[Any] = values.to_pandas(types_mapper=_PANDAS.get)
+    return plain.astype(kind)
+
+
+def _names(columns: Sequence[Column]) -> list[str]:
+    return [column.name for column in columns]
