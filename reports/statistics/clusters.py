@@ -1,0 +1,95 @@
+"""Tasks as the units of chance: a sum and a size per task, and the mean over them with its error.
+
+Both averages of the project are one formula. The mean over steps is the ratio of the tasks' sums to
+their sizes; the mean over tasks is the same ratio with the task's mean as sum and a size of one.
+The variance is the one of a ratio estimate (Cochran 1977, *Sampling Techniques*, chapter 2.11 and
+9A), which is the cluster-robust variance of a regression on a constant (Cameron and Miller 2015,
+section II), and for sizes of one that of Student's t.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Average = Literal["macro", "micro"]
+"""Over tasks of their means, or over steps."""
+Floats = NDArray[np.float64]
+
+NOTHING = 1e-12
+"""Rounding leaves this much of a sum that is zero in truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """Sum and size of every task, in an order that depends on these alone."""
+
+    totals: Floats
+    sizes: Floats
+
+    def __len__(self) -> int:
+        return len(self.totals)
+
+
+def clustered(
+    values: Sequence[float], tasks: Sequence[Hashable], average: Average = "macro"
+) -> Clustered:
+    """The values of steps by task. Neither the order of the steps nor the tasks' names matter.
+
+    >>> clustered([1, 0, 1], ["a", "a", "b"], "micro").totals.tolist()
+    [1.0, 1.0]
+    >>> clustered([1, 0, 1], ["a", "a", "b"]).totals.tolist()
+    [0.5, 1.0]
+
+    Raises `ValueError` when the two sequences differ in length or a value is not finite.
+    """
+    own: dict[Hashable, list[float]] = {}
+    for value, task in zip(values, tasks, strict=True):
+        if not math.isfinite(value):
+            raise ValueError(f"task {task} has a value that is no number: {value}")
+        own.setdefault(task, []).append(value)
+    pairs = sorted((len(group), math.fsum(group)) for group in own.values())
+    sizes = np.array([size for size, _ in pairs], dtype=np.float64)
+    totals = np.array([total for _, total in pairs], dtype=np.float64)
+    if average == "macro":
+        return Clustered(np.sort(totals / sizes), np.ones(len(sizes)))
+    return Clustered(totals, sizes)
+
+
+def mean_and_error(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """The mean and its standard error, over the last axis of any number of data sets at once.
+
+    Four tasks with means 0, 1/2, 1/2, 1: the mean is 1/2, the error sqrt(1/6 / 4).
+
+    >>> mean, error = mean_and_error(np.array([0.0, 0.5, 0.5, 1.0]), np.ones(4))
+    >>> float(mean), round(float(error), 4)
+    (0.5, 0.2041)
+    """
+    groups = totals.shape[-1]
+    weight = sizes.sum(-1)
+    mean = totals.sum(-1) / weight
+    residuals = totals - mean[..., None] * sizes
+    variance = groups / (groups - 1) * (residuals**2).sum(-1) / weight**2
+    return mean, np.sqrt(variance)
+
+
+def t_quantile(level: float, groups: int) -> float:
+    """What to multiply the error with: the two-sided quantile of t with one degree less.
+
+    >>> round(t_quantile(0.95, 31), 3)
+    2.042
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"confidence level must lie between 0 and 1, got {level}")
+    return float(special().stdtrit(groups - 1, (1 + level) / 2))
+
+
+def special() -> Any:
+    """scipy.special, imported on first use."""
+    return importlib.import_module("scipy.special")

@@ -1,0 +1,166 @@
+"""How many tasks it takes to see a difference, and which difference the tasks at hand can show.
+
+Step rates: the paired t test over tasks, whose power follows from the noncentral t distribution
+(Cohen 1988, *Statistical Power Analysis for the Behavioral Sciences*, chapter 2) with the observed
+standard deviation of the tasks' differences. The tail on the wrong side is left out.
+
+Task success: the exact McNemar test, whose power is summed over the number of discordant tasks
+(Duffy 1984, *Asymptotic and exact power for the McNemar test and its analogue with R controls*).
+It needs the share of tasks that the runs settle differently. The exact power goes up and down a
+little as tasks are added; the answers are from a bisection, true to a few tasks.
+
+All answers take the observed spread as known. With few tasks it is not, and they are rough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from reports.statistics.clusters import Floats, special
+
+POWER = 0.8
+ALPHA = 0.05
+MOST = 1_000_000
+"""More tasks than this are not counted: None."""
+
+
+def t_power(tasks: int, difference: float, deviation: float, alpha: float = ALPHA) -> float:
+    """The chance that the paired t test sees a true difference.
+
+    >>> round(t_power(34, 0.1, 0.2), 3)
+    0.808
+    """
+    if tasks < 2:
+        return 0.0
+    if deviation == 0:
+        return 1.0 if difference else 0.0
+    shift = abs(difference) * math.sqrt(tasks) / deviation
+    limit = float(special().stdtrit(tasks - 1, 1 - alpha / 2))
+    return 1 - float(special().nctdtr(tasks - 1, shift, limit))
+
+
+def tasks_needed(
+    difference: float, deviation: float, *, power: float = POWER, alpha: float = ALPHA
+) -> int | None:
+    """How many tasks show a difference of macro step rates; None for no difference or too many.
+
+    A difference of half a standard deviation:
+
+    >>> tasks_needed(0.1, 0.2)
+    34
+    """
+    return _first(lambda n: t_power(n, difference, deviation, alpha), power, 2)
+
+
+def smallest_difference(
+    tasks: int, deviation: float, *, power: float = POWER, alpha: float = ALPHA
+) -> float | None:
+    """The difference of macro step rates that so many tasks show; None for fewer than two.
+
+    >>> round(smallest_difference(34, 0.2) or 0, 3)
+    0.099
+    """
+    if tasks < 2:
+        return None
+    limit = float(special().stdtrit(tasks - 1, 1 - alpha / 2))
+    shift = float(special().nctdtrinc(tasks - 1, 1 - power, limit))
+    return shift * deviation / math.sqrt(tasks)
+
+
+def mcnemar_power(tasks: int, difference: float, discordant: float, alpha: float = ALPHA) -> float:
+    """The chance that the exact McNemar test sees a true difference of task success.
+
+    `discordant` is the share of tasks that only one of the runs gets, at least the difference.
+
+    >>> round(mcnemar_power(20, 0.4, 0.4), 3)
+    0.874
+    """
+    difference, discordant = abs(difference), max(abs(difference), discordant)
+    if tasks < 1 or discordant == 0:
+        return 0.0
+    counts = _likely(tasks, discordant)
+    weights = _binomial(counts, tasks, discordant)
+    limits = _limits(counts, alpha)
+    share = (discordant + difference) / (2 * discordant)
+    able = limits >= 0
+    won = np.zeros_like(counts)
+    for way in (share, 1 - share):
+        won[able] += special().bdtr(limits[able], counts[able].astype(int), way)
+    return float((weights * won).sum())
+
+
+def tasks_needed_for_success(
+    difference: float, discordant: float, *, power: float = POWER, alpha: float = ALPHA
+) -> int | None:
+    """How many tasks show a difference of task success; None for no difference or too many.
+
+    >>> tasks_needed_for_success(0.4, 0.4)
+    19
+    """
+    if difference == 0:
+        return None
+    return _first(lambda n: mcnemar_power(n, difference, discordant, alpha), power, 1)
+
+
+def smallest_success_difference(
+    tasks: int, discordant: float, *, power: float = POWER, alpha: float = ALPHA
+) -> float | None:
+    """The difference of task success that so many tasks show; None where not even 100 % would.
+
+    With a difference above `discordant`, all discordant tasks are won by the same run.
+
+    >>> round(smallest_success_difference(142, 0.0) or 0, 3)
+    0.055
+    """
+    if mcnemar_power(tasks, 1.0, 1.0, alpha) < power:
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        seen = mcnemar_power(tasks, middle, discordant, alpha) >= power
+        low, high = (low, middle) if seen else (middle, high)
+    return high
+
+
+def _first(power_of: Callable[[int], float], wanted: float, start: int) -> int | None:
+    high = start
+    while power_of(high) < wanted:
+        high *= 2
+        if high > MOST:
+            return None
+    low = max(start, high // 2)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power_of(middle) >= wanted else (middle + 1, high)
+    return high
+
+
+def _likely(tasks: int, share: float) -> Floats:
+    """The counts of a binomial but for tails of about 1e-12."""
+    middle, reach = tasks * share, 8 * math.sqrt(tasks * share * (1 - share)) + 8
+    return np.arange(
+        max(0, math.floor(middle - reach)), min(tasks, math.ceil(middle + reach)) + 1.0
+    )
+
+
+def _binomial(counts: Floats, tasks: int, share: float) -> Floats:
+    log = special().gammaln
+    ways = log(tasks + 1) - log(counts + 1) - log(tasks - counts + 1)
+    terms = special().xlogy(counts, share) + special().xlog1py(tasks - counts, -share)
+    return np.asarray(np.exp(ways + terms), dtype=np.float64)
+
+
+def _limits(counts: Floats, alpha: float) -> Floats:
+    """The most wins of the loser with which the exact test rejects; -1 where it never does."""
+    tail, whole = special().bdtr, counts.astype(int)
+    guess = special().bdtrik(alpha / 2, np.maximum(counts, 1), 0.5)
+    limits = np.floor(np.nan_to_num(guess, nan=0.0))
+    for _ in range(2):
+        limits = np.where(
+            (limits >= 0) & (tail(limits, whole, 0.5) > alpha / 2), limits - 1, limits
+        )
+    higher = np.minimum(limits + 1, counts)
+    return np.asarray(np.where(tail(higher, whole, 0.5) <= alpha / 2, higher, limits))
