@@ -1,0 +1,69 @@
+"""Why steps failed: one class for every step, and what people say about it.
+
+    from reports.errors import classify_run, errors_table, merge_into, read_labels
+    classify_run(open_run(Path("runs/a")))        # a StepError per row
+    merge_into(steps_frame("runs/a"), "runs/a")   # error_class, error_detail, human_label
+
+`classes` documents the classes and their order, `relations` how the chosen element stands to the
+right one on the page, `described` what round 1 was about, `labels` the labels of people, kept in
+`labels.jsonl` beside the run. Importing this package loads neither pandas nor lxml.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from reports.errors.classes import CLASSES, ClassInfo, ErrorClass, Relation
+from reports.errors.classify import StepError, classify, classify_run
+from reports.errors.labels import (
+    DEFAULT_LABELS,
+    LABELS_FILE,
+    Label,
+    LabelError,
+    Labels,
+    add_labels,
+    export_labels,
+    import_labels,
+    read_labels,
+)
+
+if TYPE_CHECKING:
+    from reports.errors.frame import ERROR_COLUMNS, errors_frame, merge_into
+    from reports.errors.table import errors_table
+
+_HOMES = {
+    "ERROR_COLUMNS": "reports.errors.frame",
+    "errors_frame": "reports.errors.frame",
+    "errors_table": "reports.errors.table",
+    "merge_into": "reports.errors.frame",
+}
+
+__all__ = [
+    "CLASSES",
+    "DEFAULT_LABELS",
+    "ERROR_COLUMNS",
+    "LABELS_FILE",
+    "ClassInfo",
+    "ErrorClass",
+    "Label",
+    "LabelError",
+    "Labels",
+    "Relation",
+    "StepError",
+    "add_labels",
+    "classify",
+    "classify_run",
+    "errors_frame",
+    "errors_table",
+    "export_labels",
+    "import_labels",
+    "merge_into",
+    "read_labels",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reports.errors' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

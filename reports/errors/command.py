@@ -1,0 +1,134 @@
+"""`vlm-eval errors`: why the steps of runs failed, and labels for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from harness.runs import Run
+    from reports.errors.formats import Format
+    from reports.errors.table import By
+
+KEYS = ("split", "website", "operation")
+FORMATS = ("text", "markdown", "csv", "json")
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(short_help="Say why the steps of runs failed.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_PATH)
+@click.option("--by", type=click.Choice(KEYS), default=None, help="Also for every one of these.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Steps of every class to show.",
+)
+@click.option("--pages/--no-pages", default=True, help="Whether to look at the pages.")
+@click.option(
+    "--label",
+    "label",
+    nargs=2,
+    metavar="STEP LABEL",
+    default=None,
+    help="Say yourself what went wrong in a step; an empty label takes yours away.",
+)
+@click.option("--note", default="", help="A note beside the label.")
+@click.option("--who", default="", help="Who says so; everybody has one label per step.")
+@click.option("--repeat", type=click.IntRange(min=0), default=0, help="Which repeat is labelled.")
+@click.option("--import-labels", "source", type=_PATH, help="Labels exported by the HTML page.")
+@click.option("--export-labels", "target", type=_PATH, help="Write all labels as JSON.")
+@click.option("--out", "-o", type=_PATH, help="A file instead of the screen.")
+def errors(
+    runs: tuple[Path, ...],
+    by: By | None,
+    form: Format,
+    examples: int,
+    pages: bool,
+    label: tuple[str, str] | None,
+    note: str,
+    who: str,
+    repeat: int,
+    source: Path | None,
+    target: Path | None,
+    out: Path | None,
+) -> int:
+    """Count why the steps of every RUN failed: one class for every row, told in docs/errors.md.
+
+    With --label, --import-labels or --export-labels, labels are set, taken or written instead of
+    the table. They are kept in labels.jsonl beside the run. The usual ones: hallucination, poor
+    graphical recognition, misread task context, pop-up.
+    """
+    from reports.load import open_runs
+
+    opened = open_runs(runs)
+    if label is None and (note or who or repeat):
+        raise click.UsageError("--note, --who and --repeat belong to --label")
+    if label is not None:
+        _set(opened, label, repeat, note, who)
+    if source is not None:
+        _take(opened, source)
+    if target is not None:
+        from reports.errors.labels import export_labels
+
+        _write(target, export_labels(opened))
+        click.echo(f"labels written to {target}")
+    if label is not None or source is not None or target is not None:
+        return 0
+    from reports.errors.formats import render
+    from reports.errors.table import errors_table
+
+    content = render(errors_table(opened.values(), by, examples=examples, pages=pages), form)
+    if out is None:
+        click.echo(content, nl=False)
+    else:
+        _write(out, content)
+    return 0
+
+
+def _set(
+    opened: Mapping[str, Run], given: tuple[str, str], repeat: int, note: str, who: str
+) -> None:
+    from reports.errors.labels import Label, add_labels, now
+    from reports.escape import clean
+
+    step_id, text = given
+    if len(opened) > 1:
+        raise click.UsageError("a label belongs to one run; several were given")
+    run = next(iter(opened.values()))
+    if not any((one.step_id, one.repeat) == (step_id, repeat) for one in run.steps()):
+        raise click.UsageError(f"{run.path} has no step {clean(step_id)} with repeat {repeat}")
+    found = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
+    _tell(found.problems)
+    click.echo(f"{clean(step_id)}: {clean(text) or 'label taken away'}")
+
+
+def _take(opened: Mapping[str, Run], source: Path) -> None:
+    from reports.errors.labels import import_labels
+    from reports.escape import clean
+
+    try:
+        content = source.read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"cannot read {source}: {error.strerror or error}") from error
+    for name, run in opened.items():
+        taken = import_labels(run, content, name=name)
+        _tell(taken.problems)
+        click.echo(f"{clean(name)}: {taken.taken} labels taken")
+
+
+def _tell(problems: Sequence[str]) -> None:
+    for problem in problems:
+        click.echo(f"left out: {problem}", err=True)
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from error
