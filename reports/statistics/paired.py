@@ -124,7 +124,7 @@ def success_difference(
     >>> found = success_difference([0] * 10, [1] + [0] * 9)
     >>> assert found and found.low is not None and found.high is not None
     >>> found.difference, round(found.low, 4), round(found.high, 4)
-    (0.1, -0.1959, 0.3626)
+    (0.1, -0.1956, 0.3623)
 
     None without a task. Raises `ValueError` for other scores or different lengths.
     """

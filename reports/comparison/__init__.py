@@ -1,0 +1,41 @@
+"""Runs compared on the steps that they share.
+
+    from reports.comparison import compare_runs, render
+    print(render(compare_runs(["runs/a", "runs/b"]), "text"))
+
+| module | content |
+|---|---|
+| `settings` | which runs can be compared, and what is compared then |
+| `pairing` | the steps and tasks that two runs share, with both scores |
+| `results` | a comparison as records |
+| `compare` | differences, intervals, tests, power, a verdict in words |
+| `table` | the same as a frame |
+| `formats` | the same as text, Markdown, CSV, LaTeX, JSON |
+| `command` | `vlm-eval compare` |
+
+Importing this package imports neither pandas nor scipy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reports.comparison.compare import compare_runs
+    from reports.comparison.formats import render
+    from reports.comparison.table import comparison_table
+
+_HOMES = {
+    "compare_runs": "reports.comparison.compare",
+    "comparison_table": "reports.comparison.table",
+    "render": "reports.comparison.formats",
+}
+
+__all__ = ["compare_runs", "comparison_table", "render"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reports.comparison' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

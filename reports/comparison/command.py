@@ -1,0 +1,96 @@
+"""`vlm-eval compare`: is one run better than another, by how much, and how sure is that?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from parsers import F1_VARIANTS, F1Variant
+
+if TYPE_CHECKING:
+    from reports.formats import Format
+    from reports.frames.rows import InvalidRule
+    from reports.statistics import Correction
+
+FORMATS = ("text", "markdown", "csv", "latex", "json")
+
+
+@click.command(short_help="Compare runs on the steps that they share.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    help="What the others are compared with, by path or name.  [default: the first]",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option(
+    "--correction",
+    type=click.Choice(["holm", "bh", "none"]),
+    default="holm",
+    show_default=True,
+    help="Of p values where several runs are compared with the baseline.",
+)
+@click.option("--split", "splits", metavar="NAME", multiple=True, help="Only this split; repeats.")
+@click.option(
+    "--vary",
+    metavar="SETTING",
+    multiple=True,
+    help="Let the runs differ in this setting too; repeats.",
+)
+@click.option(
+    "--invalid",
+    type=click.Choice(["exclude", "fail"]),
+    default=None,
+    help="Rows without an answer: left out, or counted as failures.  [default: as the runs]",
+)
+@click.option(
+    "--f1",
+    type=click.Choice(F1_VARIANTS),
+    default=None,
+    help="Operation F1; decides step success too.  [default: as the runs]",
+)
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="A file instead of the screen.")
+def compare(
+    runs: tuple[Path, ...],
+    baseline: str | None,
+    form: Format,
+    correction: Correction,
+    splits: tuple[str, ...],
+    vary: tuple[str, ...],
+    invalid: InvalidRule | None,
+    f1: F1Variant | None,
+    out: Path | None,
+) -> int:
+    """Compare every RUN with the baseline on the steps that both have.
+
+    Both rates, the difference with its 95 % interval, a permutation test, McNemar's test, steps and
+    tasks won and lost, the number of tasks that would show such a difference, and a verdict.
+
+    Runs must be of the same data and scored by the same rules. They may differ in the model, or,
+    with the same model, in one setting of the question, which is then what is compared.
+    """
+    if len(runs) + (baseline is not None) < 2:
+        raise click.UsageError("a comparison needs two runs")
+    from reports.comparison.compare import compare_runs
+    from reports.comparison.formats import render
+
+    found = compare_runs(
+        runs,
+        baseline=baseline,
+        f1=f1,
+        invalid=invalid,
+        splits=splits,
+        vary=vary,
+        correction=correction,
+    )
+    content = render(found, form)
+    if out is None:
+        click.echo(content, nl=False)
+        return 0
+    try:
+        out.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {out}: {error.strerror or error}") from error
+    return 0

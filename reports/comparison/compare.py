@@ -1,0 +1,203 @@
+"""Differences between runs on the steps that they share, with everything needed to judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.runs import Run, RunError
+from parsers import F1Variant
+from reports.comparison.pairing import METRICS, Pairs, pair
+from reports.comparison.results import Comparison, Comparisons, Contrast, Metric, Progress
+from reports.comparison.settings import Subject, check_comparable
+from reports.comparison.verdict import verdict
+from reports.frames.rows import InvalidRule, RunRows, run_rows
+from reports.load import RunLike, open_runs
+from reports.settings import compare as compare_settings
+from reports.statistics import (
+    Average,
+    Correction,
+    adjust,
+    clustered_mcnemar,
+    effect,
+    exact_mcnemar,
+    paired_difference,
+    permutation_test,
+    smallest_difference,
+    smallest_success_difference,
+    success_difference,
+    tasks_needed,
+    tasks_needed_for_success,
+)
+from reports.statistics.clusters import clustered
+
+AVERAGES: tuple[Average, ...] = ("macro", "micro")
+
+
+def compare_runs(
+    runs: Iterable[RunLike],
+    *,
+    baseline: RunLike | None = None,
+    f1: F1Variant | None = None,
+    invalid: InvalidRule | None = None,
+    splits: Sequence[str] = (),
+    vary: Collection[str] = (),
+    correction: Correction = "holm",
+) -> Comparisons:
+    """Every run against the baseline: the one given (by path or name), else the first.
+
+    `vary` names settings in which the runs may differ though another thing is compared. Where more
+    than one run is compared with the baseline, p values are corrected for that. Raises `RunError`
+    for runs that cannot be read or compared, or share no step.
+    """
+    opened = _opened(runs, baseline)
+    if len(opened) < 2:
+        raise RunError("a comparison needs two different runs")
+    labels = list(opened)
+    first, others = labels[0], labels[1:]
+    given = {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None}
+    subjects = {
+        label: check_comparable(
+            (first, opened[first]), (label, opened[label]), given=given, vary=vary
+        )
+        for label in others
+    }
+    rows = dict(zip(labels, run_rows(opened.values(), f1=f1, invalid=invalid), strict=True))
+    found = []
+    for label in others:
+        pairs = pair(rows[first], rows[label], splits)
+        if not pairs.tasks:
+            raise RunError(f"{first} and {label} share no step that both have settled")
+        found.append(_comparison(first, label, subjects[label], pairs))
+    return Comparisons(
+        baseline=first,
+        others=tuple(_corrected(found, correction)),
+        progress=tuple(_progress(own) for own in rows.values()),
+        settings=compare_settings(opened),
+        given={**given, **({"splits": list(splits)} if splits else {})},
+        variant=rows[first].rules.variant,
+        correction=correction if len(found) > 1 else "none",
+    )
+
+
+def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]:
+    listed = list(runs)
+    opened = open_runs(listed)
+    if baseline is None:
+        return opened
+    named = [run for label, run in opened.items() if label == str(baseline)]
+    if named and not (isinstance(baseline, (Path, str)) and Path(baseline).is_dir()):
+        return open_runs([named[0], *opened.values()])
+    return open_runs([baseline, *opened.values()])
+
+
+def _comparison(first: str, label: str, subject: Subject, pairs: Pairs) -> Comparison:
+    contrasts = [
+        _steps(metric, average, pairs)  # type: ignore[arg-type]
+        for metric in METRICS
+        for average in AVERAGES
+    ]
+    of_tasks = _tasks(pairs)
+    return Comparison(
+        baseline=first,
+        run=label,
+        subject=str(subject),
+        steps=len(pairs.tasks),
+        tasks=len(set(pairs.tasks)),
+        splits=pairs.splits,
+        left=pairs.left,
+        incomplete_tasks=pairs.incomplete,
+        contrasts=(*contrasts, *([of_tasks] if of_tasks else [])),
+        verdict="",
+    )
+
+
+def _steps(metric: Metric, average: Average, pairs: Pairs) -> Contrast:
+    first, second = pairs.scores[metric]
+    difference = paired_difference(first, second, pairs.tasks, average)
+    assert difference is not None
+    gained = [b - a for a, b in zip(first, second, strict=True)]
+    if average == "macro":
+        gained = clustered(gained, pairs.tasks, "macro").totals.tolist()
+    binary = metric != "operation_f1" and _binary(first, second)
+    mcnemar = clustered_mcnemar(first, second, pairs.tasks, average) if binary else None
+    permutation = permutation_test(first, second, pairs.tasks, average)
+    spread = difference.deviation
+    return Contrast(
+        metric=metric,
+        average=average,
+        difference=difference,
+        effect=effect(gained),
+        permutation=permutation,
+        mcnemar=mcnemar,
+        p_permutation=permutation.p,
+        p_mcnemar=mcnemar.p if mcnemar else None,
+        needed=tasks_needed(difference.difference, spread) if spread else None,
+        visible=smallest_difference(difference.tasks, spread) if spread else None,
+    )
+
+
+def _tasks(pairs: Pairs) -> Contrast | None:
+    first, second = pairs.successes
+    places = list(range(len(first)))
+    binary = _binary(first, second)
+    difference = (
+        success_difference(first, second) if binary else paired_difference(first, second, places)
+    )
+    if difference is None:
+        return None
+    gained = [b - a for a, b in zip(first, second, strict=True)]
+    outcome = effect(gained)
+    discordant = (outcome.better + outcome.worse) / outcome.total
+    mcnemar = exact_mcnemar(first, second) if binary else None
+    permutation = permutation_test(first, second, places)
+    return Contrast(
+        metric="task_success",
+        average="tasks",
+        difference=difference,
+        effect=outcome,
+        permutation=permutation,
+        mcnemar=mcnemar,
+        p_permutation=permutation.p,
+        p_mcnemar=mcnemar.p if mcnemar else None,
+        needed=tasks_needed_for_success(difference.difference, discordant) if binary else None,
+        visible=smallest_success_difference(difference.tasks, discordant) if binary else None,
+    )
+
+
+def _binary(*scores: Sequence[float]) -> bool:
+    return all(score in (0, 1) for own in scores for score in own)
+
+
+def _corrected(found: Sequence[Comparison], correction: Correction) -> list[Comparison]:
+    """The comparisons with p values corrected over the runs, metric by metric and test by test."""
+    adjusted: dict[tuple[int, str, str], dict[str, Any]] = {}
+    for name in ("p_permutation", "p_mcnemar"):
+        kinds = {(c.metric, c.average) for one in found for c in one.contrasts}
+        for kind in kinds:
+            places = [
+                (place, getattr(contrast, name))
+                for place, one in enumerate(found)
+                for contrast in one.contrasts
+                if (contrast.metric, contrast.average) == kind
+            ]
+            known = [(place, p) for place, p in places if p is not None]
+            for (place, _), p in zip(known, adjust([p for _, p in known], correction), strict=True):
+                adjusted.setdefault((place, *kind), {})[name] = p
+    done = []
+    for place, one in enumerate(found):
+        contrasts = tuple(
+            replace(c, **adjusted.get((place, c.metric, c.average), {})) for c in one.contrasts
+        )
+        with_p = replace(one, contrasts=contrasts)
+        done.append(replace(with_p, verdict=verdict(with_p)))
+    return done
+
+
+def _progress(rows: RunRows) -> Progress:
+    counts = rows.metrics().metrics.counts
+    return Progress(
+        rows.label, rows.run.complete, counts.n_settled, counts.n_valid + rows.unreached
+    )

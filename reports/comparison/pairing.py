@@ -1,0 +1,175 @@
+"""The steps and tasks that two runs share, with both runs' scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from harness.runs import RunError
+from parsers import AggregationRules, ScoredStep
+from reports.frames.rows import RunRows
+
+Task = tuple[str, str]
+StepName = tuple[str, str]
+METRICS = ("element", "operation_f1", "step_success")
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Rows that do not count, and why; a row counts once, under the first reason that holds."""
+
+    only_first: int
+    only_second: int
+    invalid: int
+    unsettled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Scores of shared steps by metric, first and second run in the same order, and of tasks.
+
+    With several repeats a score is the mean over those that are settled. `successes` has the tasks
+    that are complete in both runs, with the same valid steps; `incomplete` counts the others.
+    """
+
+    tasks: tuple[Task, ...]
+    scores: dict[str, tuple[list[float], list[float]]]
+    successes: tuple[list[float], list[float]]
+    incomplete: int
+    left: Left
+    splits: dict[str, int]
+
+
+def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
+    """The pairs of two runs, of the splits given or of all.
+
+    Raises `RunError` when a step that both have was seen on another page, so that it is another.
+    """
+    ours, theirs = _by_step(first, splits), _by_step(second, splits)
+    shared = [name for name in ours if name in theirs]
+    _check_pages(first, second, set(shared))
+    rules = first.rules
+    kept: list[StepName] = []
+    invalid = unsettled = 0
+    columns: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in METRICS}
+    for name in shared:
+        if rules.invalid != "fail" and (_invalid(ours[name]) or _invalid(theirs[name])):
+            invalid += 1
+            continue
+        scores = _scores(ours[name], rules), _scores(theirs[name], rules)
+        if scores[0] is None or scores[1] is None:
+            unsettled += 1
+            continue
+        kept.append(name)
+        for place, metric in enumerate(METRICS):
+            for side in (0, 1):
+                own = scores[side]
+                assert own is not None
+                columns[metric][side].append(own[place])
+    tasks = tuple((name[0], ours[name][0].task_id) for name in kept)
+    successes, incomplete = _successes(first, second, splits)
+    return Pairs(
+        tasks=tasks,
+        scores=columns,
+        successes=successes,
+        incomplete=incomplete,
+        left=Left(len(ours) - len(shared), len(theirs) - len(shared), invalid, unsettled),
+        splits=dict(sorted(Counter(name[0] for name in kept).items())),
+    )
+
+
+def _by_step(rows: RunRows, splits: Sequence[str]) -> dict[StepName, list[ScoredStep]]:
+    found: dict[StepName, list[ScoredStep]] = {}
+    for _, step in rows.trials:
+        if not splits or step.split in splits:
+            found.setdefault((step.split, step.step_id), []).append(step)
+    return found
+
+
+def _check_pages(first: RunRows, second: RunRows, shared: set[StepName]) -> None:
+    pages = [
+        dict(zip(zip(f["split"], f["step_id"], strict=True), f["html_digest"], strict=True))
+        for f in (first.frame, second.frame)
+    ]
+    other = sorted(name for name in shared if pages[0][name] != pages[1][name])
+    if other:
+        raise RunError(
+            f"{first.label} and {second.label} are of different data: "
+            f"{len(other)} of {len(shared)} steps have another page, {other[0][1]} for one"
+        )
+
+
+def _invalid(repeats: Sequence[ScoredStep]) -> bool:
+    return any(step.invalid is not None for step in repeats)
+
+
+def _scores(
+    repeats: Sequence[ScoredStep], rules: AggregationRules
+) -> tuple[float, float, float] | None:
+    if _invalid(repeats):
+        return 0.0, 0.0, 0.0
+    known = [step.scores for step in repeats if step.scores is not None]
+    if not known:
+        return None
+    return (
+        fmean(scores.element for scores in known),
+        fmean(scores.operation_f1[rules.variant] for scores in known),
+        fmean(scores.success for scores in known),
+    )
+
+
+def _successes(
+    first: RunRows, second: RunRows, splits: Sequence[str]
+) -> tuple[tuple[list[float], list[float]], int]:
+    ours, theirs = _by_task(first, splits), _by_task(second, splits)
+    values: tuple[list[float], list[float]] = ([], [])
+    incomplete = 0
+    for task in ours:
+        if task not in theirs:
+            continue
+        valid = [
+            frozenset(s.step_id for s in rows if s.invalid is None)
+            for rows in _flat(task, ours, theirs)
+        ]
+        if first.rules.invalid != "fail" and not valid[0] and not valid[1]:
+            continue
+        own, other = _share(first, ours[task]), _share(second, theirs[task])
+        if own is None or other is None or valid[0] != valid[1]:
+            incomplete += 1
+            continue
+        values[0].append(own)
+        values[1].append(other)
+    return values, incomplete
+
+
+Repeats = dict[int, list[ScoredStep]]
+
+
+def _by_task(rows: RunRows, splits: Sequence[str]) -> dict[Task, Repeats]:
+    found: dict[Task, Repeats] = {}
+    for repeat, step in rows.trials:
+        if not splits or step.split in splits:
+            task = found.setdefault((step.split, step.task_id), {})
+            task.setdefault(repeat, []).append(step)
+    return found
+
+
+def _flat(task: Task, *runs: dict[Task, Repeats]) -> list[list[ScoredStep]]:
+    return [[step for own in run[task].values() for step in own] for run in runs]
+
+
+def _share(rows: RunRows, repeats: Repeats) -> float | None:
+    """The share of repeats in which the task succeeds; None when one of them is not complete."""
+    outcomes = [_succeeds(rows, own) for own in repeats.values()]
+    known = [outcome for outcome in outcomes if outcome is not None]
+    return fmean(known) if len(known) == len(outcomes) else None
+
+
+def _succeeds(rows: RunRows, task: Sequence[ScoredStep]) -> bool | None:
+    valid = [step for step in task if step.invalid is None]
+    if len(task) < rows.lengths.get(task[0].task_id, 0) or any(s.scores is None for s in valid):
+        return None
+    spoilt = rows.rules.invalid == "fail" and len(valid) < len(task)
+    return not spoilt and all(step.scores is not None and step.scores.success for step in valid)
