@@ -4,8 +4,10 @@
     print(render(main_table(["runs/a", "runs/b"]), "text"))
 
 `steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
-columns); `main_table` and `by_table` hold the metrics with their intervals; `render` writes a table
-as text, Markdown, CSV, LaTeX or JSON; `chosen_letters` shows preferences for places in the list.
+columns); `main_table` and `by_table` hold the metrics with their intervals, `status_table` how steps
+ended, `cost_table` what they took, `published_table` what others reported; `render` writes a table as
+text, Markdown, CSV, LaTeX, JSON or HTML. `reports.analyses` has the analyses.
+
 Runs are given as paths or as what `harness.runs.open_run` returns. Importing this package does not
 import pandas.
 
@@ -18,16 +20,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reports.costs import cost_table
     from reports.formats import FORMATS, TEST_DATA_NOTE, render
     from reports.frames import runs_frame, steps_frame, tasks_frame
     from reports.letters import chosen_letters
     from reports.load import open_runs
+    from reports.published import published_beside, published_table
+    from reports.statuses import status_table
     from reports.tables import by_table, main_table
 
 _HOMES = {
     "FORMATS": "reports.formats",
     "TEST_DATA_NOTE": "reports.formats",
     "by_table": "reports.tables",
+    "cost_table": "reports.costs",
+    "published_beside": "reports.published",
+    "published_table": "reports.published",
+    "status_table": "reports.statuses",
     "main_table": "reports.tables",
     "open_runs": "reports.load",
     "chosen_letters": "reports.letters",
@@ -42,10 +51,14 @@ __all__ = [
     "TEST_DATA_NOTE",
     "by_table",
     "chosen_letters",
+    "cost_table",
     "main_table",
     "open_runs",
+    "published_beside",
+    "published_table",
     "render",
     "runs_frame",
+    "status_table",
     "steps_frame",
     "tasks_frame",
 ]

@@ -1,33 +1,42 @@
-"""`vlm-eval report`: the table of one or more runs."""
+"""`vlm-eval report`: the tables of one or more runs."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from parsers import F1_VARIANTS, GROUP_KEYS, F1Variant, GroupKey
+from parsers import F1_VARIANTS, F1Variant
+from reports.keys import KEYS, MEANINGS, Key
+from reports.output import AVERAGE, FORMATS, RUNS, emit, format_options, put
 
 if TYPE_CHECKING:
-    from reports.formats import Format
+    import pandas as pd
+
     from reports.frames.rows import InvalidRule
     from reports.layout import Average
 
-FORMATS = ("text", "markdown", "csv", "latex", "json")
+__all__ = ["FORMATS", "report"]
+
+TABLES = ("main", "status", "cost")
+BY = "Rows of the main table: " + "; ".join(f"{key}, {MEANINGS[key]}" for key in KEYS[5:]) + "."
 
 
-@click.command(short_help="Print the table of one or more runs.")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--by", "key", type=click.Choice(GROUP_KEYS), default="split", show_default=True)
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.command(short_help="Print the tables of one or more runs.")
+@RUNS
 @click.option(
-    "--average",
-    type=click.Choice(["macro", "micro"]),
-    default="macro",
+    "--table",
+    "kind",
+    type=click.Choice(TABLES),
+    default="main",
     show_default=True,
-    help="Over tasks or over steps; csv and json hold both.",
+    help="Scores; how steps ended; cost, tokens and latency per step.",
 )
+@click.option("--by", "key", type=click.Choice(KEYS), default=None, help=f"{BY}  [default: split]")
+@format_options
+@AVERAGE
 @click.option(
     "--invalid",
     type=click.Choice(["exclude", "fail"]),
@@ -40,14 +49,20 @@ FORMATS = ("text", "markdown", "csv", "latex", "json")
     default=None,
     help="Operation F1; decides step success too.  [default: as the run]",
 )
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="A file instead of the screen.")
+@click.option(
+    "--published",
+    is_flag=True,
+    help="Published rows, too: those measured alike, and apart from them those that were not.",
+)
 def report(
     runs: tuple[Path, ...],
-    key: GroupKey,
-    form: Format,
+    kind: str,
+    key: Key | None,
+    form: str,
     average: Average,
     invalid: InvalidRule | None,
     f1: F1Variant | None,
+    published: bool,
     out: Path | None,
 ) -> int:
     """Print the results of every RUN (a run directory), finished or not.
@@ -55,15 +70,53 @@ def report(
     A row per run and split, and one over all splits; runs are never pooled. Runs that differ in
     more than their model are shown with what differs.
     """
-    from reports.formats import render
+    if kind != "main":
+        if key is not None or invalid or f1 or published:
+            raise click.UsageError("--by, --invalid, --f1 and --published are for --table main")
+        emit(_other(kind, runs), form, out)
+        return 0
     from reports.tables import by_table
 
-    content = render(by_table(runs, key, f1=f1, invalid=invalid), form, average)
-    if out is None:
-        click.echo(content, nl=False)
-        return 0
-    try:
-        out.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"cannot write {out}: {error.strerror or error}") from error
+    table = by_table(runs, key or "split", f1=f1, invalid=invalid)
+    if published:
+        _beside_published(table, runs, form, out, average, invalid, f1)
+    else:
+        emit(table, form, out, average)
     return 0
+
+
+def _other(kind: str, runs: tuple[Path, ...]) -> pd.DataFrame:
+    if kind == "status":
+        from reports.statuses import status_table
+
+        return status_table(runs)
+    from reports.costs import cost_table
+
+    return cost_table(runs)
+
+
+def _beside_published(
+    table: pd.DataFrame,
+    runs: tuple[Path, ...],
+    form: str,
+    out: Path | None,
+    average: Average,
+    invalid: InvalidRule | None,
+    f1: F1Variant | None,
+) -> None:
+    if form in ("csv", "parquet"):
+        raise click.UsageError(
+            f"--format {form} holds one table: vlm-eval analyse published RUN writes the other"
+        )
+    from reports.formats import as_page, json_content, render
+    from reports.published import published_beside
+
+    others = published_beside(runs, average=average, invalid=invalid, f1=f1)
+    if form == "html":
+        put(as_page([table, *others], average), out)
+    elif form == "json":
+        alike, apart = (json_content(other) for other in others)
+        content = {**json_content(table), "published": {"alike": alike, "apart": apart}}
+        put(json.dumps(content, indent=2, allow_nan=False) + "\n", out)
+    else:
+        put("\n".join(render(t, form, average) for t in (table, *others)), out)  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
-"""A table as text, Markdown, CSV, LaTeX or JSON; each carries the note on test data.
+"""A table as text, Markdown, CSV, LaTeX, JSON, HTML or parquet; each has the note on test data.
 
-Text, Markdown and LaTeX are for readers (per cent, one average); CSV and JSON hold every column of
-the table, with shares between 0 and 1.
+Text, Markdown, LaTeX and HTML are for readers (per cent, one average); CSV, JSON and parquet hold
+every column of the table, with shares between 0 and 1. Tables of results and those that
+`reports.grid` describes are written by the same functions.
 """
 
 from __future__ import annotations
@@ -10,33 +11,36 @@ import csv
 import io
 import json
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from reports import escape
+from reports import escape, grid_formats
+from reports.grid import Grid, grid
 from reports.layout import HEADS, Average, Block, Line, about, arrange
 
 TEST_DATA_NOTE = (
     "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
     "do not publish where crawlers collect text."
 )
-Format = Literal["text", "markdown", "csv", "latex", "json"]
+Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+"""Formats that are texts; `as_parquet` gives bytes."""
 
 WIDTH = 100
 _LABEL, _COUNT, _RATE = 26, 6, 15
 
 
 def render(table: pd.DataFrame, form: Format = "text", average: Average = "macro") -> str:
-    """A table made by `main_table` or `by_table`, ending in a newline."""
+    """A table made by `reports.tables` or described by `reports.grid`, ending in a newline."""
     writers: dict[str, Callable[[pd.DataFrame, Average], str]] = {
         "text": as_text,
         "markdown": as_markdown,
         "csv": lambda table, _: as_csv(table),
         "latex": as_latex,
         "json": lambda table, _: as_json(table),
+        "html": as_html,
     }
     if form not in writers:
         raise ValueError(f"unknown format {form!r}: expected one of {', '.join(FORMATS)}")
@@ -45,6 +49,8 @@ def render(table: pd.DataFrame, form: Format = "text", average: Average = "macro
 
 def as_text(table: pd.DataFrame, average: Average = "macro") -> str:
     """Aligned columns for a terminal, at most 100 wide but for the note and long run names."""
+    if _is_described(table):
+        return grid_formats.text(grid(table), TEST_DATA_NOTE)
     sheet = arrange(table, average)
     lines = [TEST_DATA_NOTE, *(wrapped for a in sheet.about for wrapped in _wrapped(a))]
     lines.append("")
@@ -80,6 +86,8 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 def as_markdown(table: pd.DataFrame, average: Average = "macro") -> str:
     """A table of results and one of the runs, the note and the settings as a quotation above."""
+    if _is_described(table):
+        return grid_formats.markdown(grid(table), TEST_DATA_NOTE)
     sheet = arrange(table, average)
     quoted = [TEST_DATA_NOTE, *sheet.about]
     lines = ["\n>\n".join(f"> {escape.markdown(line)}" for line in quoted), ""]
@@ -112,6 +120,8 @@ def _sentence(block: Block) -> str:
 
 def as_latex(table: pd.DataFrame, average: Average = "macro") -> str:
     """A `tabular` for booktabs; note, settings and counts as comments."""
+    if _is_described(table):
+        return grid_formats.latex(grid(table), TEST_DATA_NOTE)
     sheet = arrange(table, average)
     lines = [f"% {escape.clean(line)}" for line in (TEST_DATA_NOTE, *sheet.about)]
     lines += [f"% {escape.clean(f'{b.label}: {_sentence(b)}')}" for b in sheet.blocks]
@@ -140,7 +150,7 @@ def as_latex(table: pd.DataFrame, average: Average = "macro") -> str:
 def as_csv(table: pd.DataFrame) -> str:
     """All columns; note and settings in lines that begin with `#`."""
     out = io.StringIO()
-    for line in (TEST_DATA_NOTE, *about(table.attrs)):
+    for line in (TEST_DATA_NOTE, *_told(table)):
         out.write(f"# {escape.csv_cell(line)}\n")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
@@ -152,16 +162,79 @@ def as_csv(table: pd.DataFrame) -> str:
 
 def as_json(table: pd.DataFrame) -> str:
     """Note, settings, facts about the runs, and the rows as records; missing values are null."""
+    return json.dumps(json_content(table), indent=2, allow_nan=False) + "\n"
+
+
+def json_content(table: pd.DataFrame) -> dict[str, Any]:
+    """What `as_json` writes, before it is text."""
     attrs = table.attrs
-    content = {
+    rows = [dict(zip(table.columns, row, strict=True)) for row in _plain(table)]
+    if _is_described(table):
+        facts = {str(name): value for name, value in attrs.items() if name != "fields"}
+        return {"note": TEST_DATA_NOTE, **facts, "rows": rows}
+    return {
         "note": TEST_DATA_NOTE,
         "settings": {name: attrs[name] for name in ("constants", "differences", "given")},
         "key": attrs["key"],
         "operation_f1_variants": attrs["variants"],
         "runs": attrs["runs"],
-        "rows": [dict(zip(table.columns, row, strict=True)) for row in _plain(table)],
+        "rows": rows,
     }
-    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def as_html(table: pd.DataFrame, average: Average = "macro") -> str:
+    """A page that stands alone, without scripts."""
+    return as_page([table], average)
+
+
+def as_page(tables: Sequence[pd.DataFrame], average: Average = "macro") -> str:
+    """Several tables on one such page."""
+    grids = [grid(t) if _is_described(t) else _sheet_grid(t, average) for t in tables]
+    return grid_formats.html(grids, TEST_DATA_NOTE)
+
+
+def _sheet_grid(table: pd.DataFrame, average: Average) -> Grid:
+    sheet = arrange(table, average)
+    rows = []
+    for block in sheet.blocks:
+        for line in block.lines:
+            group = f"{line.group}, {line.kind}" if line.kind else line.group
+            counts = (str(line.tasks), str(line.steps))
+            rows.append((block.label, group, *counts, *map(str, line.cells)))
+    return Grid(
+        title=f"Results by {sheet.key}",
+        about=sheet.about,
+        heads=("run", sheet.key, "tasks", "steps", *HEADS),
+        texts=frozenset({0, 1}),
+        rows=tuple(rows),
+        footnotes=(*(f"{b.label}: {_sentence(b)}" for b in sheet.blocks), *sheet.footnotes),
+    )
+
+
+def as_parquet(table: pd.DataFrame) -> bytes:
+    """The frame; note and settings are in the metadata of the file, as JSON under `vlm-eval`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    facts = {name: value for name, value in json_content(table).items() if name != "rows"}
+    plain = table.copy(deep=False)
+    plain.attrs = {}
+    arrow = pa.Table.from_pandas(plain, preserve_index=False)
+    metadata = {**(arrow.schema.metadata or {}), b"vlm-eval": json.dumps(facts).encode()}
+    out = io.BytesIO()
+    pq.write_table(arrow.replace_schema_metadata(metadata), out)
+    return out.getvalue()
+
+
+def _is_described(table: pd.DataFrame) -> bool:
+    return "fields" in table.attrs
+
+
+def _told(table: pd.DataFrame) -> tuple[str, ...]:
+    attrs = table.attrs
+    if not _is_described(table):
+        return about(attrs)
+    return (attrs["title"], *attrs["about"], *attrs["notes"])
 
 
 def _plain(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:

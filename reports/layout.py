@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from parsers import FEW
-from reports.settings import HEAD, Setting
+from reports.settings import HEAD, Setting, Settings
 from reports.tables import METRICS
 
 Average = Literal["macro", "micro"]
@@ -100,6 +100,16 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
         listed = "; ".join(f"{value} ({', '.join(own)})" for value, own in runs.items())
         lines.append(f"differs: {name}: {listed}")
     return tuple(lines)
+
+
+def told(settings: Settings) -> tuple[str, ...]:
+    """What `about` says of settings alone."""
+    known: dict[Hashable, Any] = {
+        "constants": settings.constants,
+        "differences": settings.differences,
+        "given": {},
+    }
+    return about(known)
 
 
 def _line(record: Mapping[Hashable, Any], key: str, average: Average) -> Line:

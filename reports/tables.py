@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from parsers import GROUP_KEYS, Estimate, F1Variant, GroupKey, StepMetrics, TaskSuccess
+from parsers import Estimate, F1Variant, StepMetrics, TaskSuccess
 from parsers.repeats import Repeated
 from reports.frames.facts import facts
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.schema import Column, typed
+from reports.keys import KEYS, WHOLE_TASKS, Group, Key, groups
 from reports.load import RunLike, open_runs
 from reports.settings import compare
 
@@ -27,7 +28,7 @@ _RATES = tuple(
 )
 
 
-def columns(key: GroupKey) -> tuple[Column, ...]:
+def columns(key: Key) -> tuple[Column, ...]:
     """The columns of a table grouped by `key`. Rates are shares between 0 and 1."""
     return (
         Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
@@ -74,17 +75,17 @@ def main_table(
 
 def by_table(
     runs: RunLike | Iterable[RunLike],
-    key: GroupKey,
+    key: Key,
     *,
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
 ) -> pd.DataFrame:
-    """The same by split, website, domain, subdomain or (recorded) operation.
+    """The same by any key of `reports.keys`; task success only where groups hold whole tasks.
 
     Raises `ValueError` for an unknown key.
     """
-    if key not in GROUP_KEYS:
-        raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(GROUP_KEYS)}")
+    if key not in KEYS:
+        raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(KEYS)}")
     opened = open_runs(runs)
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid)
     records = [record for rows in evaluated for record in _records(rows, key)]
@@ -102,21 +103,19 @@ def by_table(
     return table
 
 
-def _records(rows: RunRows, key: GroupKey) -> Iterator[dict[str, Any]]:
-    groups: dict[str, list[int]] = {}
-    for place, (_, step) in enumerate(rows.trials):
-        groups.setdefault(getattr(step, key), []).append(place)
-    for name in sorted(groups):
-        yield from _lines(rows, key, name, groups[name])
-    if key == "split" and len(groups) > 1:
+def _records(rows: RunRows, key: Key) -> Iterator[dict[str, Any]]:
+    places: dict[Group, list[int]] = {}
+    for place, group in enumerate(groups(rows, key)):
+        places.setdefault(group, []).append(place)
+    for group in sorted(places):
+        yield from _lines(rows, key, group[1], places[group])
+    if key == "split" and len(places) > 1:
         yield from _lines(rows, key, POOLED, range(len(rows.trials)))
 
 
-def _lines(
-    rows: RunRows, key: GroupKey, name: str, places: Iterable[int]
-) -> Iterator[dict[str, Any]]:
+def _lines(rows: RunRows, key: Key, name: str, places: Iterable[int]) -> Iterator[dict[str, Any]]:
     own = list(places)
-    found = rows.metrics(own, whole_tasks=key != "operation")
+    found = rows.metrics(own, whole_tasks=key in WHOLE_TASKS)
     metrics = found.metrics
     shared = {"run": rows.label, "complete": rows.run.complete, key: name, **_beside(found)}
     part = rows.frame.iloc[own]

@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["run", "--by", "colour"], ["run", "--format", "html"], ["run", "--f1", "x"]]
+    "arguments", [[], ["run", "--by", "colour"], ["run", "--format", "pdf"], ["run", "--f1", "x"]]
 )
 def test_bad_input_exits_with_two(arguments: list[str]) -> None:
     assert _call(*arguments).exit_code == 2

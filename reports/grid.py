@@ -1,0 +1,130 @@
+"""Tables that are not tables of results: frames that know how they are to be shown.
+
+`described` makes such a frame from records and `Field`s; `grid` arranges it for readers. The frame
+holds plain numbers (shares between 0 and 1), what is shown is rounded; csv, json and parquet hold
+the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from reports.frames.schema import Column, Kind, typed
+
+Style = Literal["text", "count", "percent", "number", "points", "dollars", "seconds", "p", "hidden"]
+
+
+class Field(NamedTuple):
+    """A column of a frame and how it is shown.
+
+    `<name>_low` and `<name>_high`, where the frame has them, are shown as an interval beside it.
+    """
+
+    name: str
+    kind: Kind
+    style: Style
+    head: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Everything that is printed of a table; nothing is escaped.
+
+    `texts` are the places of the columns that hold texts, the others hold numbers.
+    """
+
+    title: str
+    about: tuple[str, ...]
+    heads: tuple[str, ...]
+    texts: frozenset[int]
+    rows: tuple[tuple[str, ...], ...]
+    footnotes: tuple[str, ...]
+
+
+def described(
+    records: Iterable[Mapping[str, Any]],
+    fields: Sequence[Field],
+    *,
+    title: str,
+    about: Iterable[str] = (),
+    notes: Iterable[str] = (),
+    **more: Any,
+) -> pd.DataFrame:
+    """A frame of these columns; `attrs` has title, lines above and below it, and `more`."""
+    rows = list(records)
+    columns = [Column(field.name, field.kind, field.meaning) for field in fields]
+    frame = typed({c.name: [row.get(c.name) for row in rows] for c in columns}, columns)
+    facts: dict[str, Any] = {
+        "title": title,
+        "about": list(about),
+        "notes": list(notes),
+        "fields": [(field.name, field.head, field.style) for field in fields],
+        **more,
+    }
+    frame.attrs = {**facts}
+    return frame
+
+
+def interval(name: str, head: str) -> tuple[Field, Field]:
+    """The two columns of the interval of `name`."""
+    return (
+        Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
+        Field(f"{name}_high", "float64", "hidden", head, "upper end"),
+    )
+
+
+def grid(frame: pd.DataFrame) -> Grid:
+    """The frame arranged for readers."""
+    shown = [
+        (name, head, style) for name, head, style in frame.attrs["fields"] if style != "hidden"
+    ]
+    records = frame.to_dict("records")
+    return Grid(
+        title=frame.attrs["title"],
+        about=tuple(frame.attrs["about"]),
+        heads=tuple(head for _, head, _ in shown),
+        texts=frozenset(place for place, (_, _, style) in enumerate(shown) if style == "text"),
+        rows=tuple(tuple(_cell(row, name, style) for name, _, style in shown) for row in records),
+        footnotes=tuple(frame.attrs["notes"]),
+    )
+
+
+def _cell(row: Mapping[Any, Any], name: str, style: Style) -> str:
+    value = row[name]
+    if pd.isna(value):
+        return ""
+    text = shown(value, style)
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
+        return text
+    return f"{text} [{shown(low, style)}, {shown(high, style)}]"
+
+
+def shown(value: Any, style: Style) -> str:
+    """A value as it is printed.
+
+    >>> shown(0.1234, "percent"), shown(-0.05, "points"), shown(1234, "count"), shown(1e-9, "p")
+    ('12.3', '-5.0', '1,234', '<0.001')
+    """
+    match style:
+        case "count":
+            return f"{int(value):,}"
+        case "percent":
+            return f"{100 * value:.1f}"
+        case "points":
+            return f"{100 * value:+.1f}"
+        case "number":
+            return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+        case "dollars":
+            return f"${value:,.4f}"
+        case "seconds":
+            return f"{value:.2f}"
+        case "p":
+            return "<0.001" if value < 0.001 else f"{value:.3f}"
+        case _:
+            return str(value)

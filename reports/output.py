@@ -1,0 +1,70 @@
+"""Options that all commands of this package share, and where their tables go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.layout import Average
+
+FORMATS = ("text", "markdown", "csv", "latex", "json", "html", "parquet")
+
+RUNS = click.argument(
+    "runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+RUN = click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+AVERAGE = click.option(
+    "--average",
+    type=click.Choice(["macro", "micro"]),
+    default="macro",
+    show_default=True,
+    help="Over tasks or over steps; csv, json and parquet hold both.",
+)
+PLOT = click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw it, too: a file ending in .png, .svg or .pdf.",
+)
+
+
+def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--format` and `--out`."""
+    form = click.option(
+        "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True
+    )
+    out = click.option(
+        "--out", "-o", type=click.Path(path_type=Path), help="A file instead of the screen."
+    )
+    return form(out(command))
+
+
+def emit(table: pd.DataFrame, form: str, out: Path | None, average: Average = "macro") -> None:
+    """Write a table in a format to a file or the screen."""
+    from reports.formats import as_parquet, render
+
+    if form != "parquet":
+        put(render(table, form, average), out)  # type: ignore[arg-type]
+    elif out is None:
+        raise click.UsageError("--format parquet needs a file: give --out")
+    else:
+        put(as_parquet(table), out)
+
+
+def put(content: str | bytes, out: Path | None) -> None:
+    """Content to a file, or a text to the screen."""
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    try:
+        if isinstance(content, str):
+            out.write_text(content, encoding="utf-8")
+        else:
+            out.write_bytes(content)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {out}: {error.strerror or error}") from error

@@ -1,0 +1,24 @@
+"""Results that others published, and whether a run was measured as they were.
+
+`published_rows` reads them, `published_beside` sorts them into those measured like a run and those
+that were not. They are never ranked, neither among themselves nor against a run.
+"""
+
+from __future__ import annotations
+
+from reports.published.beside import published_beside, published_table
+from reports.published.keys import KEY_NAMES, Keys, keys_of, what_differs
+from reports.published.source import Published, PublishedError, published_rows, read_rows
+
+__all__ = [
+    "KEY_NAMES",
+    "Keys",
+    "Published",
+    "PublishedError",
+    "keys_of",
+    "published_beside",
+    "published_rows",
+    "published_table",
+    "read_rows",
+    "what_differs",
+]

@@ -1,0 +1,64 @@
+"""What two results must share before they may stand beside each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.runs import Run
+
+UNSTATED = "unstated"
+
+
+class Keys(NamedTuple):
+    """How a number was measured. `UNSTATED` equals nothing, not even itself."""
+
+    population: str
+    candidates: str
+    invalid: str
+    average: str
+    f1: str
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in zip(KEY_NAMES, self, strict=True))
+
+
+KEY_NAMES = Keys._fields
+PARTS = ("websites", "domains", "task_ids", "step_ids", "limit", "shard")
+"""Settings that take a part of a benchmark."""
+TILDE = "mm-mind2web-tilde"
+
+
+def keys_of(run: Run, average: str, invalid: str | None = None, f1: str | None = None) -> Keys:
+    """The keys of a run shown with this average; `invalid` and `f1` replace its own rules.
+
+    A part of a benchmark, and a run that is not finished, are other populations than the whole.
+    """
+    config = run.manifest.config
+    name = str(config.get("benchmark"))
+    population = name
+    if any(config.get(part) for part in PARTS):
+        population = f"a part of {name}"
+    elif not run.complete:
+        population = f"the finished part of {name}"
+    if name == TILDE:
+        candidates = "snapshot 1+20, as stored"
+    else:
+        candidates = f"snapshot 1+{config.get('distractors')}, seed {config.get('seed')}"
+    return Keys(
+        population=population,
+        candidates=candidates,
+        invalid=invalid or str(config.get("invalid") or "exclude"),
+        average=average,
+        f1=f1 or str(config.get("f1") or "mind2web"),
+    )
+
+
+def what_differs(own: Keys, other: Keys) -> tuple[str, ...]:
+    """The names of the keys in which two results differ, or may differ.
+
+    >>> a = Keys("p", "c", "fail", "macro", "mind2web")
+    >>> what_differs(a, a._replace(average="micro")), what_differs(a, a._replace(f1="unstated"))
+    (('average',), ('f1',))
+    """
+    pairs = zip(KEY_NAMES, own, other, strict=True)
+    return tuple(name for name, one, two in pairs if one != two or UNSTATED in (one, two))

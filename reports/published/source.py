@@ -1,0 +1,145 @@
+"""Reading and checking the file of published rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from reports.published.keys import KEY_NAMES, UNSTATED, Keys
+
+PATH = Path(__file__).with_name("rows.toml")
+MEASURES = ("element", "operation_f1", "step_success", "task_success", "recall")
+SPLITS = ("test_task", "test_website", "test_domain", UNSTATED)
+
+
+class PublishedError(ValueError):
+    """The file of published rows is not what it should be."""
+
+
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    model: str
+    cells: list[list[float]]
+    spreads: list[float] = []
+    population: str | None = None
+    candidates: str | None = None
+
+
+class _Source(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    paper: str
+    table: str
+    measures: list[str]
+    splits: list[str]
+    scale: float
+    population: str
+    candidates: str
+    invalid: str
+    average: str
+    f1: str
+    rows: list[_Row]
+    inferred: list[str] = []
+    note: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    source: list[_Source]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A published result on one split; `values` are shares, of some of `MEASURES`.
+
+    `spread` is the standard deviation of the last measure over repetitions, where it was given.
+    """
+
+    source: str
+    paper: str
+    table: str
+    model: str
+    split: str
+    values: dict[str, float]
+    spread: float | None
+    keys: Keys
+    inferred: tuple[str, ...]
+    note: str
+
+
+@cache
+def published_rows() -> tuple[Published, ...]:
+    """The rows that come with the package, in the order of the file."""
+    return read_rows(PATH)
+
+
+def read_rows(path: Path) -> tuple[Published, ...]:
+    """The rows of a file. Raises `PublishedError` that names what is wrong."""
+    try:
+        found = msgspec.toml.decode(path.read_bytes(), type=_File)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise PublishedError(f"{path} cannot be read: {error}") from error
+    rows = tuple(row for source in found.source for row in _rows(source))
+    names = [(row.source, row.model, row.split) for row in rows]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PublishedError(f"{' / '.join(twice)} occurs twice")
+    return rows
+
+
+def _rows(source: _Source) -> list[Published]:
+    _check(source)
+    rows = []
+    for row in source.rows:
+        where = f"{source.id} / {row.model}"
+        if len(row.cells) != len(source.splits):
+            raise PublishedError(f"{where} has {len(row.cells)} cells, not {len(source.splits)}")
+        if row.spreads and len(row.spreads) != len(source.splits):
+            raise PublishedError(f"{where} has {len(row.spreads)} spreads for its splits")
+        keys = Keys(
+            row.population or source.population,
+            row.candidates or source.candidates,
+            source.invalid,
+            source.average,
+            source.f1,
+        )
+        for place, (split, cell) in enumerate(zip(source.splits, row.cells, strict=True)):
+            if not 0 < len(cell) <= len(source.measures):
+                raise PublishedError(f"{where} has {len(cell)} numbers for {split}")
+            if not all(0 <= value <= source.scale for value in cell):
+                raise PublishedError(f"{where} has a number outside 0 to {source.scale:g}")
+            values = [round(value / source.scale, 6) for value in cell]
+            spread = round(row.spreads[place] / source.scale, 6) if row.spreads else None
+            rows.append(
+                Published(
+                    source=source.id,
+                    paper=source.paper,
+                    table=source.table,
+                    model=row.model,
+                    split=split,
+                    values=dict(zip(source.measures, values, strict=False)),
+                    spread=spread,
+                    keys=keys,
+                    inferred=tuple(source.inferred),
+                    note=source.note,
+                )
+            )
+    return rows
+
+
+def _check(source: _Source) -> None:
+    allowed = {
+        "measures": (source.measures, MEASURES),
+        "splits": (source.splits, SPLITS),
+        "inferred": (source.inferred, KEY_NAMES),
+        "invalid": ([source.invalid], ("fail", "exclude", UNSTATED)),
+        "average": ([source.average], ("macro", "micro", UNSTATED)),
+        "f1": ([source.f1], ("mind2web", "mind2web-lc", "cl100k-lc", "none", UNSTATED)),
+        "scale": ([str(source.scale)], ("1.0", "100.0")),
+    }
+    for name, (given, known) in allowed.items():
+        wrong = next((value for value in given if value not in known), None)
+        if wrong is not None:
+            raise PublishedError(f"{source.id} has an unknown value in {name}: {wrong!r}")
+    if not source.rows or not source.measures or not source.splits:
+        raise PublishedError(f"{source.id} has no rows, measures or splits")
