@@ -23,7 +23,7 @@ NEAR_F1, NEAR_EDIT = 0.5, 0.2
 DESCRIBED, NEAR_MISS = "described_target", "near_miss"
 CUT = 80
 
-_NUMBER = re.compile(r"(<[\w:-]+) id=\d+")
+_NUMBER = re.compile(r"([<(][\w:-]+) (?:bn)?id=[^\s<>)]+")
 _ENDED = {Status.TRUNCATED: ErrorClass.TRUNCATED, Status.REFUSAL: ErrorClass.REFUSED}
 _PLACES = {relation: place for place, relation in enumerate(Relation)}
 

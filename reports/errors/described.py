@@ -2,8 +2,8 @@
 
 The rule, in this order:
 
-1. Of the first reply only what follows the last heading "Next Action" counts, all of it without
-   such a heading.
+1. Of the first reply only what follows the last line that begins with "Next Action" counts (a
+   heading that SeeAct's prompt asks for), all of it without such a line.
 2. A quoted string ("...", “...”, '...', `...`) that is the target's wording or a part of it, and
    not of the chosen element's, speaks for the target; the other way round it speaks against it.
    If one side has more of such strings, it wins.
@@ -28,8 +28,8 @@ FIRST_ROUND = "round-1"
 RARE = 5
 """A word is rare when at most one in so many choices has it."""
 
-_NEXT = re.compile(r"next\s+action", re.IGNORECASE)
-_TAG = re.compile(r"</?[\w:-]+|\bid=\d+|/?>")
+_NEXT = re.compile(r"^[^a-z\n]*next\s+action\b", re.IGNORECASE | re.MULTILINE)
+_TAG = re.compile(r"</?[\w:-]+|\b(?:bn)?id=[^\s<>)]+|/?>")
 _WORD = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|`([^`\n]{1,200})`|(?<!\w)'([^'\n]{1,200})'(?!\w)"
@@ -100,9 +100,7 @@ def _within(part: list[str], whole: list[str]) -> bool:
 
 def _share(own: set[str], said: set[str], listed: Counter[str]) -> Fraction:
     # Fractions, so that no order of summation decides a tie.
-    total = sum((Fraction(1, listed[word]) for word in own), Fraction(0))
-    return (
-        sum((Fraction(1, listed[word]) for word in own & said), Fraction(0)) / total
-        if total
-        else Fraction(0)
-    )
+    weights = {word: Fraction(1, max(1, listed[word])) for word in own}
+    total = sum(weights.values(), Fraction(0))
+    said_of = sum((weight for word, weight in weights.items() if word in said), Fraction(0))
+    return said_of / total if total else total

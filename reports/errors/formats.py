@@ -13,6 +13,7 @@ import pandas as pd
 
 from reports import escape
 from reports.errors.classes import INFO, ErrorClass
+from reports.errors.classify import NEAR_EDIT, NEAR_F1
 from reports.errors.table import ALL
 from reports.formats import TEST_DATA_NOTE, WIDTH
 from reports.layout import about, percent
@@ -62,9 +63,7 @@ def as_text(table: pd.DataFrame) -> str:
             lines += [f"    chosen  {_cut(row['chosen'], _TEXT)}"] if row["chosen"] else []
             lines += [f"    target  {_cut(row['target'], _TEXT)}"] if row["target"] else []
         lines.append("")
-    for text in _labels(table):
-        lines += _wrapped(text)
-    lines += [line for text in (FOOTNOTE, *table.attrs["problems"]) for line in _wrapped(text)]
+    lines += [line for text in _notes(table) for line in _wrapped(text)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -83,8 +82,7 @@ def as_markdown(table: pd.DataFrame) -> str:
                 _cells([run, heading, _head(row), row["chosen"], row["target"]]) for row in own
             ]
         lines.append("")
-    notes = (*_labels(table), FOOTNOTE, *table.attrs["problems"])
-    lines.append("\n\n".join(escape.markdown(text) for text in notes))
+    lines.append("\n\n".join(escape.markdown(text) for text in _notes(table)))
     return "\n".join(lines) + "\n"
 
 
@@ -111,6 +109,7 @@ def as_json(table: pd.DataFrame) -> str:
         "runs": attrs["runs"],
         "rows": list(_rows(table)),
         "examples": attrs["examples"],
+        "beside": attrs["beside"],
         "labels": attrs["labels"],
         "problems": list(attrs["problems"]),
     }
@@ -157,6 +156,31 @@ def _head(row: Row) -> str:
     label = f" [{row['human_label']}]" if row["human_label"] else ""
     detail = f": {row['error_detail']}" if row["error_detail"] else ""
     return f"{row['step_id']}{repeat}{detail}{label}"
+
+
+def _notes(table: pd.DataFrame) -> list[str]:
+    return [*_beside(table), *_labels(table), FOOTNOTE, *table.attrs["problems"]]
+
+
+def _beside(table: pd.DataFrame) -> list[str]:
+    """Near misses and lost descriptions by run, where there are such steps."""
+    told = []
+    for one in table.attrs["beside"]:
+        parts = []
+        if one["wrong_values"]:
+            parts.append(
+                f"of {one['wrong_values']:,} wrong values {one['near_by_f1']:,} are near by F1 "
+                f"(at least {NEAR_F1}) and {one['near_by_edit']:,} by edit distance "
+                f"(at most {NEAR_EDIT})"
+            )
+        if one["wrong_elements"]:
+            parts.append(
+                f"round 1 described the target in {one['described_target']:,} of "
+                f"{one['wrong_elements']:,} wrong elements"
+            )
+        if parts:
+            told.append(f"{one['run']}: {'; '.join(parts)}")
+    return told
 
 
 def _labels(table: pd.DataFrame) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -32,6 +31,8 @@ DEFAULT_LABELS = (
 )
 """The error classes of AutoWebGLM (Lai et al. 2024); any other label is as good."""
 
+PATIENCE = 20.0
+"""Seconds to wait for another process that writes labels."""
 LONGEST_LABEL, LONGEST_NOTE, LONGEST_FILE = 100, 4_000, 64 << 20
 
 
@@ -91,16 +92,17 @@ def read_labels(run: Run | Path) -> Labels:
 def add_labels(run: Run | Path, labels: Iterable[Label]) -> Labels:
     """Add labels to those beside a run and return what is there then.
 
-    The newer of two labels with the same key holds, the given one where both are as old. Steps are
-    not looked up. Raises `LabelError` for a label that is not sound or a file that cannot be
-    written; then nothing is changed.
+    The newer of two labels with the same key holds, the given one where both are as old; one
+    without a time is from now. Steps are not looked up. Raises `LabelError` for a label that is not
+    sound or a file that cannot be written; then nothing is changed.
     """
     from filelock import FileLock
 
-    given = [sound(asdict(label)) for label in labels]
+    time = now()
+    given = [replace(one, when=one.when or time) for one in map(sound, map(asdict, labels))]
     path = _file(run)
     try:
-        with FileLock(path.with_name(f".{path.name}.lock")):
+        with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
             known, problems, lost = _read(path)
             together = merge_labels(known, given)
             _write(path, [*lost, *(_line(label) for label in together)])
@@ -246,18 +248,14 @@ def _read(path: Path) -> tuple[tuple[Label, ...], tuple[str, ...], list[bytes]]:
 
 
 def _line(label: Label) -> bytes:
-    return msgspec.json.encode(replace(label))
+    return msgspec.json.encode(label)
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:
     """Put the lines in the place of the file: a reader finds the old ones or the new ones."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(line + b"\n" for line in lines)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    new = path.with_name(f".{path.name}.new")
+    with new.open("wb") as file:
+        file.writelines(line + b"\n" for line in lines)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)

@@ -20,8 +20,9 @@ NEAR = 40.0
 """Boxes with at most so many pixels between them are neighbours: about a button's height."""
 
 _ID = "backend_node_id"
-_XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
-_DECLARES = re.compile(r"<!(?:ENTITY|DOCTYPE[^>]*\[)", re.IGNORECASE)
+_XML_DECLARATION = re.compile(r"\A\s*<\?xml\b[^>]*\?>")
+# Anything but a bare document type; without a declaration there is no entity to resolve.
+_DECLARES = re.compile(r"<!(?:ENTITY|DOCTYPE(?!\s{1,8}\w{1,32}\s{0,8}>))", re.IGNORECASE)
 _NAMES = ("aria_label", "placeholder", "alt", "title", "value", "name")
 _ROLES = {"a": "link", "button": "button", "textarea": "text field", "select": "list"}
 _TYPES = {

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from reports.errors.classes import CLASSES, NOT_COUNTED, ErrorClass
+from reports.errors.classify import NEAR_EDIT, NEAR_F1
 from reports.errors.frame import errors_frame
 from reports.frames.schema import Column, typed
 from reports.load import RunLike, open_runs
@@ -43,8 +44,9 @@ def errors_table(
 
     Runs are never pooled. A run's groups follow its rows over all, and their counts sum to it.
     `attrs` holds the settings as in `reports.tables`, up to `examples` steps of every class and
-    run, the labels of people counted by class (`labels`), and lines of labels that could not be
-    read (`problems`). Raises `RunError`.
+    run, how many wrong values were near misses and how many wrong elements round 1 had not meant
+    (`beside`), the labels of people counted by class (`labels`), and lines of labels that could not
+    be read (`problems`). Raises `RunError`.
     """
     if by is not None and by not in KEYS:
         raise ValueError(f"unknown key {by!r}: expected one of {', '.join(KEYS)}")
@@ -66,6 +68,7 @@ def errors_table(
         "key": by or ALL,
         "runs": list(opened),
         "examples": [one for run in opened for one in _examples(frame, run, examples)],
+        "beside": [_beside(frame, run) for run in opened],
         "labels": _labels(frame),
         "problems": frame.attrs["problems"],
     }
@@ -116,6 +119,19 @@ def _examples(frame: pd.DataFrame, run: str, wanted: int) -> list[Example]:
         fitting = [row for row in rows if row["error_class"] == info.error_class]
         shown += [{"run": run, **row} for row in fitting[:wanted]]
     return shown
+
+
+def _beside(frame: pd.DataFrame, run: str) -> dict[str, Any]:
+    own = frame[frame["run"].astype("str") == run]
+    values = own[own["error_class"] == ErrorClass.WRONG_VALUE]
+    return {
+        "run": run,
+        "wrong_values": len(values),
+        "near_by_f1": int((values["near_f1"] >= NEAR_F1).sum()),
+        "near_by_edit": int((values["near_edit"] <= NEAR_EDIT).sum()),
+        "wrong_elements": int(own["relation"].notna().sum()),
+        "described_target": int(own["described_target"].fillna(False).sum()),
+    }
 
 
 def _labels(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,0 +1,208 @@
+"""Labels beside a run: kept, replaced, merged, imported, and never the end of the others."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.runs import open_run
+from reports.errors import (
+    DEFAULT_LABELS,
+    LABELS_FILE,
+    Label,
+    LabelError,
+    add_labels,
+    export_labels,
+    import_labels,
+    read_labels,
+)
+from reports.errors.labels import merge_labels, sound
+from tests.reports.runs import worked, write
+
+HOSTILE = "<script>alert(1)</script>--> ]]> \"'`=1+1"
+OLD, NEW = "2025-01-01T00:00:00+00:00", "2025-01-02T00:00:00+01:00"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write(tmp_path / "run", worked())
+
+
+def test_a_run_without_labels_has_none(run: Path) -> None:
+    assert read_labels(run) == ((), ())
+
+
+def test_the_defaults_are_four() -> None:
+    assert DEFAULT_LABELS == (
+        "hallucination",
+        "poor graphical recognition",
+        "misread task context",
+        "pop-up",
+    )
+
+
+def test_labels_are_kept_and_replaced(run: Path) -> None:
+    add_labels(run, [Label("A_0", "pop-up", when=OLD), Label("B_0", "hallucination")])
+    add_labels(run, [Label("A_0", "my own", note="why", when=NEW)])
+    found = read_labels(open_run(run))
+    assert [(one.step_id, one.label, one.note) for one in found.labels] == [
+        ("A_0", "my own", "why"),
+        ("B_0", "hallucination", ""),
+    ]
+    assert found.labels[1].when
+    assert found.by_step() == {("A_0", 0): "my own", ("B_0", 0): "hallucination"}
+
+
+def test_an_older_label_does_not_replace_a_newer_one(run: Path) -> None:
+    add_labels(run, [Label("A_0", "new", when=NEW)])
+    found = add_labels(run, [Label("A_0", "old", when=OLD)])
+    assert [one.label for one in found.labels] == ["new"]
+
+
+def test_people_and_repeats_stand_side_by_side(run: Path) -> None:
+    given = [
+        Label("A_0", "pop-up", who="Ann"),
+        Label("A_0", "hallucination", who="Bob"),
+        Label("A_0", "pop-up", who="Cy"),
+        Label("A_0", "other", repeat=1),
+    ]
+    assert add_labels(run, given).by_step() == {
+        ("A_0", 0): "hallucination; pop-up",
+        ("A_0", 1): "other",
+    }
+
+
+def test_an_empty_label_takes_one_away(run: Path) -> None:
+    add_labels(run, [Label("A_0", "pop-up", when=OLD)])
+    assert add_labels(run, [Label("A_0", " ", when=NEW)]).labels == ()
+    assert (run / LABELS_FILE).read_bytes() == b""
+
+
+def test_hostile_text_is_kept_as_text_on_one_line(run: Path) -> None:
+    note = f"{HOSTILE}\u2028two\x1b[31m\n\n"
+    add_labels(run, [Label("A_0", f"{HOSTILE}\n\x07", note=note, who="\u202eevil\ud800")])
+    (found,) = read_labels(run).labels
+    assert (found.label, found.who) == (HOSTILE, "evil")
+    assert found.note == f"{HOSTILE}\ntwo[31m"
+    assert len((run / LABELS_FILE).read_bytes().splitlines()) == 1
+
+
+def test_a_corrupt_line_is_named_kept_and_harms_no_other(run: Path) -> None:
+    add_labels(run, [Label("A_0", "pop-up")])
+    path = run / LABELS_FILE
+    lines = [b'{"step_id": "A_1"', b"\xff\xfe", b"[1]", b'{"step_id": 5, "label": "x"}']
+    path.write_bytes(path.read_bytes() + b"\n".join(lines) + b"\n\n")
+    found = read_labels(run)
+    assert [one.label for one in found.labels] == ["pop-up"]
+    assert [problem.split(" is no label")[0] for problem in found.problems] == [
+        f"{path} line {number}" for number in (2, 3, 4, 5)
+    ]
+    add_labels(run, [Label("B_0", "other")])
+    after = read_labels(run)
+    assert len(after.labels) == 2
+    assert len(after.problems) == 4
+    assert all(line in path.read_bytes().split(b"\n") for line in lines)
+
+
+def test_a_torn_last_line_is_a_corrupt_line(run: Path) -> None:
+    add_labels(run, [Label("A_0", "x"), Label("A_1", "y")])
+    path = run / LABELS_FILE
+    path.write_bytes(path.read_bytes()[:-10])
+    found = read_labels(run)
+    assert [one.label for one in found.labels] == ["x"]
+    assert len(found.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        Label("", "x"),
+        Label("A_0", "x" * 101),
+        Label("A_0", "x", note="y" * 4_001),
+        Label("A_0", "x", repeat=-1),
+        Label("A_0", "x", when="yesterday"),
+    ],
+)
+def test_labels_that_are_not_sound_change_nothing(run: Path, label: Label) -> None:
+    with pytest.raises(LabelError):
+        add_labels(run, [Label("B_0", "fine"), label])
+    assert read_labels(run).labels == ()
+
+
+@pytest.mark.parametrize("entry", [None, [], {}, {"step_id": "A", "repeat": True}, {"step_id": 1}])
+def test_what_is_no_label_is_refused(entry: object) -> None:
+    with pytest.raises(LabelError):
+        sound(entry)
+
+
+def test_a_failed_write_leaves_the_old_file(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_labels(run, [Label("A_0", "old")])
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(LabelError, match="No space left"):
+        add_labels(run, [Label("A_0", "new")])
+    assert [one.label for one in read_labels(run).labels] == ["old"]
+
+
+def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LabelError):
+        add_labels(tmp_path / "file" / "run", [Label("A_0", "x")])
+
+
+def test_merging_twice_is_merging_once() -> None:
+    one = (Label("A", "x", when=OLD), Label("B", "y"))
+    other = (Label("A", "z", when=NEW),)
+    once = merge_labels(one, other)
+    assert merge_labels(once, other) == once
+    assert merge_labels(other, one) == once
+
+
+def test_exported_labels_can_be_imported(run: Path, tmp_path: Path) -> None:
+    given = [Label("A_0", HOSTILE, note="n", who="w", when=OLD), Label("B_0", "pop-up", when=NEW)]
+    add_labels(run, given)
+    text = export_labels({"run": open_run(run)})
+    assert "test data" in json.loads(text)["note"]
+    other = write(tmp_path / "two" / "run", worked())
+    assert import_labels(open_run(other), text) == (2, ())
+    assert read_labels(other) == read_labels(run)
+
+
+def test_an_import_names_what_it_leaves_out(run: Path) -> None:
+    entries = [
+        {"step_id": "A_0", "label": "taken"},
+        {"step_id": "A_0", "repeat": 3, "label": "x"},
+        {"step_id": "nowhere\x1b", "label": "x"},
+        "no object",
+        {"run": "another", "step_id": "A_0", "label": "of another run"},
+        {"run": "run", "step_id": "A_1", "label": "taken too", "extra": 1},
+    ]
+    taken = import_labels(open_run(run), json.dumps(entries))
+    assert taken.taken == 2
+    assert [problem.split(":")[0] for problem in taken.problems] == [
+        "label 2",
+        "label 3",
+        "label 4",
+    ]
+    assert "\x1b" not in "".join(taken.problems)
+    assert sorted(read_labels(run).by_step().values()) == ["taken", "taken too"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "5", '{"labels": 5}', b"\xff", "[" * 100_000, '{"labels": {}}']
+)
+def test_what_holds_no_labels_is_refused(run: Path, content: str | bytes) -> None:
+    with pytest.raises(LabelError):
+        import_labels(open_run(run), content)
+
+
+def test_a_label_is_one_per_key() -> None:
+    one = Label("A", "x", who="w")
+    assert one.key == replace(one, label="y", note="z", when=NEW).key

@@ -1,0 +1,181 @@
+"""Distances, relations on a page, and what counts as a description of the target."""
+
+from __future__ import annotations
+
+import doctest
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports.errors import described, distance, relations
+from reports.errors.classes import Relation
+from reports.errors.described import described_target, first_reply, quoted
+from reports.errors.distance import edit_distance
+from reports.errors.relations import PageNodes, PageUnreadable, gap, near
+from tests.reports.errors.cases import CHOICES, record, rounds
+
+TARGET, CLEAR, LINK = CHOICES[2], CHOICES[4], CHOICES[8]
+ONCE = tuple(choice for choice in CHOICES if choice.id not in ("13", "29"))
+"""Choices of which only the target has its words."""
+
+
+@pytest.mark.parametrize("module", [described, distance, relations])
+def test_examples_in_docstrings_hold(module: object) -> None:
+    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("", "", 0.0),
+        ("", "abc", 1.0),
+        ("kitten", "sitting", 3 / 7),
+        ("flaw", "lawn", 2 / 4),
+        ("Ohio", "oHIO", 0.0),
+        ("a" * 5_000, "a" * 5_000 + "b", 0.0),
+    ],
+)
+def test_edit_distance(first: str, second: str, expected: float) -> None:
+    assert edit_distance(first, second) == pytest.approx(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("abc ", max_size=12), st.text("abc ", max_size=12))
+def test_edit_distance_is_symmetric_and_a_share(first: str, second: str) -> None:
+    found = edit_distance(first, second)
+    assert 0.0 <= found <= 1.0
+    assert found == edit_distance(second, first)
+    assert (found == 0.0) == (first.split() == second.split())
+
+
+def test_gaps_between_boxes() -> None:
+    assert gap((0, 0, 10, 10), (10, 10, 5, 5)) == 0.0
+    assert gap((0, 0, 10, 10), (2, 2, 3, 3)) == 0.0
+    assert near((0, 0, 10, 10), (0, 50, 10, 10)) is not None
+    assert near((0, 0, 10, 10), (0, 50.1, 10, 10)) is None
+    assert near(None, (0, 0, 1, 1)) is None
+    assert near((float("nan"), 0, 1, 1), (0, 0, 1, 1)) is None
+
+
+def test_relations_look_through_texts_between_siblings() -> None:
+    page = PageNodes(
+        '<a backend_node_id="1"><b backend_node_id="2">x</b><text backend_node_id="3">,</text>'
+        '<i backend_node_id="4">y</i><u backend_node_id="5">z</u></a>'
+    )
+    for one, other in (("2", "4"), ("4", "2")):
+        found = page.relation(one, other)
+        assert found is not None
+        assert found.relation is Relation.NEIGHBOUR
+    assert page.relation("2", "5") is None
+
+
+def test_fields_are_named_by_their_attributes() -> None:
+    page = PageNodes(
+        '<a backend_node_id="1"><p backend_node_id="9"><input backend_node_id="2" '
+        'placeholder="Your  Town"/></p><q backend_node_id="8">-</q>'
+        '<p backend_node_id="7"><input backend_node_id="3" aria_label="your town"/></p></a>'
+    )
+    found = page.relation("2", "3")
+    assert found is not None
+    assert found.relation is Relation.SAME_TEXT
+
+
+@pytest.mark.parametrize(
+    ("one", "role"),
+    [
+        ("<input/>", "text field"),
+        ('<input type="EMAIL"/>', "text field"),
+        ("<textarea/>", "text field"),
+        ('<input type="submit"/>', "button"),
+        ('<input type="radio"/>', "radio"),
+        ('<div role="Tab"/>', "tab"),
+        ("<select/>", "list"),
+        ("<a/>", "link"),
+        ("<td/>", "td"),
+    ],
+)
+def test_roles(one: str, role: str) -> None:
+    tagged = one.replace("/>", ' backend_node_id="2"/>')
+    page = PageNodes(f'<x backend_node_id="1">{tagged}</x>')
+    assert page.roles("2", "1") == (role, "x")
+
+
+def test_the_first_of_equal_ids_counts_and_unknown_ones_are_key_errors() -> None:
+    page = PageNodes('<a backend_node_id="1"><b backend_node_id="1"/><i/></a>')
+    assert page.roles("1", "1") == ("link", "link")
+    assert "" not in page
+    with pytest.raises(KeyError):
+        page.relation("1", "5")
+
+
+def test_an_xml_declaration_is_passed_over_and_depth_is_no_problem() -> None:
+    deep = "".join(f'<d backend_node_id="{i}">' for i in range(1_500)) + "</d>" * 1_500
+    page = PageNodes(f'<?xml version="1.0" encoding="utf-8"?>{deep}')
+    found = page.relation("1499", "0")
+    assert found is not None
+    assert found.detail == "1499 below the target"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a backend_node_id="1">&x;</a>',
+        '<!DOCTYPE a SYSTEM "http://example.org/a.dtd"><a/>',
+        "<a>&unknown;</a>",
+        "<d>" * 3_000 + "</d>" * 3_000,
+        "\x00",
+        "<a>\ud800</a>",
+    ],
+)
+def test_pages_that_are_not_safe_or_not_whole_are_refused(page: str) -> None:
+    with pytest.raises(PageUnreadable):
+        PageNodes(page)
+
+
+def test_a_bare_document_type_is_harmless() -> None:
+    assert "1" in PageNodes('<!DOCTYPE html>\n<html backend_node_id="1"/>')
+
+
+def _described(first: str, chosen: object = CLEAR) -> bool:
+    made = record("15")
+    return described_target(rounds(made, first), TARGET, chosen, ONCE)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ('Press "Save address".', True),
+        ("Press the Save address button.", True),
+        ("Press 'Clear everything' although save exists.", False),
+        ("Clear everything, then save the address", False),
+        ("The form is filled in. Go on.", False),
+        ("", False),
+        ('"Clear everything" is wrong.\n(Next Action Based on Analysis)\nSave the address.', True),
+        ('"Save address" was pressed.\n4. **Next action**: clear everything', False),
+        ('The next action is "Save address".', True),
+    ],
+)
+def test_descriptions(first: str, expected: bool) -> None:
+    assert _described(first) is expected
+
+
+def test_a_common_word_does_not_describe() -> None:
+    shared = tuple(replace(one, text=f"{one.text} save") for one in CHOICES if one is not CLEAR)
+    target = replace(TARGET, text="<button id=2> Save </button>")
+    made = record("15")
+    calls = rounds(made, "I save now.")
+    assert not described_target(calls, target, CLEAR, (*shared, CLEAR))
+    assert described_target(calls, target, CLEAR, CHOICES[4:6])
+
+
+def test_equal_wording_and_single_rounds_say_nothing() -> None:
+    assert not _described('"Save address"', LINK)
+    made = record("15")
+    assert first_reply(rounds(made, "x")[:1]) is None
+    assert first_reply([]) is None
+
+
+def test_quotes() -> None:
+    assert quoted("the 'Log in' of O'Neil's “Big shop” and `x` \"\"") == ["Log in", "Big shop", "x"]

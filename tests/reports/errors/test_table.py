@@ -1,0 +1,295 @@
+"""Classes of whole runs: counts, frames, formats and the command."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.runs import DataGone, RunError, StepData, StepRecord, open_run
+from parsers import Status
+from reports import steps_frame
+from reports.errors import (
+    ErrorClass,
+    Label,
+    add_labels,
+    classify_run,
+    errors_frame,
+    errors_table,
+    merge_into,
+    read_labels,
+)
+from reports.errors.command import FORMATS, KEYS, errors
+from reports.errors.formats import FORMATS as ALL_FORMATS
+from reports.errors.formats import render
+from reports.errors.frame import COLUMNS
+from reports.errors.table import KEYS as ALL_KEYS
+from reports.frames.schema import schema
+from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
+from tests.reports.runs import write
+
+DIGEST = hashlib.sha256(PAGE.encode()).hexdigest()
+NOTE = "Contains test data"
+
+
+def _records() -> list[StepRecord]:
+    """Ten rows on two sites: two successes, one invalid, one open, six errors."""
+    made = [
+        record(),
+        record("15"),
+        record("22"),
+        record(None, None, status=Status.NONE),
+        replace(record(), invalid="no_positive", asked=False, prediction=None, scores=None),
+        record(),
+        record("12", "TYPE", "Ohi", gold=("TYPE", "Ohio")),
+        record(None, None, status=Status.EMPTY),
+        record(None, None, status=Status.AMBIGUOUS),
+        replace(record(), settled=False, error="timeout", prediction=None, scores=None),
+    ]
+    return [
+        replace(
+            one,
+            step_id=f"s{place}",
+            index=place,
+            website="=shop|<b>" if place < 5 else "café",
+            html_digest=DIGEST,
+            total_steps=10,
+        )
+        for place, one in enumerate(made)
+    ]
+
+
+def _page(dataset: Mapping[str, Any], step_id: str) -> StepData:
+    if step_id == "s2":
+        raise DataGone("the data is gone")
+    return StepData(PAGE, None)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    records = _records()
+    calls = rounds(records[1], 'I press "Save address".')
+    return write(tmp_path / "run", records, calls=calls, complete=False)
+
+
+def _call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(errors, [str(argument) for argument in arguments])
+
+
+EXPECTED = [
+    ErrorClass.SUCCESS,
+    ErrorClass.WRONG_DESCRIBED,
+    ErrorClass.WRONG_UNKNOWN_PAGE,
+    ErrorClass.NONE_CHOSEN,
+    ErrorClass.INVALID,
+    ErrorClass.SUCCESS,
+    ErrorClass.WRONG_VALUE,
+    ErrorClass.NO_ANSWER,
+    ErrorClass.NO_ANSWER,
+    ErrorClass.UNSETTLED,
+]
+
+
+def test_a_run_is_classified_with_its_pages_and_calls(run: Path) -> None:
+    found = classify_run(open_run(run, _page))
+    assert [one.error_class for one in found] == EXPECTED
+    assert found[2].detail == "the data is gone"
+
+
+def test_without_pages_none_is_looked_up(run: Path) -> None:
+    def refuse(dataset: Mapping[str, Any], step_id: str) -> StepData:
+        raise AssertionError("looked up")
+
+    found = classify_run(open_run(run, refuse), pages=False)
+    assert found[1].error_class is ErrorClass.WRONG_UNKNOWN_PAGE
+    assert found[1].detail == "the page was not read"
+    assert found[1].flags == ("described_target",)
+
+
+def test_counts_and_shares_equal_those_of_the_raw_lines(run: Path) -> None:
+    lines = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
+    settled = [line for line in lines if line["invalid"] is None and line["settled"]]
+    failed = [line for line in settled if not line["scores"]["success"]]
+    table = errors_table(open_run(run, _page))
+    assert table["steps"].sum() == len(lines)
+    assert table["share"].sum() == pytest.approx(1)
+    assert table["share_of_errors"].sum() == pytest.approx(1)
+    by_class = table.set_index("title")
+    assert by_class.loc["success", "share"] == 1 - len(failed) / len(settled)
+    statuses = Counter(line["prediction"]["status"] for line in failed)
+    for status in ("empty", "ambiguous"):
+        assert by_class.loc[f"no answer: {status}", "steps"] == statuses[status]
+
+
+@pytest.mark.parametrize("by", ALL_KEYS)
+def test_groups_sum_to_the_whole(run: Path, by: Any) -> None:
+    table = errors_table(open_run(run, _page), by)
+    whole = table[table["by"] == "all"].groupby("error_class")["steps"].sum()
+    groups = table[table["by"] == by].groupby("error_class")["steps"].sum()
+    assert whole.to_dict() == groups.to_dict()
+
+
+def test_the_command_offers_what_the_table_has() -> None:
+    assert (FORMATS, KEYS) == (ALL_FORMATS, ALL_KEYS)
+
+
+def test_near_misses_and_lost_descriptions_are_counted(run: Path) -> None:
+    table = errors_table(open_run(run, _page))
+    assert table.attrs["beside"] == [
+        {
+            "run": "run",
+            "wrong_values": 1,
+            "near_by_f1": 0,
+            "near_by_edit": 0,
+            "wrong_elements": 2,
+            "described_target": 1,
+        }
+    ]
+    text = " ".join(render(table).split())
+    assert "round 1 described the target in 1 of 2 wrong elements" in text
+
+
+def test_runs_are_never_pooled(run: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "other", _records()[:3])
+    table = errors_table([run, other], pages=False)
+    assert table.groupby("run")["steps"].sum().to_dict() == {"run": 10, "other": 3}
+
+
+def test_an_unknown_key_is_an_error(run: Path) -> None:
+    with pytest.raises(ValueError, match="unknown key"):
+        errors_table(run, "colour")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown format"):
+        render(errors_table(run, pages=False), "html")  # type: ignore[arg-type]
+
+
+def test_the_frame_has_its_schema(run: Path) -> None:
+    add_labels(run, [Label("s1", "pop-up")])
+    frame = errors_frame(open_run(run, _page))
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == schema(COLUMNS)
+    assert frame["described_target"].tolist()[1]
+    assert frame["human_label"].tolist()[1] == "pop-up"
+
+
+def test_merging_adds_three_columns_and_changes_nothing_else(run: Path) -> None:
+    add_labels(run, [Label("s3", "pop-up")])
+    steps = steps_frame(run).iloc[::-1]
+    found = merge_into(steps, open_run(run, _page))
+    assert list(found.columns) == [*steps.columns, "error_class", "error_detail", "human_label"]
+    assert found.index.equals(steps.index)
+    assert found["error_class"].tolist() == [str(one) for one in reversed(EXPECTED)]
+    assert found.loc[3, "human_label"] == "pop-up"
+    assert found["human_label"].notna().sum() == 1
+    assert found.attrs["constants"] == steps.attrs["constants"]
+    again = merge_into(found, open_run(run, _page))
+    assert list(again.columns) == list(found.columns)
+
+
+def test_an_empty_run_has_an_empty_table(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", [], complete=False)
+    table = errors_table(run, examples=2)
+    assert len(table) == 0
+    assert len(merge_into(steps_frame(run), run)) == 0
+    for form in ALL_FORMATS:
+        assert NOTE in render(table, form)
+
+
+@pytest.mark.parametrize("form", ALL_FORMATS)
+def test_every_format_carries_the_note_and_no_control_characters(run: Path, form: Any) -> None:
+    evil = replace(CHOICES[5], text="<a> \x1b[2J </a><script>|")
+    records = [
+        replace(one, choices=(*CHOICES[:5], evil, *CHOICES[6:]), repeat=1) for one in _records()
+    ]
+    write(run, records, complete=False)
+    add_labels(run, [Label("s2", "<img onerror=x>\x1b[31m", repeat=1)])
+    text = render(errors_table(open_run(run, _page), "website", examples=9), form)
+    assert NOTE in text
+    assert "\x1b" not in text
+    if form == "markdown":
+        assert "<" not in text
+    if form == "csv":
+        rows = list(csv.reader(line for line in text.splitlines() if line[0] != "#"))
+        assert {len(row) for row in rows} == {9}
+        assert not any(cell.startswith("=") for row in rows for cell in row)
+
+
+def test_text_fits_a_terminal(run: Path) -> None:
+    text = render(errors_table(open_run(run, _page), "website", examples=3))
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_command_prints_counts_and_examples(run: Path) -> None:
+    done = _call(run, "--no-pages", "--examples", "1", "--by", "operation")
+    assert done.exit_code == 0
+    assert "None chosen, target offered" in done.output
+    assert "operation TYPE, 1 rows" in done.output
+    assert "said 'Ohi', recorded 'Ohio'" in done.output
+
+
+def test_the_command_writes_json_to_a_file(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "errors.json"
+    done = _call(run, "--no-pages", "--format", "json", "--examples", "1", "--out", out)
+    assert (done.exit_code, done.output) == (0, "")
+    content = json.loads(out.read_text("utf-8"))
+    assert sum(row["steps"] for row in content["rows"]) == 10
+    assert {one["error_class"] for one in content["examples"]} >= {"none_chosen", "wrong_value"}
+
+
+def test_labels_are_set_exported_taken_away_and_imported(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "labels.json"
+    assert _call(run, "--label", "s1", "pop-up", "--note", "a banner", "--who", "A").exit_code == 0
+    assert NOTE not in _call(run, "--export-labels", out).output
+    assert json.loads(out.read_text())["note"].startswith(NOTE)
+    assert _call(run, "--label", "s1", "", "--who", "A").exit_code == 0
+    assert read_labels(run).labels == ()
+    done = _call(run, "--import-labels", out)
+    assert "1 labels taken" in done.output
+    assert read_labels(run).labels[0].note == "a banner"
+    shown = _call(run, "--no-pages")
+    assert "labels of run: pop-up 1" in shown.output
+
+
+def test_corrupt_labels_are_named_in_the_table(run: Path) -> None:
+    (run / "labels.jsonl").write_text("no label\n")
+    done = _call(run, "--no-pages")
+    assert done.exit_code == 0
+    assert "line 1 is no label" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--label", "nowhere", "x"],
+        ["--label", "s1"],
+        ["--note", "x"],
+        ["--by", "colour"],
+        ["--format", "latex"],
+        ["--examples", "-1"],
+        ["--import-labels", "nothing.json"],
+        ["--out", "/nowhere/at/all"],
+    ],
+)
+def test_bad_input_exits_with_two(run: Path, arguments: list[str]) -> None:
+    assert _call(run, *arguments).exit_code == 2
+
+
+def test_a_label_for_two_runs_is_bad_input(run: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "other", _records())
+    done = _call(run, other, "--label", "s1", "x")
+    assert done.exit_code == 2
+    assert "belongs to one run" in done.output
+
+
+def test_what_is_no_run_or_has_a_corrupt_line_is_named(run: Path, tmp_path: Path) -> None:
+    assert "is no run" in str(_call(tmp_path / "nothing").exception)
+    path = run / "steps.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"repeat":0', b'"repeat":', 1))
+    with pytest.raises(RunError, match="line 1"):
+        classify_run(open_run(run))
