@@ -10,6 +10,7 @@ The rule, in this order:
 3. Otherwise words decide that only one of the two has. A word weighs 1/n when n choices have it;
    each side gets the share of its weight that the reply mentions. The target wins with the larger
    share, if one of its mentioned words is rare: in no more than a fifth of the choices, or in one.
+   Names of actions ("select") do not count as mentioned.
 
 Wording means the words of a choice without tag names and numbers of nodes. It is a rule about
 words: a description in other words ("the magnifying glass") is not recognised.
@@ -25,6 +26,7 @@ from fractions import Fraction
 from harness.runs import CallRecord, ChoiceRecord
 
 FIRST_ROUND = "round-1"
+ACTIONS = frozenset({"click", "type", "select", "press", "enter"})
 RARE = 5
 """A word is rare when at most one in so many choices has it."""
 
@@ -56,7 +58,7 @@ def described_target(
     if for_right != for_wrong:
         return for_right > for_wrong
     listed = Counter(word for choice in choices for word in set(wording(choice.text)))
-    said = set(words(reply))
+    said = set(words(reply)) - ACTIONS
     only_right, only_wrong = set(right) - set(wrong), set(wrong) - set(right)
     limit = max(1, len(choices) // RARE)
     if not any(listed[word] <= limit for word in only_right & said):

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.benchmarks import open_benchmark
+from harness.page import Page
 from reports.errors import described, distance, relations
 from reports.errors.classes import Relation
 from reports.errors.described import described_target, first_reply, quoted
@@ -168,6 +170,23 @@ def test_a_common_word_does_not_describe() -> None:
     calls = rounds(made, "I save now.")
     assert not described_target(calls, target, CLEAR, (*shared, CLEAR))
     assert described_target(calls, target, CLEAR, CHOICES[4:6])
+
+
+def test_the_name_of_an_action_is_no_description() -> None:
+    target = replace(TARGET, text="<button id=2> Select </button>")
+    calls = rounds(record("15"), "SELECT: <svg id=10 />")
+    assert not described_target(calls, target, CLEAR, (target, CLEAR))
+
+
+def test_relations_agree_with_the_harness_on_real_pages() -> None:
+    rows = [row for row in open_benchmark("sample", splits=("test",)).rows() if row.positives]
+    for row in rows[::8]:
+        ours, theirs = PageNodes(row.html), Page.parse(row.html)
+        target = row.positives[0].id
+        for other in row.negatives:
+            found = ours.relation(other.id, target)
+            nested = found is not None and "the target" in found.detail
+            assert nested == theirs.related(other.id, target)
 
 
 def test_equal_wording_and_single_rounds_say_nothing() -> None:
