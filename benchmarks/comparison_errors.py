@@ -1,6 +1,6 @@
 """How often the tests of `vlm-eval compare` see a difference where there is none.
 
-    python benchmarks/comparison_errors.py
+    python -m benchmarks.comparison_errors
 
 Two runs are simulated on the same tasks with the same true rate, each with its own luck in every
 task (beta-binomial, as in `interval_coverage.py`), 4,000 times per cell with a fixed seed. Printed
@@ -49,7 +49,7 @@ def claims(tasks: int, rate: float, correlation: float, simulations: int) -> dic
         discordant = (first + second - 2 * both).sum(-1)
         micro, counts = second - first, sizes.astype(np.float64)
         macro, ones = micro / counts, np.ones_like(counts)
-        signs = 1.0 - 2.0 * chance.integers(0, 2, size=(PATTERNS, tasks))
+        signs = np.where(chance.random((PATTERNS, tasks)) < 0.5, -1.0, 1.0)
         p = {
             "McNemar, uncorrected": _chi_square(micro.sum(-1), discordant),
             "Obuchowski, micro": _chi_square(

@@ -1,6 +1,6 @@
 """How often the intervals of `parsers` and `reports.statistics` hold the true rate.
 
-    python benchmarks/interval_coverage.py
+    python -m benchmarks.interval_coverage
 
 Benchmarks with known rates are simulated, 4,000 per cell with a fixed seed, and the tables of
 `docs/statistics.md` are printed as Markdown. Exit status 1 where a cell misses what is promised

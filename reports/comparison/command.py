@@ -10,7 +10,7 @@ import click
 from parsers import F1_VARIANTS, F1Variant
 
 if TYPE_CHECKING:
-    from reports.formats import Format
+    from reports.comparison.formats import Format
     from reports.frames.rows import InvalidRule
     from reports.statistics import Correction
 

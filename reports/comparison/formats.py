@@ -8,13 +8,16 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal, get_args
 
 from reports import escape
 from reports.comparison.layout import HEADS, arrange
 from reports.comparison.results import Comparisons
 from reports.comparison.table import comparison_table
-from reports.formats import FORMATS, TEST_DATA_NOTE, WIDTH, Format
+from reports.formats import TEST_DATA_NOTE, WIDTH
+
+Format = Literal["text", "markdown", "csv", "latex", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 _LABEL = 15
 _WIDTHS = (9, 7, 7, 18, 9, 9, 15, 9)

@@ -115,8 +115,8 @@ def _footnotes(found: Comparisons) -> tuple[str, ...]:
         "Per cent and points; macro over tasks, micro over steps. Tasks are the units of chance in "
         f"every interval and p value. Op. F1 variant: {found.variant}.",
         "p perm.: runs exchanged task by task. p McN.: McNemar, corrected for tasks on steps, "
-        "exact on tasks. won/lost: steps or tasks in which the run is better, worse. needed: tasks that "
-        "would show such a difference in four of five experiments.",
+        "exact on tasks. won/lost: steps or tasks in which the run is better, worse. needed: tasks "
+        "that would show such a difference in four of five experiments.",
     ]
     if found.correction != "none":
         lines.append(

@@ -1,0 +1,133 @@
+"""`vlm-eval compare` as a user calls it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.runs import RunError
+from reports.comparison.command import FORMATS, compare
+from reports.comparison.compare import compare_runs
+from reports.comparison.formats import render
+from reports.formats import TEST_DATA_NOTE
+from tests.reports.runs import setup, step, worked, write
+
+
+def _call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(compare, [str(argument) for argument in arguments])
+
+
+def _runs(folder: Path, names: str = "ab", *, complete: bool = True) -> list[Path]:
+    paths = []
+    for name in names:
+        steps = worked() if name == "a" else [*worked()[:6], step("C", 1, True)]
+        made = setup(model={"name": f"m-{name}"})
+        paths.append(write(folder / name, steps, made, complete=complete or name == "a"))
+    return paths
+
+
+def test_prints_a_comparison_as_text(tmp_path: Path) -> None:
+    done = _call(*_runs(tmp_path))
+    assert done.exit_code == 0
+    lines = done.output.splitlines()
+    assert lines[0] == TEST_DATA_NOTE
+    assert "b against a (baseline)" in lines
+    assert "  compared: model" in lines
+    assert any("6 of 3 tasks (test_website 6); left out: 1 invalid" in line for line in lines)
+    row = next(line for line in lines if line.startswith("Step SR micro"))
+    assert row.split()[3:6] == ["83.3", "100.0", "+16.7"]
+    assert "1/0 steps" in row
+    assert "* fewer than 30 tasks: read the interval as too narrow." in lines
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_carries_the_note(tmp_path: Path, form: str) -> None:
+    done = _call(*_runs(tmp_path), "--format", form)
+    assert done.exit_code == 0
+    assert TEST_DATA_NOTE in done.output
+    assert done.output.endswith("\n")
+
+
+def test_json_holds_everything(tmp_path: Path) -> None:
+    content = json.loads(_call(*_runs(tmp_path, "abc"), "--format", "json").output)
+    assert [one["run"] for one in content["comparisons"]] == ["b", "c"]
+    assert content["correction"] == "holm"
+    assert content["comparisons"][0]["left_out"]["invalid"] == 1
+    assert content["runs"][0]["share"] == 1.0
+    assert len(content["rows"]) == 14
+    assert content["rows"][0]["p_mcnemar"] is not None
+
+
+def test_csv_can_be_read_back(tmp_path: Path) -> None:
+    text = _call(*_runs(tmp_path), "--format", "csv").output
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    assert [row["metric"] for row in rows[::2]] == [
+        "element",
+        "operation_f1",
+        "step_success",
+        "task_success",
+    ]
+    assert float(rows[4]["difference"]) == pytest.approx(1 / 6)
+
+
+def test_an_unfinished_run_is_told_with_its_share(tmp_path: Path) -> None:
+    done = _call(*_runs(tmp_path, complete=False))
+    assert "UNFINISHED: b has settled 6 of 6 rows, 100.0 %" in done.output
+
+
+def test_options_reach_the_comparison(tmp_path: Path) -> None:
+    a, b, c = _runs(tmp_path, "abc")
+    done = _call(a, b, c, "--baseline", "b", "--correction", "bh", "--split", "test_website")
+    assert "a against b (baseline)" in done.output
+    assert "(Benjamini and Hochberg)" in done.output
+    done = _call(a, b, "--invalid", "fail", "--f1", "mind2web-lc")
+    assert "given for this table: f1=mind2web-lc, invalid=fail" in done.output
+    assert "left out: none" in done.output
+
+
+def test_settings_must_be_allowed_to_vary(tmp_path: Path) -> None:
+    a = write(tmp_path / "a", worked(), setup(model={"name": "x"}, seed=1))
+    b = write(tmp_path / "b", worked(), setup(model={"name": "y"}, seed=2))
+    refused = _call(a, b)
+    assert isinstance(refused.exception, RunError)
+    assert "--vary seed" in str(refused.exception)
+    assert "compared: model, seed" in _call(a, b, "--vary", "seed").output
+
+
+def test_writes_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "table.tex"
+    done = _call(*_runs(tmp_path), "--format", "latex", "--out", out)
+    assert (done.exit_code, done.output) == (0, "")
+    assert r"\toprule" in out.read_text("utf-8")
+    bad = _call(*_runs(tmp_path), "--out", tmp_path / "nowhere" / "x")
+    assert bad.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["run"], ["a", "b", "--format", "html"], ["a", "b", "--correction", "x"]]
+)
+def test_bad_input_exits_with_two(arguments: list[str]) -> None:
+    assert _call(*arguments).exit_code == 2
+
+
+def test_names_are_harmless_wherever_they_are_printed(tmp_path: Path) -> None:
+    a, _ = _runs(tmp_path)
+    evil = "<script>|=1&\x1b[31m"
+    b = write(tmp_path / "evil", worked(), setup(model={"name": evil}))
+    manifest = b / "manifest.json"
+    content = json.loads(manifest.read_text("utf-8")) | {"name": evil}
+    manifest.write_text(json.dumps(content), "utf-8")
+    found = compare_runs([a, b])
+    assert "<script>" not in render(found, "markdown")
+    assert r"\textless{}script" in render(found, "latex")
+    assert all("\x1b" not in render(found, form) for form in ("text", "csv", "latex", "markdown"))
+
+
+def test_an_unknown_format_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unknown format 'html'"):
+        render(compare_runs(_runs(tmp_path)), "html")  # type: ignore[arg-type]

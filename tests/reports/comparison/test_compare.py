@@ -1,0 +1,241 @@
+"""Comparisons of small runs, with numbers recomputed from their lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from harness.runs import RunError, StepRecord, open_run
+from reports.comparison.compare import compare_runs
+from reports.comparison.results import Comparison, Comparisons, Contrast
+from reports.comparison.table import COMPARISON_SCHEMA, comparison_table
+from reports.frames.rows import run_rows
+from tests.reports.runs import setup, step, worked, write
+
+
+def _run(folder: Path, name: str, steps: list[StepRecord], **more: Any) -> Path:
+    complete = more.pop("complete", True)
+    return write(folder / name, steps, setup(model={"name": name}, **more), complete=complete)
+
+
+def _random(folder: Path, name: str, rate: float, tasks: int = 12, **more: Any) -> Path:
+    chance = random.Random(name)
+    sizes = random.Random(0)
+    steps = [
+        step(f"t{task}", index, chance.random() < rate)
+        for task in range(tasks)
+        for index in range(sizes.randint(2, 6))
+    ]
+    return _run(folder, name, steps, **more)
+
+
+def _of(found: Comparison, metric: str, average: str) -> Contrast:
+    return next(c for c in found.contrasts if (c.metric, c.average) == (metric, average))
+
+
+def _lines(path: Path) -> dict[str, list[tuple[bool, bool]]]:
+    """Element and step success of valid rows by task, from the raw lines."""
+    found: dict[str, list[tuple[bool, bool]]] = {}
+    for line in (path / "steps.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row["invalid"] is None:
+            scores = row["scores"]["element"], row["scores"]["success"]
+            found.setdefault(row["task_id"], []).append(scores)
+    return found
+
+
+def test_numbers_equal_those_from_the_raw_lines(tmp_path: Path) -> None:
+    a, b = _random(tmp_path, "a", 0.3), _random(tmp_path, "b", 0.6)
+    (found,) = compare_runs([a, b]).others
+    ours, theirs = _lines(a), _lines(b)
+    gains = {
+        task: [after[1] - before[1] for before, after in zip(ours[task], theirs[task], strict=True)]
+        for task in ours
+    }
+    means = [sum(own) / len(own) for own in gains.values()]
+    macro, micro = _of(found, "step_success", "macro"), _of(found, "step_success", "micro")
+    wanted = stats.ttest_1samp(means, 0).confidence_interval(0.95)
+    assert macro.difference.low is not None and macro.difference.high is not None
+    assert math.isclose(macro.difference.difference, sum(means) / 12)
+    assert math.isclose(macro.difference.low, wanted.low)
+    assert math.isclose(macro.difference.high, wanted.high)
+    steps = [gain for own in gains.values() for gain in own]
+    assert math.isclose(micro.difference.difference, sum(steps) / len(steps))
+    assert (micro.effect.better, micro.effect.worse) == (steps.count(1), steps.count(-1))
+    assert macro.effect.better == sum(mean > 1e-9 for mean in means)
+    assert (found.steps, found.tasks) == (len(steps), 12)
+    tasks = _of(found, "task_success", "tasks")
+    assert tasks.difference.first == sum(all(x[1] for x in own) for own in ours.values()) / 12
+    assert tasks.difference.second == sum(all(x[1] for x in own) for own in theirs.values()) / 12
+
+
+@pytest.mark.parametrize("invalid", ["exclude", "fail"])
+def test_rates_are_those_of_the_report(tmp_path: Path, invalid: Any) -> None:
+    a = _run(tmp_path, "a", worked())
+    b = _run(
+        tmp_path, "b", [step(r.task_id, r.index, None if r.invalid else False) for r in worked()]
+    )
+    (found,) = compare_runs([a, b], invalid=invalid).others
+    metrics = run_rows(a, invalid=invalid)[0].metrics().metrics
+    for metric, rate in (
+        ("element", metrics.steps.element),
+        ("operation_f1", metrics.steps.operation_f1),
+        ("step_success", metrics.steps.success),
+    ):
+        assert _of(found, metric, "macro").difference.first == pytest.approx(rate.macro.value)
+        assert _of(found, metric, "micro").difference.first == pytest.approx(rate.micro.value)
+    assert metrics.task_success is not None
+    success = _of(found, "task_success", "tasks").difference
+    assert success.first == pytest.approx(metrics.task_success.value)
+    assert found.left.invalid == (1 if invalid == "exclude" else 0)
+
+
+def test_steps_of_one_run_only_are_counted_and_left_out(tmp_path: Path) -> None:
+    a = _run(tmp_path, "a", worked())
+    b = _run(tmp_path, "b", [step("A", 0, False), step("A", 1, False), step("D", 0, True)])
+    (found,) = compare_runs([a, b]).others
+    assert (found.left.only_first, found.left.only_second) == (5, 1)
+    assert (found.steps, found.tasks, found.splits) == (2, 1, {"test_website": 2})
+
+
+def test_unsettled_steps_are_left_out_and_their_tasks_are_incomplete(tmp_path: Path) -> None:
+    rows = worked()
+    open_row = step("C", 1, False, settled=False)
+    a = _run(tmp_path, "a", rows)
+    b = _run(tmp_path, "b", [*rows[:-1], open_row], complete=False)
+    found = compare_runs([a, b])
+    (pair,) = found.others
+    assert (pair.left.unsettled, pair.steps, pair.incomplete_tasks) == (1, 5, 1)
+    assert [(p.run, p.complete, p.settled, p.valid) for p in found.progress] == [
+        ("a", True, 6, 6),
+        ("b", False, 5, 6),
+    ]
+    assert _of(pair, "task_success", "tasks").difference.tasks == 2
+
+
+def test_an_invalid_row_of_one_run_is_left_out_of_both(tmp_path: Path) -> None:
+    a = _run(tmp_path, "a", [step("A", 0, True), step("A", 1, True)])
+    b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, None)])
+    (found,) = compare_runs([a, b]).others
+    assert (found.left.invalid, found.steps, found.incomplete_tasks) == (1, 1, 1)
+
+
+def test_repeats_are_averaged(tmp_path: Path) -> None:
+    twice = [step("A", 0, right, repeat=repeat) for repeat, right in enumerate((True, False))] + [
+        step("B", 0, True, repeat=repeat) for repeat in (0, 1)
+    ]
+    a = _run(tmp_path, "a", twice, repeats=2)
+    b = _run(tmp_path, "b", [step("A", 0, True), step("B", 0, True)])
+    (found,) = compare_runs([a, b]).others
+    micro, tasks = _of(found, "step_success", "micro"), _of(found, "task_success", "tasks")
+    assert micro.difference.first == 0.75
+    assert (micro.mcnemar, tasks.mcnemar) == (None, None)
+    assert tasks.difference.first == 0.75
+
+
+def test_runs_that_share_no_step_are_refused(tmp_path: Path) -> None:
+    a = _run(tmp_path, "a", [step("A", 0, True)])
+    b = _run(tmp_path, "b", [step("B", 0, True)])
+    with pytest.raises(RunError, match="a and b share no step"):
+        compare_runs([a, b])
+
+
+def test_another_page_under_the_same_step_is_refused(tmp_path: Path) -> None:
+    a = _run(tmp_path, "a", [step("A", 0, True), step("A", 1, True)])
+    b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, True, html_digest="other")])
+    with pytest.raises(RunError, match=r"1 of 2 steps have another page, A_1"):
+        compare_runs([a, b])
+
+
+def test_one_run_is_no_comparison(tmp_path: Path) -> None:
+    a = _run(tmp_path, "a", worked())
+    with pytest.raises(RunError, match="two different runs"):
+        compare_runs([a, a])
+
+
+def test_what_is_no_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="nothing is no run"):
+        compare_runs([_run(tmp_path, "a", worked()), tmp_path / "nothing"])
+
+
+@pytest.mark.parametrize("way", ["name", "path", "run"])
+def test_the_baseline_can_be_chosen(tmp_path: Path, way: str) -> None:
+    paths = [_random(tmp_path, name, 0.5, 4) for name in "abc"]
+    chosen: Any = {"name": "b", "path": paths[1], "run": open_run(paths[1])}[way]
+    found = compare_runs(paths, baseline=chosen)
+    assert found.baseline == "b"
+    assert [one.run for one in found.others] == ["a", "c"]
+
+
+def test_a_baseline_beside_the_runs_is_added(tmp_path: Path) -> None:
+    paths = [_random(tmp_path, name, 0.5, 4) for name in "ab"]
+    assert compare_runs(paths[:1], baseline=paths[1]).baseline == "b"
+
+
+def _p(found: Comparisons) -> list[float]:
+    return [_of(one, "step_success", "macro").p_permutation for one in found.others]
+
+
+def test_several_runs_are_corrected_for(tmp_path: Path) -> None:
+    paths = [_random(tmp_path, f"r{n}", 0.3 + n / 8) for n in range(4)]
+    raw = _p(compare_runs(paths, correction="none"))
+    holm, bh = _p(compare_runs(paths)), _p(compare_runs(paths, correction="bh"))
+    assert holm != raw
+    assert all(a >= b >= c for a, b, c in zip(holm, bh, raw, strict=True))
+    assert bh == pytest.approx(stats.false_discovery_control(raw))
+    contrast = _of(compare_runs(paths).others[0], "step_success", "macro")
+    assert contrast.permutation.p == raw[0]
+
+
+def test_two_runs_need_no_correction(tmp_path: Path) -> None:
+    found = compare_runs([_random(tmp_path, "a", 0.3), _random(tmp_path, "b", 0.6)])
+    assert found.correction == "none"
+    contrast = _of(found.others[0], "step_success", "macro")
+    assert contrast.p_permutation == contrast.permutation.p
+
+
+def test_splits_can_be_chosen(tmp_path: Path) -> None:
+    steps = [step("A", 0, True, split="one"), step("B", 0, True, split="two")]
+    a, b = _run(tmp_path, "a", steps), _run(tmp_path, "b", steps)
+    (found,) = compare_runs([a, b], splits=["two"]).others
+    assert found.splits == {"two": 1}
+    with pytest.raises(RunError, match="share no step"):
+        compare_runs([a, b], splits=["three"])
+
+
+def test_the_verdict_claims_a_clear_difference(tmp_path: Path) -> None:
+    a, b = _random(tmp_path, "a", 0.1, 40), _random(tmp_path, "b", 0.8, 40)
+    (found,) = compare_runs([a, b]).others
+    assert found.verdict.startswith("b is better than a: ")
+    assert "permutation p < 0.001" in found.verdict
+    assert "Fewer" not in found.verdict and "fewer than 30" not in found.verdict
+    (back,) = compare_runs([b, a]).others
+    assert back.verdict.startswith("a is worse than b: ")
+
+
+def test_the_verdict_says_what_would_be_needed(tmp_path: Path) -> None:
+    (found,) = compare_runs([_random(tmp_path, "a", 0.5), _random(tmp_path, "d", 0.52)]).others
+    assert found.verdict.startswith("No difference is shown between d and a")
+    assert "tasks would be needed" in found.verdict
+    assert "not proof that they are equal" in found.verdict
+    assert "fewer than 30 tasks (12)" in found.verdict
+
+
+def test_the_verdict_knows_equal_runs(tmp_path: Path) -> None:
+    a, b = _run(tmp_path, "a", worked()), _run(tmp_path, "b", worked())
+    (found,) = compare_runs([a, b]).others
+    assert "exactly the same steps" in found.verdict
+
+
+def test_the_table_is_typed(tmp_path: Path) -> None:
+    found = compare_runs([_random(tmp_path, name, 0.5, 4) for name in "abc"])
+    table = comparison_table(found)
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == COMPARISON_SCHEMA
+    assert len(table) == 2 * 7
+    assert table.attrs["correction"] == "holm"
