@@ -1,0 +1,79 @@
+"use strict";
+/* Which view the address asks for: #/, #/compare, #/steps?..., #/step/ID?run=N, #/task/ID. */
+(function () {
+  const VIEWS = ["summary", "compare", "steps", "step", "task"];
+  const TITLE = document.title;
+
+  function parse(hash) {
+    const [path, query] = hash.replace(/^#\/?/, "").split("?");
+    const cut = path.indexOf("/");
+    const name = (cut < 0 ? path : path.slice(0, cut)) || "summary";
+    let id = "";
+    try {
+      id = cut < 0 ? "" : decodeURIComponent(path.slice(cut + 1));
+    } catch (_) {
+      /* an address that somebody typed */
+    }
+    return { name: VIEWS.includes(name) ? name : "summary", id, query: new URLSearchParams(query) };
+  }
+
+  function show() {
+    const { name, id, query } = parse(location.hash);
+    const entered = VLM.view !== name;
+    VLM.view = name;
+    for (const view of VIEWS) VLM.byId("view-" + view).hidden = view !== name;
+    for (const link of document.querySelectorAll("#top nav a")) {
+      const on = link.dataset.view === name || (link.dataset.view === "steps" && ["step", "task"].includes(name));
+      if (on) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    document.body.dataset.view = name;
+    if (name !== "steps") scrollTo(0, 0);
+    let title = "";
+    if (name === "steps") {
+      const wanted = {};
+      for (const field of Object.keys(VLM.EMPTY)) wanted[field] = query.get(field) || "";
+      if (!(Number(wanted.lane) in VLM.lanes)) wanted.lane = "";
+      VLM.steplist.apply(wanted);
+      if (entered) VLM.steplist.focus();
+      title = "Steps";
+    } else if (name === "step") {
+      title = VLM.stepview.show(id, Number(query.get("run")) || 0);
+    } else if (name === "task") {
+      title = VLM.taskview.show(id);
+    } else if (entered) {
+      const heading = VLM.byId("h-" + name);
+      heading.focus({ preventScroll: true });
+      title = heading.textContent;
+    }
+    document.title = (title ? VLM.plain(title) + " · " : "") + TITLE;
+  }
+
+  /* The list keeps its filters in the address, without a history entry per letter typed. */
+  VLM.go = function (name, wanted) {
+    const query = new URLSearchParams();
+    for (const [field, value] of Object.entries(wanted)) if (value) query.set(field, value);
+    const text = query.toString();
+    const hash = "#/" + name + (text ? "?" + text : "");
+    if (hash === location.hash) return;
+    if (VLM.view === name) {
+      history.replaceState(null, "", hash);
+      show();
+    } else {
+      location.hash = hash;
+    }
+  };
+
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    const view = document.querySelector(".view:not([hidden])");
+    const first = view.querySelector("[tabindex], a, button, input");
+    if (first) first.focus();
+  });
+  document.querySelector('#top nav a[data-view="steps"]').addEventListener("click", (event) => {
+    event.preventDefault();
+    VLM.go("steps", VLM.steplist.params());
+  });
+  addEventListener("hashchange", show);
+  show();
+})();

@@ -1,0 +1,182 @@
+"use strict";
+/* A screenshot with the boxes of target, chosen element and distractors, in pixels of the page. */
+(function () {
+  const kinds = [
+    { id: "target", text: "target", on: true },
+    { id: "chosen", text: "chosen", on: true },
+    { id: "distractor", text: "distractors", on: false },
+  ];
+  const on = Object.fromEntries(kinds.map((kind) => [kind.id, kind.on]));
+
+  function size(step, detail) {
+    if (detail.page) return detail.page;
+    return step.picture[0] ? step.picture.slice(1) : null;
+  }
+
+  function rect(box, kind, text, width) {
+    const unit = width / 800;
+    const [x, y, w, h] = box;
+    const pad = kind === "chosen" ? 3 * unit : 0;
+    const group = VLM.svg("g", { class: "box " + kind });
+    const corner = { rx: 3 * unit, "vector-effect": "non-scaling-stroke" };
+    const frame = { x: x - pad, y: y - pad, width: w + 2 * pad, height: h + 2 * pad };
+    group.append(VLM.svg("rect", { ...frame, ...corner, class: "halo" }));
+    group.append(VLM.svg("rect", { ...frame, ...corner, class: "line" }));
+    if (!text) return group;
+    const font = (kind === "distractor" ? 12 : 15) * unit;
+    const wide = (text.length * 0.62 + 0.7) * font;
+    const below = kind === "chosen";
+    const top = below ? y + h + pad : y - pad - font * 1.35;
+    const at = Math.max(0, Math.min(x - pad, width - wide));
+    const clear = top < 0 ? y + h + pad : top;
+    group.append(
+      VLM.svg("rect", { x: at, y: clear, width: wide, height: font * 1.35, class: "tag" }),
+      VLM.svg("text", { x: at + 0.35 * font, y: clear + font, "font-size": font }, text),
+    );
+    return group;
+  }
+
+  function overlay(step, detail, [width, height]) {
+    const svg = VLM.svg("svg", {
+      class: "overlay",
+      viewBox: "0 0 " + width + " " + height,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": "Boxes of the target, the chosen element and the distractors",
+    });
+    const letters = new Map();
+    for (const [letter, , , box, positive, id] of detail.choices) {
+      letters.set(id, letter);
+      if (box && !positive && id !== detail.chosen)
+        svg.append(rect(box, "distractor", letter, width));
+    }
+    const right = detail.choices.find((choice) => choice[4]);
+    /* Of several acceptable elements one is listed; the others get no name of their own. */
+    const shown = (right && right[3]) || detail.gold.boxes.find(Boolean);
+    const others = detail.gold.boxes.filter((box) => box && box.join() !== shown.join());
+    for (const box of others) svg.append(rect(box, "target", "", width));
+    const name = right ? "target " + right[0] : "target";
+    if (shown) svg.append(rect(shown, "target", name, width));
+    const chosen = detail.choices.find((choice) => choice[5] === detail.chosen);
+    if (chosen && chosen[3]) svg.append(rect(chosen[3], "chosen", "chosen " + chosen[0], width));
+    const point = detail.prediction && detail.prediction.point;
+    if (point) {
+      const r = width / 60;
+      const [x, y] = point;
+      svg.append(
+        VLM.svg(
+          "g",
+          { class: "box chosen" },
+          VLM.svg("circle", { cx: x, cy: y, r, class: "halo" }),
+          VLM.svg("circle", { cx: x, cy: y, r, class: "line" }),
+          VLM.svg("path", {
+            d: `M${x - r} ${y}H${x + r}M${x} ${y - r}V${y + r}`,
+            class: "line",
+          }),
+        ),
+      );
+    }
+    return svg;
+  }
+
+  function classes(node) {
+    for (const kind of kinds) node.classList.toggle("no-" + kind.id, !on[kind.id]);
+  }
+
+  function zoom(stage) {
+    const button = VLM.el("button", { type: "button", "aria-pressed": "false" }, "Zoom");
+    button.addEventListener("click", () => {
+      const large = stage.classList.toggle("large");
+      button.setAttribute("aria-pressed", String(large));
+      centre(stage);
+    });
+    return button;
+  }
+
+  function centre(stage) {
+    const sheet = stage.firstElementChild;
+    const middle = sheet.dataset.middle.split(" ").map(Number);
+    stage.scrollLeft = middle[0] * sheet.clientWidth - stage.clientWidth / 2;
+    stage.scrollTop = middle[1] * sheet.clientHeight - stage.clientHeight / 2;
+  }
+
+  function legend(stage) {
+    return VLM.el(
+      "fieldset",
+      { class: "legend" },
+      VLM.el("legend", { class: "unseen" }, "Boxes"),
+      kinds.map((kind) => {
+        const box = VLM.el("input", { type: "checkbox", id: "show-" + kind.id });
+        box.checked = on[kind.id];
+        box.addEventListener("change", () => {
+          on[kind.id] = box.checked;
+          classes(stage);
+        });
+        return VLM.el(
+          "label",
+          { class: "key " + kind.id },
+          box,
+          VLM.el("span", { class: "swatch", "aria-hidden": "true" }),
+          kind.text,
+        );
+      }),
+      zoom(stage),
+    );
+  }
+
+  function image(step, [width, height]) {
+    const [name, w, h] = step.picture;
+    if (!name) {
+      const blank = "Boxes are drawn on an empty page.";
+      return [
+        VLM.el("p", { class: "warn gone" }, "No picture: " + VLM.plain(w) + ". " + blank),
+        VLM.svg("svg", { class: "blank", viewBox: "0 0 " + width + " " + height }),
+      ];
+    }
+    const props = { src: "pictures/" + name, width: w, height: h, loading: "lazy" };
+    const picture = VLM.el("img", { ...props, alt: "Screenshot of the page", class: "shot" });
+    picture.addEventListener("error", () => {
+      const say = "The file of the picture is missing: pictures/" + name;
+      picture.replaceWith(VLM.el("p", { class: "warn gone" }, say));
+    });
+    return [picture];
+  }
+
+  /* The picture panel: legend and stage, scrolled to the target (or the chosen element). */
+  VLM.picture = function (step, detail) {
+    const page = size(step, detail);
+    if (!page) {
+      const why = step.picture[0] ? "its size is not known" : step.picture[1];
+      return VLM.el("div", { class: "panel" }, VLM.el("p", { class: "warn" }, "No picture: " + why));
+    }
+    const shot = image(step, page);
+    const note = shot.length > 1 ? shot.shift() : null;
+    const sheet = VLM.el("div", { class: "sheet" }, shot, overlay(step, detail, page));
+    const stage = VLM.el(
+      "div",
+      { class: "stage", tabindex: 0, role: "region", "aria-label": "Screenshot" },
+      sheet,
+    );
+    classes(stage);
+    const [x, y, w, h] = VLM.targetBox(detail) || [0, 0, 0, 0];
+    sheet.dataset.middle = (x + w / 2) / page[0] + " " + (y + h / 2) / page[1];
+    requestAnimationFrame(() => centre(stage));
+    return VLM.el("div", { class: "panel picture" }, legend(stage), note, stage);
+  };
+
+  VLM.targetBox = function (detail) {
+    const right = detail.choices.find((choice) => choice[4] && choice[3]);
+    const chosen = detail.choices.find((choice) => choice[5] === detail.chosen && choice[3]);
+    return (right && right[3]) || detail.gold.boxes.find(Boolean) || (chosen && chosen[3]) || null;
+  };
+
+  VLM.toggleBoxes = function () {
+    const show = !kinds.every((kind) => on[kind.id]);
+    for (const kind of kinds) {
+      on[kind.id] = show;
+      const box = VLM.byId("show-" + kind.id);
+      if (box) box.checked = show;
+    }
+    for (const stage of document.querySelectorAll(".stage")) classes(stage);
+  };
+})();

@@ -1,0 +1,66 @@
+"use strict";
+/* The conversation of a step: what was added in every round, and what came back. */
+(function () {
+  const LONG = 900;
+
+  function text(content) {
+    const shown = VLM.plain(content);
+    const block = VLM.el("pre", { class: "text", tabindex: shown.length > LONG ? 0 : null }, shown);
+    if (shown.length <= LONG) return block;
+    block.classList.add("folded");
+    const button = VLM.el("button", { type: "button", class: "link" }, "Show all");
+    button.addEventListener("click", () => {
+      const folded = block.classList.toggle("folded");
+      button.textContent = folded ? "Show all" : "Show less";
+    });
+    return VLM.el("div", null, block, button);
+  }
+
+  function message([role, parts]) {
+    const shown = parts.map(([kind, content]) =>
+      kind === "picture" ? VLM.el("p", { class: "quiet" }, "[screenshot, " + content + "]") : text(content),
+    );
+    return VLM.el(
+      "div",
+      { class: "message " + (role === "assistant" ? "model" : "user") },
+      VLM.el("h4", null, VLM.plain(role)),
+      shown,
+    );
+  }
+
+  function facts(round) {
+    const said = [VLM.plain(round.model), "finished: " + round.finish];
+    if (round.tokens) said.push(round.tokens[0] + " tokens in, " + round.tokens[1] + " out");
+    if (round.latency) said.push(VLM.number(round.latency) + " s");
+    if (round.cost !== null) said.push("$" + VLM.number(round.cost, 5));
+    if (round.attempts > 1) said.push(round.attempts + " attempts");
+    if (round.cached) said.push("from the cache");
+    return said.filter(Boolean).join(" · ");
+  }
+
+  /* A later round begins by repeating the reply before it: that is shown once. */
+  function added(round, before) {
+    const [first, ...rest] = round.messages;
+    const again = before && first && first[0] === "assistant";
+    return again && first[1].length === 1 && first[1][0][1] === before.reply ? rest : round.messages;
+  }
+
+  VLM.conversation = function (rounds) {
+    if (!rounds.length) return VLM.el("p", { class: "quiet" }, "No call is on record.");
+    return rounds.map((round, n) =>
+      VLM.el(
+        "section",
+        { class: "round" },
+        VLM.el("h3", null, "Round " + (n + 1), VLM.el("small", null, " " + VLM.plain(round.place))),
+        added(round, rounds[n - 1]).map(message),
+        VLM.el(
+          "div",
+          { class: "message model" },
+          VLM.el("h4", null, "reply"),
+          round.reply ? text(round.reply) : VLM.el("p", { class: "quiet" }, "(no text)"),
+          VLM.el("p", { class: "quiet" }, facts(round)),
+        ),
+      ),
+    );
+  };
+})();

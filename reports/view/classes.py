@@ -1,0 +1,49 @@
+"""Error classes and labels of people, as `reports.errors` has them, for the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from harness.runs import Run
+from reports.errors import CLASSES, DEFAULT_LABELS, Label, classify_run, read_labels
+from reports.view.points import Classes, Points
+
+__all__ = ["CLASS_TITLES", "DEFAULT_LABELS", "class_rows", "classes_of", "labels_of"]
+
+CLASS_TITLES = [[str(info.error_class), info.title] for info in CLASSES]
+
+
+class ClassRow(NamedTuple):
+    """A class with its count in every lane, each with a link to the steps."""
+
+    title: str
+    meaning: str
+    counts: list[tuple[int, str]]
+
+
+def classes_of(run: Run) -> Classes:
+    """The class of every row of a run, by step and repeat."""
+    return {(one.step_id, one.repeat): str(one.error_class) for one in classify_run(run)}
+
+
+def labels_of(run: Run) -> tuple[Label, ...]:
+    """The labels kept beside a run; lines that cannot be read are left out."""
+    return read_labels(run).labels
+
+
+def class_rows(points: Points) -> list[ClassRow]:
+    """The classes that occur, in their order of precedence."""
+    counts: Counter[tuple[int, str | None]] = Counter(
+        (lane, outcome.error_class)
+        for point in points.steps.values()
+        for lane, outcome in point.outcomes.items()
+    )
+    rows: list[ClassRow] = []
+    lanes = range(len(points.lanes))
+    for info in CLASSES:
+        own = str(info.error_class)
+        cells = [(counts[n, own], f"#/steps?lane={n}&class={own}") for n in lanes]
+        if any(count for count, _ in cells):
+            rows.append(ClassRow(info.title, info.meaning, cells))
+    return rows

@@ -1,0 +1,84 @@
+"""All of one step in one run, as plain data for its script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.runs import CallRecord, ChoiceRecord, MessageRecord, PictureRecord, StepRecord
+from reports.view.points import chosen_element
+
+
+def detail(record: StepRecord, calls: Iterable[CallRecord]) -> dict[str, Any]:
+    """Everything that the step view shows. Keys are ours; texts of others are values only."""
+    gold, said, scores = record.gold, record.prediction, record.scores
+    return {
+        "history": list(record.history),
+        "page": list(record.page_size) if record.page_size else None,
+        "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
+        "invalid": record.invalid,
+        "error": record.error,
+        "positives": record.positives,
+        "negatives": record.negatives,
+        "gold": {
+            "operation": gold.operation,
+            "value": gold.value,
+            "boxes": [list(box) if box else None for box in gold.boxes],
+        },
+        "choices": [_choice(choice) for choice in record.choices],
+        "none": record.none_letter,
+        "chosen": chosen_element(record),
+        "prediction": None
+        if said is None
+        else {
+            "status": str(said.status),
+            "letter": said.letter,
+            "element": said.element,
+            "point": list(said.point) if said.point else None,
+            "operation": said.operation,
+            "value": said.value,
+            "flags": list(said.flags),
+        },
+        "scores": None
+        if scores is None
+        else {
+            "element": scores.element,
+            "exact": scores.operation_exact,
+            "success": scores.success,
+            "f1": [[name, value] for name, value in scores.operation_f1.items()],
+        },
+        "tokens": [record.usage.input, record.usage.output] if record.usage else None,
+        "cost": record.cost,
+        "rounds": [_round(call) for call in calls],
+    }
+
+
+def _choice(choice: ChoiceRecord) -> list[Any]:
+    box = list(choice.box) if choice.box else None
+    return [choice.letter, choice.tag, choice.text, box, int(choice.positive), choice.id]
+
+
+def _round(call: CallRecord) -> dict[str, Any]:
+    reply = call.reply
+    return {
+        "place": call.place,
+        "messages": [[message.role, _parts(message)] for message in call.messages],
+        "reply": reply.text,
+        "finish": str(reply.finish),
+        "model": reply.model,
+        "latency": reply.latency_s,
+        "tokens": [reply.usage.input, reply.usage.output] if reply.usage else None,
+        "cost": call.cost,
+        "attempts": call.attempts,
+        "cached": call.from_cache,
+    }
+
+
+def _parts(message: MessageRecord) -> list[list[str]]:
+    return [_part(part) for part in message.parts]
+
+
+def _part(part: str | PictureRecord) -> list[str]:
+    if isinstance(part, PictureRecord):
+        return ["picture", f"{part.width} × {part.height} pixels"]
+    return ["text", part]

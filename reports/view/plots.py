@@ -1,0 +1,131 @@
+"""Plots of the summary as SVG, in a light and a dark version; letters are drawn as shapes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reports.escape import clean
+
+MOST_GROUPS = 40
+LONGEST_LABEL = 26
+_COLOURS = {
+    "light": ("#2457c5", "#c2560c", "#1a7f5a", "#8b3fb0", "#a3263f", "#55606e"),
+    "dark": ("#7aa5ff", "#ffa05c", "#5fd3a6", "#d29bf0", "#ff8fa3", "#aab4c2"),
+}
+_INK = {"light": "#1c2330", "dark": "#e6e9ef"}
+_GRID = {"light": "#dfe3ea", "dark": "#343b48"}
+_MARKERS = ("o", "s", "D", "^", "v", "P")
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot in both versions; `words` say what it shows to those who cannot see it."""
+
+    title: str
+    light: str
+    dark: str
+    words: str
+
+
+def rates_plot(table: pd.DataFrame, title: str, name: str, folder: Path) -> Plot:
+    """Step success by group with its 95 % interval, a mark per run: `NAME-light.svg`, `-dark.svg`.
+
+    The table is one of `reports.tables`. Of many groups, those with most steps are drawn.
+    """
+    key = table.attrs["key"]
+    lines = table[table["headline"].astype(bool)]
+    sizes = lines.groupby(key, observed=True)["steps"].max().sort_values(ascending=False)
+    groups = list(dict.fromkeys(g for g in lines[key] if g in set(sizes.index[:MOST_GROUPS])))
+    runs = list(dict.fromkeys(lines["run"]))
+    files = {}
+    for theme in ("light", "dark"):
+        files[theme] = f"{name}-{theme}.svg"
+        _draw(lines, key, groups, runs, theme, folder / files[theme])
+    left_out = len(sizes) - len(groups)
+    words = f"Step success by {key}, a mark per run with its 95 % interval; see the table below."
+    if left_out:
+        title += f" ({len(groups)} with most steps, {left_out} left out)"
+    return Plot(title, files["light"], files["dark"], words)
+
+
+def _draw(
+    lines: pd.DataFrame,
+    key: str,
+    groups: Sequence[str],
+    runs: Sequence[str],
+    theme: str,
+    path: Path,
+) -> None:
+    height = 0.9 + len(groups) * max(0.34, 0.17 * len(runs))
+    figure = Figure(figsize=(6.4, height + (0.3 if len(runs) > 1 else 0)), layout="constrained")
+    axes = figure.subplots()
+    records = {(r["run"], r[key]): r for r in lines.to_dict("records")}
+    for number, run in enumerate(runs):
+        colour = _COLOURS[theme][number % len(_COLOURS[theme])]
+        shift = (number - (len(runs) - 1) / 2) * min(0.22, 0.7 / len(runs))
+        for place, group in enumerate(groups):
+            _mark(axes, records.get((run, group)), place + shift, colour, number)
+        label = _short(run)
+        marker = _MARKERS[number % len(_MARKERS)]
+        (handle,) = axes.plot([], [], marker, color=colour, markersize=6)
+        handle.set_label(label if not label.startswith("_") else " " + label)
+    axes.set_yticks(range(len(groups)), [""] * len(groups))
+    for tick, group in zip(axes.get_yticklabels(), groups, strict=True):
+        tick.set_parse_math(False)
+        tick.set_text(_short(group))
+    axes.set_yticks(range(len(groups)), [_short(group) for group in groups], parse_math=False)
+    axes.set_ylim(len(groups) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("step success, per cent (macro over tasks, 95 % interval)")
+    _dress(figure, axes, theme, legend=len(runs) > 1)
+    with warnings.catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "v"}):
+        warnings.simplefilter("ignore")  # a letter that the font does not have is drawn as a box
+        figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def _mark(axes: Any, record: Any, place: float, colour: str, number: int) -> None:
+    if record is None or pd.isna(record["step_success_macro"]):
+        return
+    value = 100 * record["step_success_macro"]
+    if not pd.isna(record["step_success_macro_low"]):
+        bounds = [100 * record[f"step_success_macro_{end}"] for end in ("low", "high")]
+        axes.plot(bounds, [place, place], color=colour, linewidth=2, clip_on=False)
+    axes.plot(
+        [value],
+        [place],
+        _MARKERS[number % len(_MARKERS)],
+        color=colour,
+        markersize=6,
+        clip_on=False,
+    )
+
+
+def _dress(figure: Figure, axes: Any, theme: str, *, legend: bool) -> None:
+    ink, grid = _INK[theme], _GRID[theme]
+    figure.patch.set_alpha(0)
+    axes.patch.set_alpha(0)
+    axes.grid(axis="x", color=grid, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(grid)
+    axes.tick_params(colors=ink, length=0, labelsize=9)
+    axes.xaxis.label.set(color=ink, fontsize=9)
+    if legend:
+        shown = figure.legend(loc="outside upper left", ncols=3, frameon=False, labelcolor=ink)
+        for text in shown.get_texts():
+            text.set_parse_math(False)
+            text.set_fontsize(9)
+
+
+def _short(text: object) -> str:
+    label = clean(text)
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"

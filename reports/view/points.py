@@ -1,0 +1,167 @@
+"""The list of steps: what they are, and in short what became of them in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.runs import Run, StepRecord
+
+LONGEST = 90
+"""Characters of an element's text that the list keeps, for its column and its search."""
+RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A run, or one repeat of a run where steps were asked several times."""
+
+    label: str
+    run: str
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A step in a lane. `result` is one of the five above; PART is the right element alone."""
+
+    result: str
+    status: str | None
+    error_class: str | None
+    choice: str | None
+    f1: float | None
+
+
+@dataclass(slots=True)
+class Point:
+    """A step of the data, with an outcome per lane in which it is on record."""
+
+    step_id: str
+    task_id: str
+    task: str
+    index: int
+    total: int
+    split: str
+    website: str
+    domain: str
+    operation: str
+    value: str
+    target: str
+    invalid: str | None
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Points:
+    """All steps of the runs in their order, and the lanes in which they were asked."""
+
+    lanes: list[Lane]
+    steps: dict[str, Point]
+
+
+Classes = Mapping[tuple[str, int], str]
+"""Error classes by step and repeat."""
+
+
+def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
+    """The points of the runs, by label. One run's records are held at a time. Raises `RunError`."""
+    lanes: list[Lane] = []
+    steps: dict[str, Point] = {}
+    for label, run in runs.items():
+        records = run.steps()
+        repeats = sorted({record.repeat for record in records}) or [0]
+        numbers = {repeat: len(lanes) + i for i, repeat in enumerate(repeats)}
+        variant = str(run.manifest.config.get("f1") or "mind2web")
+        named = len(repeats) > 1
+        lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
+        for record in records:
+            point = steps.get(record.step_id)
+            if point is None:
+                point = steps[record.step_id] = _point(record)
+            elif not point.target:
+                point.target = _target(record)
+            found = classes.get(label, {}).get((record.step_id, record.repeat))
+            point.outcomes[numbers[record.repeat]] = _outcome(record, found, variant)
+    ordered = sorted(steps.values(), key=lambda p: (p.split, p.website, p.task_id, p.index))
+    return Points(lanes, {point.step_id: point for point in ordered})
+
+
+def chosen_element(record: StepRecord) -> str | None:
+    """The node that was chosen, by the prediction or by its letter."""
+    said = record.prediction
+    if said is None:
+        return None
+    by_letter = (c.id for c in record.choices if c.letter == said.letter)
+    return said.element or next(by_letter, None)
+
+
+def _point(record: StepRecord) -> Point:
+    return Point(
+        step_id=record.step_id,
+        task_id=record.task_id,
+        task=record.task,
+        index=record.index,
+        total=record.total_steps,
+        split=record.split,
+        website=record.website,
+        domain=record.domain,
+        operation=record.gold.operation,
+        value=record.gold.value[:LONGEST],
+        target=_target(record),
+        invalid=record.invalid,
+    )
+
+
+def _target(record: StepRecord) -> str:
+    return next((c.text[:LONGEST] for c in record.choices if c.positive), "")
+
+
+def _outcome(record: StepRecord, error_class: str | None, variant: str) -> Outcome:
+    if not record.asked and record.scores is None:
+        return Outcome(NOT_ASKED, None, error_class, None, None)
+    said, scores = record.prediction, record.scores
+    if not record.settled or said is None or scores is None:
+        return Outcome(OPEN, None, error_class, None, None)
+    result = RIGHT if scores.success else PART if scores.element else WRONG
+    f1 = scores.operation_f1.get(variant)
+    return Outcome(result, str(said.status), error_class, chosen_element(record), f1)
+
+
+def as_rows(points: Points, shown: Iterable[str], pictures: Mapping[str, Any]) -> dict[str, Any]:
+    """The list as plain data; words that repeat are numbers into `words`."""
+    words: dict[str, int] = {}
+    tasks: dict[str, tuple[int, str]] = {}
+
+    def word(text: str | None) -> int | None:
+        return None if text is None else words.setdefault(text, len(words))
+
+    rows = []
+    for step_id in shown:
+        point = points.steps[step_id]
+        task = tasks.setdefault(point.task_id, (len(tasks), point.task))[0]
+        outcomes = [
+            [word(o.result), word(o.status), word(o.error_class), word(o.choice), o.f1]
+            if o is not None
+            else None
+            for o in (point.outcomes.get(n) for n in range(len(points.lanes)))
+        ]
+        rows.append(
+            [
+                step_id,
+                task,
+                point.index,
+                point.total,
+                word(point.split),
+                word(point.website),
+                word(point.domain),
+                word(point.operation),
+                point.value,
+                point.target,
+                word(point.invalid),
+                pictures.get(step_id),
+                outcomes,
+            ]
+        )
+    listed = [[task_id, text] for task_id, (_, text) in tasks.items()]
+    return {"words": list(words), "tasks": listed, "steps": rows}

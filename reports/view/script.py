@@ -1,0 +1,38 @@
+"""Values as classic scripts. What is written is ASCII and holds no `<`, `>` or `&`, so that no text
+can end a script, open a comment or break a line that JavaScript counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+def literal(value: Any) -> str:
+    r"""A JavaScript literal of plain data. U+2028, U+2029 and lone surrogates are escaped too.
+
+    Raises `ValueError` for a number that is not finite. Texts of pages must not become keys, as
+    `__proto__` is one that JavaScript reads differently: use lists of pairs.
+
+    >>> print(literal(["</script>", "a\u2028b"]))
+    ["\u003c/script\u003e","a\u2028b"]
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign, escaped in _ESCAPES.items():
+        text = text.replace(sign, escaped)
+    return text
+
+
+def call(function: str, *values: Any) -> str:
+    """A statement that hands values to a function of the page.
+
+    >>> call("VLM.add", 1, ["a"])
+    'VLM.add(1,["a"]);'
+    """
+    return f"{function}({','.join(literal(value) for value in values)});"
+
+
+def note(text: str) -> str:
+    """A comment as the first line of a script."""
+    return f"// {literal(text)[1:-1]}\n"

@@ -1,0 +1,199 @@
+"""The folder of a page, put together run by run so that one run is in memory at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+
+from harness.runs import Run, open_run
+from reports.formats import TEST_DATA_NOTE
+from reports.load import open_runs
+from reports.settings import settings_of
+from reports.view import POLICY
+from reports.view.agreement import matrix, pairs
+from reports.view.classes import CLASS_TITLES, DEFAULT_LABELS, class_rows, classes_of, labels_of
+from reports.view.detail import detail
+from reports.view.pictures import Picture, Wanted, write_pictures
+from reports.view.plots import Plot, rates_plot
+from reports.view.points import Points, as_rows, collect
+from reports.view.sampling import sample
+from reports.view.script import call, note
+from reports.view.tables import Summary, beside, said, summarise, verdicts
+
+HERE = Path(__file__).parent
+SCRIPTS = (
+    "dom",
+    "data",
+    "words",
+    "filter",
+    "labels",
+    "list",
+    "boxes",
+    "talk",
+    "step",
+    "task",
+    "keys",
+    "app",
+)
+STYLES = ("base", "summary", "list", "step")
+Tell = Callable[[str], None]
+
+
+class Made(NamedTuple):
+    """How many steps the page shows, and of how many."""
+
+    shown: int
+    total: int
+
+
+def write(
+    paths: Iterable[Path | str],
+    out: Path,
+    *,
+    count: int | None = None,
+    pictures: bool = True,
+    tell: Tell = lambda _: None,
+) -> Made:
+    """Write the page of the runs into a prepared folder (`reports.view.folder.prepare`).
+
+    `count` limits the steps shown. Raises `RunError` for runs that cannot be read.
+    """
+    runs = open_runs(list(paths))
+    summary = summarise(runs)
+    points = collect(runs, {label: classes_of(run) for label, run in runs.items()})
+    shown = list(points.steps) if count is None else sample(points, count)
+    numbers = {step_id: number for number, step_id in enumerate(shown)}
+    wanted = _write_details(runs, points, numbers, out / "data")
+    files = _pictures(runs, wanted, out / "pictures", tell) if pictures else {}
+    reason = "" if pictures else "the page was written without pictures"
+    listed = as_rows(points, shown, {s: _picture(files.get(s), reason) for s in shown})
+    listed |= _about(runs, points, len(shown))
+    script = note(TEST_DATA_NOTE) + call("VLM.load", listed) + "\n"
+    (out / "data" / "steps.js").write_text(script, encoding="ascii")
+    plots = _plots(summary, out / "data")
+    for name in [*(f"{s}.js" for s in SCRIPTS), *(f"{s}.css" for s in STYLES)]:
+        shutil.copyfile(HERE / "assets" / name, out / "assets" / name)
+    page = _page(runs, points, summary, plots, len(shown))
+    (out / "index.html").write_text(page, encoding="utf-8", errors="replace")
+    return Made(len(shown), len(points.steps))
+
+
+def _write_details(
+    runs: Mapping[str, Run], points: Points, numbers: Mapping[str, int], folder: Path
+) -> list[tuple[str, list[Wanted]]]:
+    """A script per step, with a statement per lane. Returns the pictures wanted of every run."""
+    wanted: list[tuple[str, list[Wanted]]] = []
+    begun: set[str] = set()
+    lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
+    for label, run in runs.items():
+        own: list[Wanted] = []
+        for record in run.steps():
+            number = numbers.get(record.step_id)
+            if number is None:
+                continue
+            new = record.step_id not in begun
+            if new:
+                begun.add(record.step_id)
+                own.append(Wanted(record.step_id, record.source, record.screenshot_digest))
+            values = detail(record, run.calls_of(record.step_id, record.repeat))
+            line = call("VLM.add", number, lanes[label, record.repeat], values)
+            with (folder / f"step-{number}.js").open("w" if new else "a", encoding="ascii") as file:
+                file.write((note(TEST_DATA_NOTE) if new else "") + line + "\n")
+        wanted.append((label, own))
+    return wanted
+
+
+def _pictures(
+    runs: Mapping[str, Run], wanted: list[tuple[str, list[Wanted]]], folder: Path, tell: Tell
+) -> dict[str, Picture]:
+    made: dict[str, Picture] = {}
+    for label, own in wanted:
+        if own:
+            # A run of its own: what it keeps of its steps to find pictures goes with it.
+            made |= write_pictures(open_run(runs[label].path), own, folder)
+    lost = [picture for picture in made.values() if picture.name is None]
+    if lost:
+        tell(f"{len(lost):,} steps without a picture, the first because {lost[0].reason}")
+    return made
+
+
+def _picture(picture: Picture | None, reason: str) -> list[Any]:
+    if picture is None or picture.name is None:
+        return [None, picture.reason if picture else reason]
+    return [picture.name, picture.width, picture.height]
+
+
+def _about(runs: Mapping[str, Run], points: Points, shown: int) -> dict[str, Any]:
+    settings = {
+        label: [[name, said(value)] for name, value in settings_of(run.manifest).items()]
+        for label, run in runs.items()
+    }
+    labels = {label: labels_of(run) for label, run in runs.items()}
+    manifests = "".join(f"{run.manifest.created} {run.manifest.name}" for run in runs.values())
+    return {
+        "key": hashlib.sha256(manifests.encode("utf-8", "replace")).hexdigest()[:16],
+        "total": len(points.steps),
+        "shown": shown,
+        "lanes": [
+            {
+                "label": lane.label,
+                "run": lane.run,
+                "name": runs[lane.run].name,
+                "repeat": lane.repeat,
+                "settings": settings[lane.run],
+            }
+            for lane in points.lanes
+        ],
+        "classes": CLASS_TITLES,
+        "defaults": list(DEFAULT_LABELS),
+        "labels": [
+            [number, one.step_id, one.label, one.note, one.who, one.when]
+            for number, lane in enumerate(points.lanes)
+            for one in labels[lane.run]
+            if one.repeat == lane.repeat
+        ],
+        "note": TEST_DATA_NOTE,
+    }
+
+
+def _plots(summary: Summary, folder: Path) -> list[Plot]:
+    drawn = (("split", "Step success by split"), ("website", "Step success by website"))
+    return [rates_plot(summary.frames[key], title, key, folder) for key, title in drawn]
+
+
+def _page(
+    runs: Mapping[str, Run], points: Points, summary: Summary, plots: list[Plot], shown: int
+) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("index.html").render(
+        policy=POLICY,
+        note=TEST_DATA_NOTE,
+        title=", ".join(runs),
+        labels=list(runs),
+        lanes=points.lanes,
+        summary=summary,
+        plots=plots,
+        beside=beside(summary.sheets[0][1], summary.sheets[1][1]),
+        classes=class_rows(points),
+        paired=verdicts(runs),
+        pairs=pairs(points),
+        matrix=matrix(points),
+        shown=shown,
+        total=len(points.steps),
+        tasks=len({point.task_id for point in points.steps.values()}),
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        scripts=SCRIPTS,
+        styles=STYLES,
+    )
