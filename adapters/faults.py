@@ -53,6 +53,10 @@ _REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_paramet
 _PASSING = {408: "timeout", 409: "server", 425: "server", 429: "rate_limit", 499: "timeout"}
 
 
+# What a server says is printed: a terminal must not obey it.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One failed call. `kind` is set when there was no HTTP error; else `status` is.
@@ -136,7 +140,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def cleaner(*keys: str) -> Cleaner:
-    """A function that makes a message one line of bounded length without any of the keys.
+    """A function that makes a message one bounded line without control characters and the keys.
 
     The first half of a key counts as well: servers echo keys cut short. What is too short for a key
     ("x", "EMPTY") is a placeholder for local servers and left alone.
@@ -150,7 +154,7 @@ def cleaner(*keys: str) -> Cleaner:
     def clean(text: str) -> str:
         for secret in secrets:
             text = secret.sub("[key]", text)
-        text = " ".join(text.split())
+        text = CONTROL.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.split()))
         return text if len(text) <= 400 else text[:397] + "..."
 
     return clean

@@ -72,6 +72,10 @@ class Registry(Generic[T]):
         own = {entry.name: entry.summary for entry in self._entries.values()}
         return own | {name: line for name, line in sorted(foreign.items()) if name not in own}
 
+    def plain(self, name: str) -> tuple[str, ...]:
+        """The beginnings of arguments that mean a built-in name by themselves."""
+        return self._entries[name].plain if name in self._entries else ()
+
     def split(self, text: str) -> tuple[str, str]:
         """What was written to (name, argument); the argument is "" when there is none.
 
@@ -123,5 +127,20 @@ class Registry(Generic[T]):
     def _unknown(self, text: str) -> str:
         names = sorted({*self._entries, *self._points()})
         near = difflib.get_close_matches(text.partition(":")[0], names, n=1, cutoff=0.65)
-        hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"
+        if near:
+            hint = f"did you mean '{near[0]}'?"
+        elif start := self._plain_like(text):
+            hint = f"did you mean '{start}...'?"
+        else:
+            hint = f"known: {', '.join(names) or 'none'}"
         return f"unknown {self.kind} '{text}'; {hint}"
+
+    def _plain_like(self, text: str) -> str | None:
+        """The beginning of plain names that the text's own beginning is a misspelling of."""
+        starts = [start for entry in self._entries.values() for start in entry.plain]
+        near = {
+            difflib.SequenceMatcher(None, text[: len(start)].lower(), start).ratio(): start
+            for start in starts
+            if len(start) > 3
+        }
+        return near[max(near)] if near and max(near) >= 0.75 else None

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from harness.commands.options import selecting_options, to_config
+from harness.printing import printable
 
 
 @click.group()
@@ -21,6 +22,7 @@ def data() -> None:
 def check(**values: Any) -> int:
     """Count the rows of a selection: by split, by operation, valid or why not."""
     from harness.evaluation.plan import open_data
+    from harness.evaluation.table import counted
 
     config = to_config({**values, "distractors": 0})
     dataset = open_data(config).part
@@ -36,7 +38,8 @@ def check(**values: Any) -> int:
         counts["valid" if row.invalid is None else row.invalid] += 1
     for split, counts in splits.items():
         told = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if name != "rows")
-        click.echo(f"{split}: {counts['rows']} rows, {len(tasks[split])} tasks; {told}")
+        rows, of = counted(counts["rows"], "row"), counted(len(tasks[split]), "task")
+        click.echo(printable(f"{split}: {rows}, {of}; {told}"))
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from harness import __version__
+from harness.printing import printable
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
@@ -166,4 +167,4 @@ def _say(text: str) -> None:
     for line in (" ".join(part.split()) for part in text.splitlines()):
         joint = " " if told.endswith((":", ";", ",")) else "; "
         told += (joint if told and line else "") + line
-    click.echo(f"vlm-eval: {told}", err=True)
+    click.echo(printable(f"vlm-eval: {told}"), err=True)

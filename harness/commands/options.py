@@ -140,7 +140,7 @@ choosing_options = _all(
     ]
 )
 
-asking_options = _all(
+prompting_options = _all(
     [
         click.option(
             "--protocol",
@@ -175,6 +175,11 @@ asking_options = _all(
             is_flag=True,
             help="Ask about rows without a screenshot too (text only).",
         ),
+    ]
+)
+
+replying_options = _all(
+    [
         click.option(
             "--max-tokens",
             type=PerRound(),

@@ -11,11 +11,12 @@ import click
 
 from harness.commands import config_file
 from harness.commands.options import (
-    asking_options,
     carrying_options,
     choosing_options,
     model_options,
+    prompting_options,
     repeat_option,
+    replying_options,
     scoring_options,
     selecting_options,
     to_config,
@@ -23,6 +24,7 @@ from harness.commands.options import (
 from harness.commands.output import output
 from harness.errors import UserError
 from harness.evaluation.config import RunConfig
+from harness.printing import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +43,8 @@ ASK_FROM = 100
 @model_options
 @selecting_options
 @choosing_options
-@asking_options
+@prompting_options
+@replying_options
 @repeat_option
 @scoring_options
 @carrying_options
@@ -57,12 +60,12 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
 
     from rich.console import Console
 
-    from harness.commands.fixed import refuse_fixed
+    from harness.commands.fixed import refuse_idle
     from harness.evaluation.plan import plan_run
     from harness.evaluation.run import carry_out
 
     config = to_config(values)
-    refuse_fixed(ctx, config.selecting.benchmark)
+    refuse_idle(ctx, config.selecting.benchmark)
     plan = plan_run(config, asks=not dry_run)
     if not dry_run:
         check_limit(plan)
@@ -115,7 +118,11 @@ def heading(plan: Plan, errors: Console) -> None:
         ("run", str(plan.directory)),
     ]
     for name, text in pairs:
-        errors.print(f"{name + ':':<9} {text}", markup=False, highlight=False, soft_wrap=True)
+        errors.print(
+            f"{name + ':':<9} {printable(text)}", markup=False, highlight=False, soft_wrap=True
+        )
+    if plan.pictures.oracle:
+        errors.print("warning:  these pictures show where the right answer is: an upper bound only")
     if not dataset.entries:
         errors.print("this shard has none of the selected tasks")
     for notice in dataset.notices:
@@ -211,7 +218,8 @@ def conclude(plan: Plan, result: Finished, console: Console, errors: Console) ->
     """The result table, or how to go on; the exit code."""
     from harness.evaluation.report import print_result
 
-    print_result(console, result.records, plan.config.scoring, plan.task_rows)
+    scoring, pictures = plan.config.scoring, plan.pictures.text
+    print_result(console, result.records, scoring, plan.task_rows, pictures)
     if result.complete:
         errors.print(f"complete: {result.directory}", markup=False, highlight=False, soft_wrap=True)
         return 0

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 
 from harness.commands import config_file
 from harness.commands.options import (
-    asking_options,
     choosing_options,
+    prompting_options,
     selecting_options,
     to_config,
 )
+from harness.printing import printable
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 REPLY = "(the model's description of the next action)"
 
 
@@ -26,18 +25,18 @@ REPLY = "(the model's description of the next action)"
 @click.option("--answer", is_flag=True, help="Print the recorded action too.")
 @selecting_options
 @choosing_options
-@asking_options
+@prompting_options
 @click.pass_context
 def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **values: Any) -> int:
     """Print the messages for STEP (its id, or the beginning of it) without asking anybody."""
     from adapters import Reply
-    from harness.commands.fixed import refuse_fixed
+    from harness.commands.fixed import refuse_idle
     from harness.dialogue import Ask
     from harness.evaluation.lookup import full_id
     from harness.evaluation.model import tokens_of
     from harness.evaluation.plan import plan_run
 
-    refuse_fixed(ctx, values["benchmark"])
+    refuse_idle(ctx, values["benchmark"])
     config = to_config({**values, "model": model or "oracle"})
     plan = plan_run(config, asks=False)
     row = plan.dataset.row(full_id(plan.dataset, step))
@@ -82,4 +81,4 @@ def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **va
 
 def tell(text: str) -> None:
     """Print page text: it is somebody else's, so control characters do not reach the terminal."""
-    click.echo(CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
+    click.echo(printable(text))

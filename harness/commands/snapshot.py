@@ -9,8 +9,8 @@ import click
 
 from harness.commands import config_file
 from harness.commands.options import (
-    asking_options,
     choosing_options,
+    prompting_options,
     selecting_options,
     to_config,
 )
@@ -26,7 +26,7 @@ from harness.errors import UserError
 )
 @selecting_options
 @choosing_options
-@asking_options
+@prompting_options
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that prepare pictures.")
 @click.pass_context
 def snapshot(
@@ -37,11 +37,11 @@ def snapshot(
     The file has the columns of rabbit's snapshot of Multimodal-Mind2Web and is run with
     `vlm-eval --benchmark snapshot --data FILE`.
     """
-    from harness.commands.fixed import refuse_fixed
+    from harness.commands.fixed import refuse_idle
     from harness.evaluation.plan import plan_run
     from harness.evaluation.snapshot import write
 
-    refuse_fixed(ctx, values["benchmark"])
+    refuse_idle(ctx, values["benchmark"])
     if out.exists() and not overwrite:
         raise UserError(f"{out} exists; name another file, or say --overwrite")
     config = to_config({**values, "model": model or "oracle"})

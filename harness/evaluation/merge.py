@@ -31,7 +31,8 @@ def merge_runs(runs: Sequence[Path], into: Path, console: Console) -> int:
             rows = run.manifest.dataset.get("partial_tasks", {})
             summary = summarise(records, config.scoring, rows, run.manifest)
             directory.finish(summary, complete=True)
-    print_result(console, records, config.scoring, task_rows_of(open_run(into), records))
+    task_rows = task_rows_of(open_run(into), records)
+    print_result(console, records, config.scoring, task_rows, run.manifest.pictures)
     told = (
         f"complete: {into}"
         if settled == wanted

@@ -143,7 +143,7 @@ def _with_policies(name: str, error: UnknownName) -> str:
     from adapters.catalog import ADAPTERS
 
     for known in (*ADAPTERS.names(), *POLICIES.names()):
-        both.add(known, known)
+        both.add(known, known, plain=ADAPTERS.plain(known))
     try:
         both.split(name)
     except UnknownName as better:

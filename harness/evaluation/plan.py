@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from adapters import UnknownName
 from harness.benchmarks import Dataset, Filters, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
-from harness.evaluation.config import RunConfig
+from harness.evaluation.config import Choosing, RunConfig
 from harness.evaluation.model import Model, open_model
 from harness.evaluation.prepare import Preparer
 from harness.pictures import PicturePolicy
@@ -20,8 +20,9 @@ from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.protocols.prompts import load
 from harness.runs import Setup
 
-FIXED = ("none", "positives", "seed", "distractors")
-"""What a run on a snapshot must know of how the snapshot was made."""
+CHOSEN = tuple(field.name for field in fields(Choosing))
+ASKED = ("none", "history", "image_policy", "pixels", "lost_rows")
+"""What a run on a snapshot takes over from how the snapshot was made."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
     selected = open_data(config)
     made = as_made(config, selected.part.settings)
     if made != config:
-        config, protocol = made, open_protocol(made)
+        config, protocol, pictures = made, open_protocol(made), picture_policy(made)
         if model.policy is not None:
             model = open_model(made, protocol)
     directory = Path(config.carrying.out or Path("runs") / config.directory_name())
@@ -147,16 +148,20 @@ def open_data(config: RunConfig) -> Selected:
 
 def as_made(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
     """The settings of a run on a snapshot: what the file fixes is taken from the file."""
-    known = {name: settings[name] for name in FIXED if name in settings}
-    none = known.pop("none", config.asking.none)
-    choosing = replace(config.choosing, **known)
-    return replace(config, choosing=choosing, asking=replace(config.asking, none=none))
+    chosen = {name: settings[name] for name in CHOSEN if name in settings}
+    asked = {name: settings[name] for name in ASKED if name in settings}
+    return replace(
+        config,
+        choosing=replace(config.choosing, **chosen),
+        asking=replace(config.asking, **asked),
+    )
 
 
 def setup_of(plan: Plan) -> Setup:
     """What the run directory is bound to."""
     info = plan.model.info
     config = plan.config.decisive()
+    made, asked = plan.dataset.settings, plan.protocol.settings()
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(
@@ -177,7 +182,7 @@ def setup_of(plan: Plan) -> Setup:
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        prompts=str(plan.protocol.settings().get("prompts_sha256", "")),
+        prompts=str(made.get("protocol_prompts_sha256") or asked.get("prompts_sha256", "")),
         seed=plan.config.choosing.seed,
         pictures=plan.pictures.text,
     )

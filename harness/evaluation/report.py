@@ -10,11 +10,14 @@ from adapters import Usage
 from harness.evaluation.config import Scoring
 from harness.evaluation.summary import Part, aggregation_rules, part, parts
 from harness.evaluation.table import show
+from harness.pictures import show_answers
 from harness.runs import StepRecord
 from parsers.records import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+ORACLE_NOTE = "the pictures were cut around the right answer; an upper bound and no result"
 
 FINE = frozenset({Status.ANSWERED, Status.NONE})
 
@@ -24,15 +27,21 @@ def print_result(
     records: Sequence[StepRecord],
     scoring: Scoring,
     task_rows: Mapping[str, int],
+    pictures: str = "",
 ) -> None:
-    """Print metrics by split and overall, and what a reader should know beside them."""
+    """Print metrics by split and overall, and what a reader should know beside them.
+
+    `pictures` is the text of the picture policy, "" where no pictures were shown.
+    """
     rules = aggregation_rules(scoring)
     if not records:
         console.print("no steps")
         return
     splits = parts(records, "split", rules, task_rows)
     total = part(records, rules, task_rows)
-    show(console, splits, total)
+    show(console, splits, total, scoring.step_rule)
+    if show_answers(pictures):
+        console.print(f"{pictures}: {ORACLE_NOTE}", markup=False, highlight=False, soft_wrap=True)
     for line in counts(records, total, task_rows):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 

@@ -152,7 +152,7 @@ def rescore_run(
         summary = summarise(records, config.scoring, task_rows, run.manifest)
         console.print_json(json.dumps(summary))
         return 0
-    print_result(console, records, config.scoring, task_rows)
+    print_result(console, records, config.scoring, task_rows, run.manifest.pictures)
     told = f"{changed} of {_read(records)} predictions read differently than in the run"
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -14,6 +14,7 @@ import msgspec
 
 from adapters import Usage
 from harness.evaluation.config import Scoring
+from harness.pictures import show_answers
 from harness.runs import Manifest, StepRecord
 from parsers import (
     AggregationRules,
@@ -191,6 +192,8 @@ def summarise(
         "run": manifest.name,
         "model": manifest.model,
         "answered_by": list(manifest.answered_by),
+        "pictures": manifest.pictures,
+        "oracle_pictures": show_answers(manifest.pictures),
         "scoring": plain(scoring),
         "total": plain(part(records, rules, task_rows)),
         **{f"by_{key}": plain(parts(records, key, rules, task_rows)) for key in GROUPS},

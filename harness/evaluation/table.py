@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.evaluation.summary import Part
+from harness.printing import printable
 from parsers import Estimate, Interval, Rate, StepMetrics, TaskSuccess
 
 if TYPE_CHECKING:
@@ -16,13 +17,16 @@ HEADS = ("", "Ele. Acc", "Op. F1", "Step SR", "Task SR")
 Line = tuple[str, str, str, str, str]
 
 
-def show(console: Console, parts: Mapping[str, Part], total: Part | None) -> None:
+def show(
+    console: Console, parts: Mapping[str, Part], total: Part | None, step_rule: str = "f1"
+) -> None:
     """Print metrics by split, each with its 95 % interval, its floor and its ceiling.
 
     Rates are in per cent. `total` is left out where there is only one split.
     """
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
     for number, head in enumerate(HEADS):
@@ -32,10 +36,11 @@ def show(console: Console, parts: Mapping[str, Part], total: Part | None) -> Non
         rows.append(("all splits pooled", total))
     for name, part in rows:
         for line in lines(name, part):
-            table.add_row(*line)
+            # Names of splits come from data files: neither mark-up nor orders to the terminal.
+            table.add_row(Text(printable(line[0])), *line[1:])
         table.add_section()
     console.print(table)
-    for note in footnotes([part for _, part in rows]):
+    for note in footnotes([part for _, part in rows], step_rule):
         console.print(note, style="dim", highlight=False, soft_wrap=True)
 
 
@@ -108,12 +113,13 @@ def _bounds(interval: Interval | None) -> str:
     return f"[{100 * interval.low:.1f}, {high}]{mark}"
 
 
-def footnotes(parts: Sequence[Part]) -> list[str]:
+def footnotes(parts: Sequence[Part], step_rule: str = "f1") -> list[str]:
     """What the signs in the table mean, and which definitions stand behind it."""
     rules = parts[0].metrics.rules
+    needed = "Op. F1 = 1" if step_rule == "f1" else "exactly the recorded operation and value"
     lines = [
         "Per cent, macro over tasks, 95 % intervals. "
-        f"Op. F1 variant: {rules.variant}; a step succeeds with the right element and Op. F1 = 1."
+        f"Op. F1 variant: {rules.variant}; a step succeeds with the right element and {needed}."
     ]
     lines.append("floor: always-click on an element by chance, expected; ceiling: the oracle.")
     if any(_few(part) for part in parts):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from harness.pictures.header import MAX_PIXELS, PictureError, Screenshot, read_size
 from harness.pictures.planning import plan
-from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy
+from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
 from harness.pictures.recipe import Recipe
 from harness.pictures.store import PictureStats, PictureStore
 
@@ -30,4 +30,5 @@ __all__ = [
     "Screenshot",
     "plan",
     "read_size",
+    "show_answers",
 ]

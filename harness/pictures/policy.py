@@ -65,7 +65,7 @@ class PicturePolicy:
     @property
     def oracle(self) -> bool:
         """Whether the pictures depend on the right answer; results must then say so."""
-        return self.name.startswith("oracle-")
+        return show_answers(self.name)
 
     @property
     def uses_boxes(self) -> bool:
@@ -103,6 +103,15 @@ class PicturePolicy:
         """The name, and the settings that differ from the default; `parse` reads it back."""
         changed = [f"{f}={v}" for f in _SETTINGS if (v := getattr(self, f)) != _DEFAULTS[f]]
         return f"{self.name}:{','.join(changed)}" if changed else self.name
+
+
+def show_answers(text: str) -> bool:
+    """Whether the policy of this text makes pictures that depend on the right answer.
+
+    >>> show_answers("oracle-target:margin=200"), show_answers("full")
+    (True, False)
+    """
+    return text.startswith("oracle-")
 
 
 _DEFAULTS = {f.name: f.default for f in fields(PicturePolicy)}

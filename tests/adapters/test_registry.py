@@ -100,3 +100,14 @@ def test_options_that_change_no_reply_reach_only_those_who_take_them() -> None:
     assert adapter.info.concurrency == 2
     with pytest.raises(Fatal, match="'scripted' takes no option 'base_url'"):
         make("scripted", lines=[], base_url="http://localhost/v1")
+
+
+@pytest.mark.parametrize(
+    ("written", "start"),
+    [("gtp-4o", "gpt-"), ("gpt4o", "gpt-"), ("cluade-sonnet-5-5", "claude-"), ("Gemini-3", "gem")],
+)
+def test_a_plain_name_that_is_misspelt_is_suggested_by_its_beginning(
+    written: str, start: str
+) -> None:
+    with pytest.raises(UnknownName, match=rf"did you mean '{start}.*\.\.\.'\?"):
+        resolve(written)

@@ -8,13 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import adapters
 import harness
 import parsers
 import reports
-from tests.harness.commands.tool import DEV, ONE_TASK, call
+from harness import sample
+from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call
+from tests.servers import WireServer, error
 
 HEAVY = ("torch", "transformers", "datasets", "openai", "anthropic", "google.genai", "pandas")
 COMMANDS = ("run", "show", "score", "snapshot", "merge", "data check", "data repack")
@@ -125,3 +129,19 @@ def test_repacked_data_gives_the_same_run(place: Path) -> None:
     assert again.code == 0, again.err
     direct = call("--model", "lexical", "--data", source, "--limit", "1", "--out", "a")
     assert direct.out == again.out
+
+
+def test_no_file_and_no_server_gives_orders_to_the_terminal(place: Path) -> None:
+    orders = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e"
+    whole = pq.read_table(Path(sample.__file__).parent / "data" / "dev.parquet").slice(0, 2)
+    names = pa.array([f"[red]{orders}"] * 2)
+    hostile = whole.set_column(whole.column_names.index("annotation_id"), "annotation_id", names)
+    pq.write_table(hostile, place / "hostile.parquet")
+    missing = call("show", "nope", "--data", "hostile.parquet")
+    assert missing.code == 2
+    with WireServer(lambda _: error(401, f"bad {orders} key", "invalid_api_key")) as server:
+        refused = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a"))
+    assert refused.code == 2
+    for text in (missing.err, refused.err):
+        assert "[2J" in text
+        assert not any(c in text for c in "\x1b\x07\x9b\u202e")

@@ -137,3 +137,37 @@ def test_a_refused_parameter_is_told_once_and_the_run_goes_on(place: Path) -> No
     assert called.code == 0
     assert called.err.count("temperature") == 1
     assert summary("a")["total"]["metrics"]["counts"]["n_settled"] == 7
+
+
+def test_an_option_that_another_one_idles_is_refused() -> None:
+    line = ("--model", "lexical", *ONE_TASK)
+    capped = call(*line, "--choice-tokens", "50")
+    assert (capped.code, "--form bnid" in capped.complaint) == (2, True)
+    assert call(*line, "--choice-tokens", "50", "--form", "bnid", "--out", "a").code == 0
+    kept = call(*line, "--cache-dir", "x", "--no-cache")
+    assert (kept.code, "--no-cache" in kept.complaint) == (2, True)
+
+
+def test_pictures_that_show_the_answer_are_flagged_wherever_the_numbers_stand() -> None:
+    flag = "an upper bound and no result"
+    line = ("--model", "lexical", *ONE_TASK, "--image-policy", "oracle-target")
+    called = call(*line, "--out", "a")
+    assert flag in called.out
+    assert "warning: " in called.err
+    assert summary("a")["oracle_pictures"] is True
+    assert flag in call("score", "a").out
+    assert call("snapshot", *line[2:], "--workers", "1", "--out", "s.parquet").code == 0
+    stored = ("--model", "lexical", "-b", "snapshot", "--data", "s.parquet")
+    assert flag in call(*stored, "--out", "b").out
+    assert summary("b")["oracle_pictures"] is True
+    plain = call("--model", "lexical", *ONE_TASK, "--out", "c")
+    assert flag not in plain.out
+    assert summary("c")["oracle_pictures"] is False
+
+
+def test_the_table_says_when_a_step_succeeds() -> None:
+    line = ("--model", "lexical", *ONE_TASK)
+    assert "right element and Op. F1 = 1." in call(*line, "--out", "a").out
+    exact = "right element and exactly the recorded operation and value."
+    assert exact in call(*line, "--step-rule", "exact", "--out", "b").out
+    assert exact in call("score", "a", "--step-rule", "exact").out

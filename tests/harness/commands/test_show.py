@@ -81,3 +81,9 @@ def test_settings_of_a_run_change_what_is_shown(option: tuple[str, str]) -> None
     assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
     step = steps("a")[-1]["step_id"]
     assert call("show", step, *DEV).out != call("show", step, *DEV, *option).out
+
+
+def test_settings_that_change_nothing_that_is_shown_are_no_options_of_show() -> None:
+    for command in (("show", "x"), ("snapshot", "--out", "x.parquet")):
+        refused = call(*command, *DEV, "--temperature", "0.5")
+        assert (refused.code, "No such option" in refused.complaint) == (2, True)

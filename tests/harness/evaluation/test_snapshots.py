@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -148,3 +149,20 @@ def test_the_datasets_library_loads_a_snapshot(place: Path) -> None:
     assert len(rows) == 7
     assert set(rows.column_names) >= CARD
     assert rows[0]["task_description"]
+
+
+def test_a_run_on_a_snapshot_knows_how_the_snapshot_was_made(place: Path) -> None:
+    shipped = files("harness").joinpath("prompts/seeact.toml").read_text("utf-8")
+    (place / "own.toml").write_text(
+        shipped.replace("You operate a website", "You are at a website")
+    )
+    asked = ("--image-policy", "viewport", "--history", "2", "--prompts", "own.toml")
+    settings = (*ONE_TASK, *asked, "--order", "1")
+    assert call("--model", "oracle", *settings, "--out", "a").code == 0
+    assert call("snapshot", *settings, "--workers", "1", "--out", "s.parquet").code == 0
+    called = call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "--out", "b")
+    assert called.code == 0
+    direct, stored = (json.loads(Path(run, "manifest.json").read_text()) for run in "ab")
+    for name in ("image_policy", "history", "order", "form", "seed", "distractors", "none"):
+        assert stored["config"][name] == direct["config"][name]
+    assert (stored["pictures"], stored["prompts"]) == (direct["pictures"], direct["prompts"])
