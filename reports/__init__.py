@@ -4,9 +4,10 @@
     print(render(main_table(["runs/a", "runs/b"]), "text"))
 
 `steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
-columns); `main_table` and `by_table` hold the metrics with their intervals, `status_table` how steps
-ended, `cost_table` what they took, `published_table` what others reported; `render` writes a table as
-text, Markdown, CSV, LaTeX, JSON or HTML. `reports.analyses` has the analyses.
+columns); `main_table` and `by_table` hold the metrics with their intervals, `status_table` how the
+steps ended, `cost_table` what they took, `published_table` what others reported; `render` writes a
+table as text, Markdown, CSV, LaTeX, JSON or HTML; `chosen_letters` shows preferences for places in
+the list. `reports.analyses` has the analyses.
 
 Runs are given as paths or as what `harness.runs.open_run` returns. Importing this package does not
 import pandas.

@@ -13,8 +13,8 @@ import pandas as pd
 from harness.runs import Run
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described
-from reports.load import RunLike, open_runs
 from reports.layout import told
+from reports.load import RunLike, open_runs
 from reports.settings import compare
 
 FIELDS = (

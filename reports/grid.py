@@ -7,7 +7,7 @@ the frame.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -59,14 +59,15 @@ def described(
     rows = list(records)
     columns = [Column(field.name, field.kind, field.meaning) for field in fields]
     frame = typed({c.name: [row.get(c.name) for row in rows] for c in columns}, columns)
-    facts: dict[str, Any] = {
+    facts: dict[Hashable, Any] = {
         "title": title,
         "about": list(about),
         "notes": list(notes),
         "fields": [(field.name, field.head, field.style) for field in fields],
-        **more,
     }
-    frame.attrs = {**facts}
+    for name, value in more.items():
+        facts[name] = value
+    frame.attrs = facts
     return frame
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from parsers import PARSE_FAILURES, Status, cluster_t
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
-from reports.load import RunLike, open_runs
 from reports.layout import told
+from reports.load import RunLike, open_runs
 from reports.settings import compare
 
 FIELDS = (

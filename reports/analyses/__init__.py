@@ -1,0 +1,47 @@
+"""Questions that a table of scores does not answer.
+
+| module | function | question |
+|---|---|---|
+| `distractors` | `distractor_curve` | how do scores fall as more wrong elements are listed? |
+| `positions` | `option_positions` | does the model prefer places in the list? |
+| `picture` | `picture_effect` | what is the picture worth? |
+| `independence` | `task_independence` | do tasks succeed as often as independent steps would? |
+| `ceiling` | `ceilings` | how much could any model reach with what it was shown? |
+
+Each is a pure function from runs to a frame that `reports.render` writes; `plots` draws them, and
+`vlm-eval analyse` has a command for each.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reports.analyses.ceiling import ceilings
+    from reports.analyses.distractors import distractor_curve
+    from reports.analyses.independence import task_independence
+    from reports.analyses.picture import picture_effect
+    from reports.analyses.positions import option_positions
+
+_HOMES = {
+    "ceilings": "reports.analyses.ceiling",
+    "distractor_curve": "reports.analyses.distractors",
+    "option_positions": "reports.analyses.positions",
+    "picture_effect": "reports.analyses.picture",
+    "task_independence": "reports.analyses.independence",
+}
+
+__all__ = [
+    "ceilings",
+    "distractor_curve",
+    "option_positions",
+    "picture_effect",
+    "task_independence",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reports.analyses' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

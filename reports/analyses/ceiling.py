@@ -1,0 +1,197 @@
+"""How much any model could reach with what it was shown."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from harness.runs import Run, RunError, StepRecord
+from reports.analyses.steps import few_note, rate, rate_fields, task_of
+from reports.grid import Field, described
+from reports.layout import told
+from reports.load import RunLike, open_runs
+from reports.settings import compare
+from reports.tables import POOLED
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+_CROP = re.compile(r";box=(\d+),(\d+),(\d+),(\d+);", re.ASCII)
+FIELDS = (
+    Field("run", "str", "text", "run", "the run"),
+    Field("split", "str", "text", "split", "the split"),
+    Field("bound", "str", "text", "no more than", "what the bound follows from"),
+    Field("tasks", "Int64", "count", "tasks", "tasks of the rows"),
+    Field("steps", "Int64", "count", "rows", "rows that the bound is about"),
+    *rate_fields("steps_possible", "of steps", "share of steps that can succeed"),
+    Field("tasks_possible", "float64", "percent", "of tasks", "share of tasks that can succeed"),
+)
+LISTED = "a right element is listed"
+INSIDE = "target wholly inside one picture"
+TOUCHED = "target at least partly in a picture"
+BOTH = "listed, and wholly inside one picture"
+VALID = "rows that can be answered"
+PIXEL = 1.0
+"""Boxes may stick out by this much: they are fractions of pixels."""
+
+
+def ceilings(
+    run: RunLike | Iterable[RunLike], recall: float | Mapping[str, float] | None = None
+) -> pd.DataFrame:
+    """Upper bounds by run and split: a row per bound, each a share of steps and of tasks.
+
+    What was listed and what the pictures showed is read from the run; each row of the selection
+    counts once, whatever the repeats. `recall` is that of a candidate ranker, one number or one
+    per split: then the element, the operation and the step can be right in no more than that
+    share, and tasks no more often than if rows were missed independently. Raises `RunError`.
+    """
+    opened = open_runs(run)
+    _check(recall)
+    records: list[dict[str, Any]] = []
+    notes: list[str] = []
+    tasks: set[Any] = set()
+    for label, one in opened.items():
+        rows = _first_repeat(one)
+        valid = [record for record in rows if record.invalid is None]
+        tasks |= {task_of(record) for record in valid}
+        groups = {record.split: [r for r in rows if r.split == record.split] for record in rows}
+        if len(groups) > 1:
+            groups[POOLED] = rows
+        for split, own in groups.items():
+            records += _bounds(label, split, own, recall)
+        notes += _notes(label, one, valid)
+    return described(
+        records,
+        FIELDS,
+        title="What any model could reach with what was shown",
+        about=told(compare(opened)),
+        notes=(
+            "Per cent, macro over tasks, 95 % intervals with tasks as clusters. A task can succeed "
+            "if all its rows can.",
+            *notes,
+            *few_note(tasks),
+        ),
+    )
+
+
+def crops(record: StepRecord) -> list[Box]:
+    """The parts of the page that the pictures of a step show."""
+    found = [_CROP.search(picture.recipe) for picture in record.pictures]
+    if None in found:
+        raise RunError(f"step {record.step_id} has a picture with an unknown recipe")
+    return [tuple(map(float, crop.groups())) for crop in found if crop]  # type: ignore[misc]
+
+
+def targets(record: StepRecord) -> list[Box]:
+    """The boxes of the acceptable elements that have an extent."""
+    listed = [choice.box for choice in record.choices if choice.positive]
+    known = [box for box in (*record.gold.boxes, *listed) if box and box[2] > 0 and box[3] > 0]
+    return [(x, y, x + width, y + height) for x, y, width, height in known]
+
+
+def inside(target: Box, crop: Box) -> bool:
+    """Whether a target lies wholly in a picture, but for a pixel."""
+    return (
+        target[0] >= crop[0] - PIXEL
+        and target[1] >= crop[1] - PIXEL
+        and target[2] <= crop[2] + PIXEL
+        and target[3] <= crop[3] + PIXEL
+    )
+
+
+def touches(target: Box, crop: Box) -> bool:
+    """Whether a target and a picture have more than an edge in common."""
+    across = min(target[2], crop[2]) - max(target[0], crop[0])
+    along = min(target[3], crop[3]) - max(target[1], crop[1])
+    return across > 0 and along > 0
+
+
+def _first_repeat(run: Run) -> list[StepRecord]:
+    found: dict[tuple[str, str], StepRecord] = {}
+    for record in run.steps():
+        found.setdefault((record.split, record.step_id), record)
+    return list(found.values())
+
+
+def _bounds(
+    label: str, split: str, rows: Sequence[StepRecord], recall: float | Mapping[str, float] | None
+) -> Iterator[dict[str, Any]]:
+    valid = [record for record in rows if record.invalid is None]
+    head = {"run": label, "split": split}
+    yield {**head, **_share(VALID, rows, [record.invalid is None for record in rows])}
+    listed = [record.gold.shown is not None for record in valid]
+    yield {**head, **_share(LISTED, valid, listed)}
+    if any(record.pictures for record in valid):
+        seen = [_any(inside, record) for record in valid]
+        partly = [_any(touches, record) for record in valid]
+        both = [one and other for one, other in zip(listed, seen, strict=True)]
+        yield {**head, **_share(INSIDE, valid, seen)}
+        yield {**head, **_share(TOUCHED, valid, partly)}
+        yield {**head, **_share(BOTH, valid, both)}
+    if recall is None:
+        return
+    each = [_recall(recall, record.split) for record in valid]
+    if None not in each and valid:
+        yield {**head, **_by_recall(valid, [value for value in each if value is not None])}
+
+
+def _share(bound: str, rows: Sequence[StepRecord], possible: Sequence[bool]) -> dict[str, Any]:
+    tasks = [task_of(record) for record in rows]
+    whole: dict[Any, bool] = {}
+    for task, can in zip(tasks, possible, strict=True):
+        whole[task] = whole.get(task, True) and can
+    return {
+        "bound": bound,
+        "tasks": len(whole),
+        "steps": len(rows),
+        **rate("steps_possible", [float(can) for can in possible], tasks),
+        "tasks_possible": sum(whole.values()) / len(whole) if whole else None,
+    }
+
+
+def _by_recall(rows: Sequence[StepRecord], each: Sequence[float]) -> dict[str, Any]:
+    tasks = [task_of(record) for record in rows]
+    whole: dict[Any, float] = {}
+    for task, value in zip(tasks, each, strict=True):
+        whole[task] = whole.get(task, 1.0) * value
+    values = rate("steps_possible", each, tasks)
+    shown = sorted({f"{100 * value:g} %" for value in each})
+    return {
+        "bound": f"ranker recall of {', '.join(shown)}",
+        "tasks": len(whole),
+        "steps": len(rows),
+        # Given, not measured here: there is nothing to put an interval around.
+        **{name: value for name, value in values.items() if not name.endswith(("_low", "_high"))},
+        "tasks_possible": math.fsum(whole.values()) / len(whole),
+    }
+
+
+def _any(test: Any, record: StepRecord) -> bool:
+    shown = crops(record)
+    return any(test(target, crop) for target in targets(record) for crop in shown)
+
+
+def _recall(recall: float | Mapping[str, float], split: str) -> float | None:
+    return recall.get(split) if isinstance(recall, Mapping) else recall
+
+
+def _check(recall: float | Mapping[str, float] | None) -> None:
+    values = recall.values() if isinstance(recall, Mapping) else [recall]
+    for value in values:
+        if value is not None and not 0 <= value <= 1:
+            raise ValueError(f"a recall lies between 0 and 1, not at {value:g}")
+
+
+def _notes(label: str, run: Run, valid: Sequence[StepRecord]) -> Iterator[str]:
+    policy = run.manifest.config.get("image_policy")
+    if not any(record.pictures for record in valid):
+        yield f"{label} sent no picture (image policy {policy})."
+        return
+    yield f"{label} has the image policy {policy}."
+    unknown = sum(not targets(record) for record in valid)
+    if unknown:
+        yield f"{label}: {unknown} targets have no box with an extent, and count as unseen."

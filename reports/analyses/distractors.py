@@ -1,0 +1,158 @@
+"""Curves over the number of distractors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+
+from harness.runs import Run, RunError, StepRecord
+from reports.analyses.steps import (
+    HEADS,
+    METRICS,
+    difference,
+    few_note,
+    measured,
+    model_of,
+    only_differ,
+    rate,
+    rate_fields,
+    scored,
+    task_of,
+    variant_of,
+)
+from reports.grid import Field, described
+from reports.layout import told
+from reports.load import RunLike, open_runs
+from reports.settings import compare
+
+MODEL = ("model", "base_url", "adapter_options")
+FIELDS = (
+    Field("model", "str", "text", "model", "the model or policy"),
+    Field("run", "str", "text", "run", "the run"),
+    Field("distractors", "Int64", "count", "distractors", "wrong elements asked for"),
+    Field("tasks", "Int64", "count", "tasks", "tasks of the steps that all runs have in common"),
+    Field("steps", "Int64", "count", "steps", "steps with scores in all runs of the model"),
+    Field("chance", "float64", "percent", "chance", "element accuracy of a blind pick"),
+    *(field for name in METRICS for field in rate_fields(name, HEADS[name], HEADS[name])),
+    *rate_fields("change", "Step SR, change", "step success minus that of the run above", True),
+)
+
+
+def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
+    """A row per run: scores on the steps that all runs of a model have in common.
+
+    Runs of a model may differ in the number of distractors only; several models make several
+    curves. `change` is the paired difference to the run with the next smaller number. Whether the
+    choices of each run are among those of the next is checked and told. Raises `RunError` for runs
+    that differ in anything else.
+    """
+    opened = open_runs(runs)
+    only_differ(opened, ("distractors", *MODEL), "model and number of distractors")
+    models: dict[str, dict[str, Run]] = {}
+    for label, run in opened.items():
+        models.setdefault(model_of(run), {})[label] = run
+    records: list[dict[str, Any]] = []
+    notes: list[str] = []
+    tasks: set[Any] = set()
+    for model, own in models.items():
+        only_differ(own, ("distractors",), "the number of distractors")
+        curve = _Curve(model, own)
+        records += curve.records()
+        notes += curve.notes
+        tasks |= {task_of(record) for record in curve.common.values()}
+    return described(
+        records,
+        FIELDS,
+        title="Scores by number of distractors",
+        about=told(compare(opened)),
+        notes=(
+            "Per cent, macro over tasks, 95 % intervals with tasks as clusters; changes are in "
+            "points, paired by step, against the next smaller number.",
+            *notes,
+            *few_note(tasks),
+        ),
+    )
+
+
+class _Curve:
+    """The runs of one model in the order of their numbers."""
+
+    def __init__(self, model: str, runs: Mapping[str, Run]) -> None:
+        self.model = model
+        ordered = sorted(runs, key=lambda label: _number(label, runs[label]))
+        self.runs = {label: runs[label] for label in ordered}
+        numbers = [_number(label, run) for label, run in self.runs.items()]
+        twice = next((n for n in numbers if numbers.count(n) > 1), None)
+        if twice is not None:
+            raise RunError(f"{model} has several runs with {twice} distractors")
+        self.steps = {label: scored(run) for label, run in self.runs.items()}
+        shared = set.intersection(*(set(steps) for steps in self.steps.values()))
+        first = next(iter(self.steps.values()))
+        self.common = {key: record for key, record in first.items() if key in shared}
+        self.notes = list(self._told())
+
+    def _told(self) -> Iterator[str]:
+        for label, steps in self.steps.items():
+            if len(steps) > len(self.common):
+                extra = len(steps) - len(self.common)
+                yield f"{extra} steps of {label} are left out: they have no scores elsewhere."
+        labels = list(self.steps)
+        nested = True
+        for small, large in pairwise(labels):
+            inside = sum(_nested(self.steps[small][k], self.steps[large][k]) for k in self.common)
+            if inside < len(self.common):
+                nested = False
+                yield (
+                    f"NOT nested: in {len(self.common) - inside} of {len(self.common)} steps the "
+                    f"choices of {small} are not among those of {large}."
+                )
+        if nested and len(labels) > 1:
+            yield f"{self.model}: the choices of each run are among those of the next one."
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        tasks = [task_of(record) for record in self.common.values()]
+        before: list[float] | None = None
+        for label, run in self.runs.items():
+            own = [self.steps[label][key] for key in self.common]
+            variant = variant_of(run)
+            values = {m: [measured(record, m, variant) for record in own] for m in METRICS}
+            record: dict[str, Any] = {
+                "model": self.model,
+                "run": label,
+                "distractors": _number(label, run),
+                "tasks": len(set(tasks)),
+                "steps": len(own),
+                "chance": _chance(own),
+            }
+            for metric in METRICS:
+                record |= rate(metric, values[metric], tasks)
+            success = values["step_success"]
+            if before is not None:
+                changes = [new - old for new, old in zip(success, before, strict=True)]
+                record |= difference("change", changes, tasks)
+            before = success
+            yield record
+
+
+def _number(label: str, run: Run) -> int:
+    number = run.manifest.config.get("distractors")
+    if not isinstance(number, int):
+        raise RunError(f"{label} does not say how many distractors it has")
+    return number
+
+
+def _nested(small: StepRecord, large: StepRecord) -> bool:
+    listed = {choice.id for choice in large.choices}
+    return all(choice.id in listed for choice in small.choices)
+
+
+def _chance(records: Iterable[StepRecord]) -> float | None:
+    shares = [
+        sum(choice.positive for choice in record.choices) / len(record.choices)
+        for record in records
+        if record.choices
+    ]
+    return sum(shares) / len(shares) if shares else None

@@ -1,0 +1,209 @@
+"""Whether tasks succeed as often as they would if their steps succeeded independently."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from harness.runs import Run, StepRecord
+from parsers import clopper_pearson
+from reports.analyses.steps import few_note, task_of
+from reports.grid import Field, described, interval
+from reports.keys import band
+from reports.layout import told
+from reports.load import RunLike, open_runs
+from reports.settings import compare
+
+LENGTHS = (1, 3, 5, 7, 10, 15)
+ALL = "all tasks"
+FIELDS = (
+    Field("run", "str", "text", "run", "the run"),
+    Field("group", "str", "text", "valid steps", "tasks with so many valid steps"),
+    Field("tasks", "Int64", "count", "tasks", "complete tasks with a valid step"),
+    Field("steps", "Int64", "hidden", "steps", "their valid steps"),
+    Field("step_success", "float64", "percent", "Step SR", "step success, micro"),
+    Field("succeeded", "Int64", "count", "succeeded", "tasks all of whose valid steps succeed"),
+    Field("observed", "float64", "percent", "Task SR", "their share"),
+    *interval("observed", "Task SR"),
+    Field("one_rate", "float64", "percent", "one rate", "expected with the run's step success"),
+    Field("by_operation", "float64", "percent", "by operation", "with that of the operation"),
+    Field("by_website", "float64", "percent", "by website", "with that of the website"),
+    Field("correlated", "float64", "percent", "correlated", "with the correlation within tasks"),
+    Field("p", "float64", "p", "p", "two-sided, of the successes if one rate held for every step"),
+)
+
+
+class Trial(NamedTuple):
+    """A task in one repeat: its valid steps, all of them settled."""
+
+    steps: tuple[StepRecord, ...]
+
+    @property
+    def wins(self) -> int:
+        return sum(_succeeds(record) for record in self.steps)
+
+
+def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
+    """Task success by number of steps, beside what independent steps would give.
+
+    `one_rate` is the mean over tasks of p^n with the run's step success p; `by_operation` and
+    `by_website` take the product of p of each step's operation or website; `correlated` lets the
+    rate differ between tasks as a beta distribution with the mean p and the correlation of steps
+    within tasks (`attrs["correlation"]`, by analysis of variance). Only tasks whose rows are all on
+    record and settled count. Raises `RunError`.
+    """
+    opened = open_runs(run)
+    records: list[dict[str, Any]] = []
+    notes: list[str] = []
+    correlations: dict[str, float | None] = {}
+    tasks: set[Any] = set()
+    for label, one in opened.items():
+        trials, left_out = complete_trials(one)
+        records += _records(label, trials)
+        tasks |= {task_of(trial.steps[0]) for trial in trials}
+        correlations[label] = correlation([(trial.wins, len(trial.steps)) for trial in trials])
+        if left_out:
+            notes.append(f"{label}: {left_out} tasks are left out, as rows of them are missing.")
+        rho = correlations[label]
+        if rho is not None:
+            notes.append(f"{label}: correlation of steps within tasks {rho:.3f}.")
+    return described(
+        records,
+        FIELDS,
+        title="Task success beside what independent steps would give",
+        about=told(compare(opened)),
+        notes=(
+            "Per cent; 95 % intervals (Clopper-Pearson, of tasks; repeats count as tasks). "
+            "Expected are the products of step rates estimated on the same steps. The p-value "
+            "(exact, by tasks) takes these rates as known.",
+            *notes,
+            *few_note(tasks),
+        ),
+        correlation=correlations,
+    )
+
+
+def complete_trials(run: Run) -> tuple[list[Trial], int]:
+    """The tasks whose valid rows are all settled, and how many other tasks there are."""
+    found: dict[tuple[Any, int], list[StepRecord]] = {}
+    for record in run.steps():
+        found.setdefault((task_of(record), record.repeat), []).append(record)
+    lengths = run.manifest.dataset.get("partial_tasks") or {}
+    trials = []
+    left_out = 0
+    for (task, _), records in found.items():
+        wanted = lengths.get(task[1], 0) if run.complete else records[0].total_steps
+        valid = tuple(record for record in records if record.invalid is None)
+        if not valid:
+            continue
+        if len(records) < wanted or any(not r.settled or r.scores is None for r in valid):
+            left_out += 1
+        else:
+            trials.append(Trial(valid))
+    return trials, left_out
+
+
+def correlation(tasks: Sequence[tuple[int, int]]) -> float | None:
+    """The intra-task correlation of (successes, steps) by one-way analysis of variance.
+
+    Zero or less means that steps of a task agree no more than steps of different tasks. None when
+    it cannot be estimated.
+
+    >>> correlation([(2, 2), (0, 2)])
+    1.0
+    """
+    groups, n = len(tasks), sum(size for _, size in tasks)
+    wins = sum(won for won, _ in tasks)
+    if groups < 2 or n <= groups or wins in (0, n):
+        return None
+    rate = wins / n
+    between = math.fsum(size * (won / size - rate) ** 2 for won, size in tasks) / (groups - 1)
+    within = math.fsum(won * (1 - won / size) for won, size in tasks) / (n - groups)
+    typical = (n - math.fsum(size**2 for _, size in tasks) / n) / (groups - 1)
+    return (between - within) / (between + (typical - 1) * within)
+
+
+def all_succeed(rate: float, rho: float, steps: int) -> float:
+    """How likely all steps succeed when rates of tasks are beta distributed.
+
+    >>> all_succeed(0.5, 0.0, 2), round(all_succeed(0.5, 1 / 3, 2), 6)
+    (0.25, 0.333333)
+    """
+    if rho <= 0 or rate in (0.0, 1.0):
+        return float(rate**steps)
+    if rho >= 1:
+        return rate
+    total = 1 / rho - 1
+    return math.prod((rate * total + j) / (total + j) for j in range(steps))
+
+
+def two_sided(chances: Sequence[float], observed: int) -> float:
+    """Twice the smaller tail of a sum of independent trials, at most 1.
+
+    >>> two_sided([0.5, 0.5], 2)
+    0.5
+    """
+    weights = [1.0]
+    for chance in chances:
+        weights = [
+            (weights[k] * (1 - chance) if k < len(weights) else 0.0)
+            + (weights[k - 1] * chance if k else 0.0)
+            for k in range(len(weights) + 1)
+        ]
+    below, above = math.fsum(weights[: observed + 1]), math.fsum(weights[observed:])
+    return min(1.0, 2 * min(below, above))
+
+
+def _succeeds(record: StepRecord) -> bool:
+    return record.scores is not None and record.scores.success
+
+
+def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
+    if not trials:
+        return
+    bands: dict[tuple[float, str], list[Trial]] = {}
+    for trial in trials:
+        bands.setdefault(band(len(trial.steps), LENGTHS), []).append(trial)
+    steps = [record for trial in trials for record in trial.steps]
+    overall = math.fsum(map(_succeeds, steps)) / len(steps)
+    rho = correlation([(trial.wins, len(trial.steps)) for trial in trials]) or 0.0
+    by_operation = _rates(steps, lambda record: record.gold.operation)
+    by_website = _rates(steps, lambda record: record.website)
+    for name, own in ((ALL, list(trials)), *((key[1], bands[key]) for key in sorted(bands))):
+        sizes = [len(trial.steps) for trial in own]
+        wins = sum(trial.wins == len(trial.steps) for trial in own)
+        reach = clopper_pearson(wins, len(own))
+        chances = [overall**size for size in sizes]
+        yield {
+            "run": label,
+            "group": name,
+            "tasks": len(own),
+            "steps": sum(sizes),
+            "step_success": math.fsum(trial.wins for trial in own) / sum(sizes),
+            "succeeded": wins,
+            "observed": wins / len(own),
+            "observed_low": reach.low if reach else None,
+            "observed_high": reach.high if reach else None,
+            "one_rate": math.fsum(chances) / len(own),
+            "by_operation": _product(own, by_operation),
+            "by_website": _product(own, by_website),
+            "correlated": math.fsum(all_succeed(overall, rho, n) for n in sizes) / len(own),
+            "p": two_sided(chances, wins),
+        }
+
+
+def _rates(
+    steps: Iterable[StepRecord], group: Callable[[StepRecord], str]
+) -> Callable[[StepRecord], float]:
+    found: dict[str, list[bool]] = {}
+    for record in steps:
+        found.setdefault(group(record), []).append(_succeeds(record))
+    rates = {name: sum(own) / len(own) for name, own in found.items()}
+    return lambda record: rates[group(record)]
+
+
+def _product(trials: Sequence[Trial], rate: Callable[[StepRecord], float]) -> float:
+    return math.fsum(math.prod(map(rate, trial.steps)) for trial in trials) / len(trials)

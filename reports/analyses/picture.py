@@ -1,0 +1,131 @@
+"""What the picture is worth: a model with it and without it, on the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from harness.runs import Run, RunError, StepRecord
+from reports.analyses.steps import (
+    HEADS,
+    METRICS,
+    difference,
+    few_note,
+    measured,
+    only_differ,
+    rate,
+    rate_fields,
+    scored,
+    task_of,
+    variant_of,
+)
+from reports.grid import Field, described
+from reports.keys import TARGET_TOPS, band, target_top
+from reports.layout import told
+from reports.load import RunLike, open_runs
+from reports.settings import compare
+
+ALLOWED = ("image_policy", "pixels", "pictures")
+ALL = "all steps"
+FIELDS = (
+    Field("group", "str", "text", "steps", "which steps"),
+    Field("metric", "str", "text", "metric", "the metric"),
+    Field("tasks", "Int64", "count", "tasks", "their tasks"),
+    Field("steps", "Int64", "count", "n", "how many steps have scores in both runs"),
+    *rate_fields("with_picture", "with picture", "the metric with the picture"),
+    *rate_fields("without", "without", "the metric without it"),
+    *rate_fields("difference", "difference", "with minus without, paired by step", True),
+    Field("gained", "Int64", "count", "better with", "steps that score higher with the picture"),
+    Field("lost", "Int64", "count", "worse with", "steps that score lower"),
+)
+
+Pair = tuple[StepRecord, StepRecord]
+
+
+def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
+    """The metrics with and without the picture, for all steps, by operation and by place.
+
+    One of the runs has the image policy `none`; beyond pictures they may differ in nothing. Steps
+    are paired; intervals of differences take tasks as clusters. Raises `RunError` otherwise.
+    """
+    opened = open_runs([one, other])
+    if len(opened) != 2:
+        raise RunError("two runs are needed: one with the picture and one without it")
+    only_differ(opened, ALLOWED, "the picture")
+    labels = sorted(opened, key=lambda label: _policy(opened[label]) == "none")
+    policies = [_policy(opened[label]) for label in labels]
+    if policies.count("none") != 1:
+        raise RunError(
+            "one run must have the image policy none and the other a picture, "
+            f"but they have {policies[0]} and {policies[1]}"
+        )
+    seeing, blind = (opened[label] for label in labels)
+    first, second = scored(seeing), scored(blind)
+    pairs = [(first[key], second[key]) for key in first if key in second]
+    variant = variant_of(seeing)
+    records = []
+    for group, own in _groups(pairs):
+        tasks = [task_of(record) for record, _ in own]
+        for metric in METRICS:
+            a = [measured(record, metric, variant) for record, _ in own]
+            b = [measured(record, metric, variant) for _, record in own]
+            records.append(_record(group, metric, a, b, tasks))
+    return described(
+        records,
+        FIELDS,
+        title=f"What the picture is worth: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
+        about=told(compare(opened)),
+        notes=(
+            "Per cent, macro over tasks, 95 % intervals with tasks as clusters; differences are "
+            "in points, paired by step. Pixels are from the top of the page to the target.",
+            *_left_out(len(first) + len(second) - 2 * len(pairs)),
+            *few_note(task_of(record) for record, _ in pairs),
+        ),
+    )
+
+
+def _policy(run: Run) -> str:
+    return str(run.manifest.config.get("image_policy"))
+
+
+def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
+    yield ALL, list(pairs)
+    ways: tuple[Callable[[StepRecord], tuple[float, str]], ...] = (
+        lambda record: (0.0, record.gold.operation),
+        _place,
+    )
+    for way in ways:
+        found: dict[tuple[float, str], list[Pair]] = {}
+        for pair in pairs:
+            found.setdefault(way(pair[0]), []).append(pair)
+        if len(found) > 1:
+            for key in sorted(found):
+                yield key[1], found[key]
+
+
+def _place(record: StepRecord) -> tuple[float, str]:
+    start, name = band(target_top(record), TARGET_TOPS)
+    return start, f"target at {name} px"
+
+
+def _record(
+    group: str, metric: str, a: Sequence[float], b: Sequence[float], tasks: Sequence[Any]
+) -> dict[str, Any]:
+    changes = [x - y for x, y in zip(a, b, strict=True)]
+    return {
+        "group": group,
+        "metric": HEADS[metric],
+        "tasks": len(set(tasks)),
+        "steps": len(a),
+        **rate("with_picture", a, tasks),
+        **rate("without", b, tasks),
+        **difference("difference", changes, tasks),
+        "gained": sum(change > 0 for change in changes),
+        "lost": sum(change < 0 for change in changes),
+    }
+
+
+def _left_out(count: int) -> tuple[str, ...]:
+    return (f"{count} steps have scores in one run only, and are left out.",) if count else ()

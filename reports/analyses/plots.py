@@ -1,0 +1,253 @@
+"""The analyses drawn, one function each, from the frames that they return.
+
+Marks and line styles tell things apart as well as colours, so that a print in grey can be read.
+matplotlib is imported when something is drawn, and without a display.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".png", ".svg", ".pdf")
+DARK, MIDDLE, LIGHT, GREY = "#12436d", "#28a197", "#f46a25", "#6f6f6f"
+COLOURS = (DARK, LIGHT, MIDDLE, "#801650", "#3d3d3d")
+MARKS = ("o", "s", "^", "D", "v")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+CAP = 3
+
+
+def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path) -> None:
+    """Draw a frame into a file. Raises `ValueError` for another suffix, `OSError`."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"{path} should end in one of {', '.join(SUFFIXES)}")
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "vlm-eval", "svg.fonttype": "path"}):
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+        draw(frame).savefig(path, dpi=150, metadata=metadata)
+
+
+def _figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = [figure.add_subplot(1, columns, place + 1) for place in range(columns)]
+    for own in axes:
+        own.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _percent(axes: Axes, axis: str = "y") -> None:
+    own = axes.yaxis if axis == "y" else axes.xaxis
+    own.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
+    axes.grid(axis="y" if axis == "y" else "x", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def _errors(frame: pd.DataFrame, name: str) -> Any:
+    """Distances to the ends of the interval, zero where there is none."""
+    low = (frame[name] - frame[f"{name}_low"]).fillna(0.0).clip(lower=0)
+    high = (frame[f"{name}_high"] - frame[name]).fillna(0.0).clip(lower=0)
+    return [low.to_numpy(), high.to_numpy()]
+
+
+def distractors(frame: pd.DataFrame) -> Figure:
+    """Element accuracy and step success over the number of distractors, a curve per model."""
+    import numpy as np
+
+    figure, panels = _figure(9, 3.9, 2)
+    numbers = sorted(set(frame["distractors"]))
+    models = list(dict.fromkeys(frame["model"]))
+    for axes, metric, head in zip(
+        panels,
+        ("element", "step_success"),
+        ("Element accuracy (%)", "Step success (%)"),
+        strict=True,
+    ):
+        axes.set_xscale("function", functions=(np.log1p, np.expm1))
+        for place, model in enumerate(models):
+            own = frame[frame["model"] == model]
+            shift = 1 + 0.03 * (place - (len(models) - 1) / 2)
+            style = place % len(MARKS)
+            axes.errorbar(
+                own["distractors"].astype(float) * shift,
+                own[metric],
+                _errors(own, metric),
+                marker=MARKS[style],
+                linestyle=LINES[style],
+                color=COLOURS[style],
+                capsize=CAP,
+                label=model,
+            )
+        if metric == "element":
+            chance = frame.groupby("distractors")["chance"].mean()
+            axes.plot(
+                chance.index.astype(float), chance, ":", color=GREY, marker=".", label="blind pick"
+            )
+        axes.set_xticks(numbers, [str(number) for number in numbers])
+        axes.minorticks_off()
+        axes.set_xlabel("Distractors listed beside the right element")
+        axes.set_ylabel(head)
+        axes.set_ylim(0, 1)
+        _percent(axes)
+    panels[0].legend(frameon=False)
+    steps = int(frame["steps"].iloc[0]) if len(frame) else 0
+    tasks = int(frame["tasks"].iloc[0]) if len(frame) else 0
+    figure.suptitle(
+        f"{steps:,} steps of {tasks:,} tasks, macro over tasks, 95 % intervals", fontsize=10
+    )
+    return figure
+
+
+def positions(frame: pd.DataFrame) -> Figure:
+    """Share of picks by place against chance, and accuracy where the answer stands there."""
+    runs = list(dict.fromkeys(frame["run"]))
+    own = frame[frame["run"] == runs[0]] if runs else frame
+    figure, panels = _figure(max(8.0, 0.38 * len(own) * 2 + 2), 3.9, 2)
+    xs = list(range(len(own)))
+    panels[0].bar(xs, own["share"], color="#9db8d2", edgecolor=DARK, linewidth=0.8, label="picked")
+    panels[0].errorbar(
+        xs, own["share"], _errors(own, "share"), fmt="none", color=DARK, capsize=CAP, elinewidth=1
+    )
+    panels[0].step(
+        [-0.5, *(x + 0.5 for x in xs)],
+        [own["chance"].iloc[0] if len(own) else 0.0, *own["chance"]],
+        color=LIGHT,
+        linestyle="--",
+        linewidth=1.8,
+        label="chance",
+    )
+    panels[0].set_ylabel("Share of picks (%)")
+    panels[0].legend(frameon=False)
+    panels[0].set_ylim(bottom=0)
+    panels[1].errorbar(
+        xs, own["accuracy"], _errors(own, "accuracy"), fmt="s", color=DARK, capsize=CAP
+    )
+    panels[1].set_ylabel("Element accuracy, answer there (%)")
+    panels[1].set_ylim(0, 1.03)
+    for axes in panels:
+        axes.set_xticks(xs, list(own["letter"]))
+        axes.set_xlabel("Place in the list")
+        _percent(axes)
+    figure.suptitle(
+        f"{runs[0] if runs else ''}: {int(own['picked'].sum()):,} picks, 95 % intervals by tasks",
+        fontsize=10,
+    )
+    return figure
+
+
+def picture(frame: pd.DataFrame) -> Figure:
+    """Differences in points, with intervals, by group of steps."""
+    groups = list(dict.fromkeys(frame["group"]))
+    figure, (axes,) = _figure(7.5, 1.4 + 0.55 * max(1, len(groups)))
+    counts = frame.drop_duplicates("group").set_index("group")["steps"]
+    for place, (metric, mark, colour) in enumerate(
+        zip(("Ele. Acc", "Op. F1", "Step SR"), MARKS, (DARK, MIDDLE, LIGHT), strict=False)
+    ):
+        own = frame[frame["metric"] == metric].set_index("group").reindex(groups).reset_index()
+        ys = [y + 0.22 * (place - 1) for y in range(len(groups))]
+        axes.errorbar(
+            own["difference"],
+            ys,
+            xerr=_errors(own, "difference"),
+            fmt=mark,
+            color=colour,
+            markersize=5,
+            capsize=CAP,
+            label=metric,
+        )
+    axes.axvline(0, color=GREY, linewidth=1)
+    axes.set_yticks(
+        range(len(groups)), [f"{group} (n = {int(counts[group]):,})" for group in groups]
+    )
+    axes.set_ylim(len(groups) - 0.5, -0.5)
+    axes.set_xlabel("With the picture minus without it (points, 95 % intervals by tasks)")
+    _percent(axes, "x")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def independence(frame: pd.DataFrame) -> Figure:
+    """Observed task success by number of steps, and what is expected."""
+    runs = list(dict.fromkeys(frame["run"]))
+    own = frame[(frame["run"] == runs[0]) & (frame["group"] != "all tasks")] if runs else frame
+    figure, (axes,) = _figure(7, 4.2)
+    xs = list(range(len(own)))
+    axes.errorbar(
+        xs,
+        own["observed"],
+        _errors(own, "observed"),
+        fmt="o",
+        color="black",
+        markersize=7,
+        capsize=CAP,
+        label="observed",
+    )
+    for name, head, place in (
+        ("one_rate", "independent, one rate", 0),
+        ("by_website", "independent, rate of the website", 1),
+        ("correlated", "correlated within tasks", 2),
+    ):
+        axes.plot(
+            xs,
+            own[name],
+            linestyle=LINES[place],
+            marker=MARKS[place + 1],
+            markersize=4,
+            color=COLOURS[place],
+            label=head,
+        )
+    tasks = [int(count) for count in own["tasks"]]
+    labels = [f"{group}\n({count:,})" for group, count in zip(own["group"], tasks, strict=True)]
+    axes.set_xticks(xs, labels)
+    axes.set_xlabel("Valid steps of a task (number of tasks)")
+    axes.set_ylabel("Task success (%)")
+    axes.set_ylim(-0.02, 1.02)
+    _percent(axes)
+    axes.legend(frameon=False)
+    axes.set_title(f"{runs[0] if runs else ''}, 95 % intervals", fontsize=10)
+    return figure
+
+
+def ceiling(frame: pd.DataFrame) -> Figure:
+    """The bounds as bars, a group per split."""
+    names = frame["split"] if frame["run"].nunique() < 2 else frame["run"] + ", " + frame["split"]
+    groups = list(dict.fromkeys(names))
+    bounds = list(dict.fromkeys(frame["bound"]))
+    rows = len(groups) * len(bounds)
+    figure, (axes,) = _figure(8, 1.6 + 0.3 * max(2, rows))
+    hatches = ("", "///", "...", "xx", "\\\\\\")
+    height = 0.8 / max(1, len(groups))
+    for place, group in enumerate(groups):
+        own = frame[names == group].set_index("bound").reindex(bounds)
+        ys = [y + height * (place - (len(groups) - 1) / 2) for y in range(len(bounds))]
+        axes.barh(
+            ys,
+            own["steps_possible"],
+            height * 0.9,
+            xerr=_errors(own, "steps_possible"),
+            color="#c9d8e6",
+            edgecolor=DARK,
+            hatch=hatches[place % len(hatches)],
+            error_kw={"capsize": CAP, "elinewidth": 1},
+            label=group,
+        )
+        axes.plot(own["tasks_possible"], ys, "D", color=LIGHT, markeredgecolor="black", zorder=3)
+    axes.plot([], [], "D", color=LIGHT, markeredgecolor="black", label="of tasks")
+    axes.set_yticks(range(len(bounds)), bounds)
+    axes.set_ylim(len(bounds) - 0.5, -0.5)
+    axes.set_xlim(0, 1.02)
+    axes.set_xlabel("Steps that can succeed (%, macro over tasks, 95 % intervals)")
+    _percent(axes, "x")
+    figure.legend(loc="outside upper center", ncols=4, frameon=False)
+    return figure

@@ -1,0 +1,122 @@
+"""What the analyses share: steps with scores, their tasks, rates and differences over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from harness.runs import Run, RunError, StepRecord
+from parsers import F1_VARIANTS, F1Variant, Scores, cluster_t, t_interval
+from reports.grid import Field, interval
+from reports.settings import compare
+
+Key = tuple[str, int]
+Task = tuple[str, str]
+Rate = dict[str, float | None]
+METRICS = ("element", "operation_f1", "step_success")
+HEADS = {"element": "Ele. Acc", "operation_f1": "Op. F1", "step_success": "Step SR"}
+FEW_NOTE = "Fewer than 30 tasks: read the intervals as too narrow."
+
+
+def scored(run: Run) -> dict[Key, StepRecord]:
+    """The valid steps that have scores, by step and repeat, in the order of the run."""
+    return {
+        (record.step_id, record.repeat): record
+        for record in run.steps()
+        if record.invalid is None and record.settled and record.scores is not None
+    }
+
+
+def task_of(record: StepRecord) -> Task:
+    return record.split, record.task_id
+
+
+def variant_of(run: Run) -> F1Variant:
+    """The F1 variant of the run. Raises `RunError` for an unknown one."""
+    named = run.manifest.config.get("f1", "mind2web")
+    for variant in F1_VARIANTS:
+        if variant == named:
+            return variant
+    raise RunError(f"{run.path} has an unknown F1 variant: {named!r}")
+
+
+def measured(record: StepRecord, metric: str, variant: F1Variant) -> float:
+    """A metric of a step that has scores."""
+    scores = record.scores
+    assert isinstance(scores, Scores)
+    if metric == "operation_f1":
+        return float(scores.operation_f1[variant])
+    return float(scores.element if metric == "element" else scores.success)
+
+
+def only_differ(runs: dict[str, Run], allowed: Collection[str], what: str) -> None:
+    """Raise `RunError` when runs differ in a setting that is not (below one) allowed."""
+    differences = compare(runs).differences
+    other = [name for name in differences if name.partition(".")[0] not in allowed]
+    if other:
+        told = "; ".join(
+            f"{name}: {', '.join(f'{value} ({run})' for run, value in differences[name].items())}"
+            for name in other
+        )
+        raise RunError(f"the runs differ in more than {what}: {told}")
+
+
+def means(values: Sequence[float], tasks: Sequence[Task]) -> list[float]:
+    """The mean of each task."""
+    by_task: dict[Task, list[float]] = {}
+    for value, task in zip(values, tasks, strict=True):
+        by_task.setdefault(task, []).append(value)
+    return [math.fsum(own) / len(own) for own in by_task.values()]
+
+
+def rate(name: str, values: Sequence[float], tasks: Sequence[Task]) -> Rate:
+    """Macro mean and interval as `name`, micro ones as `name_micro`; empty for no value."""
+    if not values:
+        return {}
+    own = means(values, tasks)
+    macro, micro = t_interval(own), cluster_t(values, tasks)
+    return {
+        name: math.fsum(own) / len(own),
+        f"{name}_low": macro.low if macro else None,
+        f"{name}_high": macro.high if macro else None,
+        f"{name}_micro": math.fsum(values) / len(values),
+        f"{name}_micro_low": micro.low if micro else None,
+        f"{name}_micro_high": micro.high if micro else None,
+    }
+
+
+def difference(
+    name: str, values: Sequence[float], tasks: Sequence[Task]
+) -> dict[str, float | None]:
+    """The same for values between -1 and 1."""
+    halved = rate(name, [(value + 1) / 2 for value in values], tasks)
+    return {key: None if value is None else 2 * value - 1 for key, value in halved.items()}
+
+
+def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Iterable[Field]:
+    """The columns that `rate` fills; the micro ones are not shown to readers."""
+    return (
+        Field(name, "float64", "points" if points else "percent", head, f"{meaning}, macro"),
+        *interval(name, head),
+        Field(f"{name}_micro", "float64", "hidden", head, f"{meaning}, micro"),
+        *interval(f"{name}_micro", head),
+    )
+
+
+def chi_square_p(statistic: float, freedom: int) -> float:
+    """How likely a chi-square variable is to reach the statistic."""
+    from scipy.special import chdtrc
+
+    return float(chdtrc(freedom, statistic))
+
+
+def model_of(run: Run) -> str:
+    return str(run.manifest.model.get("name") or run.manifest.config.get("model"))
+
+
+def few_note(tasks: Iterable[Any]) -> tuple[str, ...]:
+    """A warning when there are fewer than 30 tasks."""
+    from parsers import FEW
+
+    return (FEW_NOTE,) if len(set(tasks)) < FEW else ()
