@@ -20,7 +20,7 @@ Format = Literal["text", "markdown", "csv", "latex", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _LABEL = 15
-_WIDTHS = (9, 7, 7, 18, 9, 9, 15, 9)
+_WIDTHS = (10, 8, 8, 19, 9, 9, 13, 9)
 
 
 def render(found: Comparisons, form: Format = "text") -> str:

@@ -92,7 +92,6 @@ def _rows(one: Comparison) -> tuple[tuple[str, ...], ...]:
 def _row(contrast: Contrast) -> tuple[str, ...]:
     own, won = contrast.difference, contrast.effect
     average = "" if contrast.average == "tasks" else f" {contrast.average}"
-    unit = "steps" if contrast.average == "micro" else "tasks"
     interval = "n/a"
     if own.low is not None and own.high is not None:
         mark = FEW_MARK if own.few else ""
@@ -105,7 +104,7 @@ def _row(contrast: Contrast) -> tuple[str, ...]:
         interval,
         p_text(contrast.p_permutation),
         p_text(contrast.p_mcnemar),
-        f"{won.better:,}/{won.worse:,} {unit}",
+        f"{won.better:,}/{won.worse:,}",
         "n/a" if contrast.needed is None else f"{contrast.needed:,}",
     )
 
@@ -115,8 +114,8 @@ def _footnotes(found: Comparisons) -> tuple[str, ...]:
         "Per cent and points; macro over tasks, micro over steps. Tasks are the units of chance in "
         f"every interval and p value. Op. F1 variant: {found.variant}.",
         "p perm.: runs exchanged task by task. p McN.: McNemar, corrected for tasks on steps, "
-        "exact on tasks. won/lost: steps or tasks in which the run is better, worse. needed: tasks "
-        "that would show such a difference in four of five experiments.",
+        "exact on tasks. won/lost: steps (micro) or tasks in which the run is better, worse. "
+        "needed: tasks that would show such a difference in four of five experiments.",
     ]
     if found.correction != "none":
         lines.append(
