@@ -37,8 +37,9 @@ def print_result(
     if not records:
         console.print("no steps")
         return
-    splits = parts(records, "split", rules, task_rows)
-    total = part(records, rules, task_rows)
+    joint = scoring.wrong_element_zeroes_operation
+    splits = parts(records, "split", rules, task_rows, joint=joint)
+    total = part(records, rules, task_rows, joint=joint)
     show(console, splits, total, scoring.step_rule)
     if show_answers(pictures):
         console.print(f"{pictures}: {ORACLE_NOTE}", markup=False, highlight=False, soft_wrap=True)

@@ -126,7 +126,8 @@ class Session:
         step = question.step
         self._steps[step.step_id] = self._steps.get(step.step_id, 0) + 1
         if self._model.policy is not None:
-            self._model.policy.announce(step, question.choices, question.secret)
+            seen = replace(step, history=latest(step.history, self._config.asking.history))
+            self._model.policy.announce(seen, question.choices, question.secret)
             return
         if step.stored is not None:
             self._stored.add(step.stored.pictures)
@@ -147,6 +148,11 @@ class Session:
             self._stored.discard(step.stored.pictures)
         elif question.data is not None and question.record.screenshot_digest:
             self._pictures.discard(question.record.screenshot_digest)
+
+
+def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
+    """The actions that may be seen: all, or the last ones. Policies see no more than models do."""
+    return history if last is None else history[max(0, len(history) - last) :]
 
 
 async def _ahead(rows: Iterator[Row], preparer: Preparer) -> AsyncGenerator[Question, None]:

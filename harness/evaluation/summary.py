@@ -85,8 +85,11 @@ def part(
     task_rows: Mapping[str, int] | None = None,
     *,
     whole_tasks: bool = True,
+    joint: bool = False,
 ) -> Part:
     """The numbers of the given rows. `task_rows` has the number of rows of tasks cut short.
+
+    `joint` says that an operation counts with the right element only, for the floor.
 
     Repeats of a step are pooled for the step metrics, where a task stays one cluster; task success
     is the mean over repeats, without an interval.
@@ -99,7 +102,7 @@ def part(
     )
     return Part(
         metrics=repeated.metrics,
-        floor=floor(records, rules),
+        floor=floor(records, rules, joint=joint),
         ceiling=_ceiling(records, rules),
         repeats=len({record.repeat for record in records}) or 1,
         repeat_sd=repeated.spread,
@@ -112,6 +115,8 @@ def parts(
     key: GroupKey,
     rules: AggregationRules,
     task_rows: Mapping[str, int] | None = None,
+    *,
+    joint: bool = False,
 ) -> dict[str, Part]:
     """The numbers of every subgroup, by name."""
     groups: dict[str, list[StepRecord]] = {}
@@ -120,11 +125,12 @@ def parts(
         groups.setdefault(value, []).append(record)
     whole = key != "operation"
     return {
-        name: part(groups[name], rules, task_rows, whole_tasks=whole) for name in sorted(groups)
+        name: part(groups[name], rules, task_rows, whole_tasks=whole, joint=joint)
+        for name in sorted(groups)
     }
 
 
-def floor(records: Iterable[StepRecord], rules: AggregationRules) -> Floor:
+def floor(records: Iterable[StepRecord], rules: AggregationRules, *, joint: bool = False) -> Floor:
     """The expected scores of `always-click`, computed and not drawn.
 
     Rows without choices (predictions by others) have a floor for the operation only.
@@ -145,10 +151,10 @@ def floor(records: Iterable[StepRecord], rules: AggregationRules) -> Floor:
             gold = record.gold
             click = operation_f1("CLICK", "", gold.operation, gold.value)[rules.variant]
         elements.setdefault(task, []).append(hit)
-        operations.setdefault(task, []).append(click)
+        operations.setdefault(task, []).append(hit * click if joint else click)
         steps.setdefault(task, []).append(hit if click == 1.0 else 0.0)
     if not listed:
-        return Floor(None, _macro(operations), None)
+        return Floor(None, None if joint else _macro(operations), None)
     return Floor(_macro(elements), _macro(operations), _macro(steps))
 
 
@@ -184,7 +190,7 @@ def summarise(
     manifest: Manifest,
 ) -> dict[str, Any]:
     """`summary.json`: all metrics by group, counts, tokens and cost, computed from the lines."""
-    rules = aggregation_rules(scoring)
+    rules, joint = aggregation_rules(scoring), scoring.wrong_element_zeroes_operation
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     costs = [record.cost for record in records if record.cost is not None]
     return {
@@ -195,8 +201,10 @@ def summarise(
         "pictures": manifest.pictures,
         "oracle_pictures": show_answers(manifest.pictures),
         "scoring": plain(scoring),
-        "total": plain(part(records, rules, task_rows)),
-        **{f"by_{key}": plain(parts(records, key, rules, task_rows)) for key in GROUPS},
+        "total": plain(part(records, rules, task_rows, joint=joint)),
+        **{
+            f"by_{key}": plain(parts(records, key, rules, task_rows, joint=joint)) for key in GROUPS
+        },
         "rows": {
             "all": len(records),
             "asked": sum(record.asked for record in records),

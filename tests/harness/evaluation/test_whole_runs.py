@@ -89,6 +89,13 @@ def test_numbers_of_a_model_follow_from_its_lines() -> None:
     assert summary("a")["usage"]["input"] == 100 * server.count
 
 
+def test_the_floor_follows_the_rule_that_a_wrong_element_zeroes_the_operation() -> None:
+    line = ("--model", "always-click", *DEV, "--wrong-element-zeroes-operation", "--out", "a")
+    assert call(*line).code == 0
+    floor = summary("a")["total"]["floor"]
+    assert floor["operation_f1"] == pytest.approx(floor["success"])
+
+
 def test_floor_and_ceiling_are_those_of_chance_and_oracle() -> None:
     assert call("--model", "always-click", *DEV, "--out", "a").code == 0
     lines = [line for line in steps("a") if line["invalid"] is None]
