@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
@@ -69,3 +70,12 @@ def test_help_and_lists_load_nothing_heavy(line: str, tmp_path: Path) -> None:
 def test_the_report_command_is_found_by_its_entry_point() -> None:
     names = {point.name for point in entry_points(group="vlm_eval.commands")}
     assert "report" in names
+
+
+def test_the_contract_forbids_reports_every_module_of_the_harness_but_runs() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    (forbidden,) = (c for c in settings["contracts"] if c["type"] == "forbidden")
+    folder = Path(str(files("harness")))
+    names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/*.py")}
+    expected = {f"harness.{name}" for name in names - {"__init__", "runs"}}
+    assert set(forbidden["forbidden_modules"]) == expected
