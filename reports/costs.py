@@ -13,9 +13,8 @@ import pandas as pd
 from harness.runs import Run
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described
-from reports.layout import told
+from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.settings import compare
 
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
@@ -56,7 +55,7 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         notes.append(f"Latency covers only the steps counted as timed in {', '.join(partly)}.")
     if any(record["priced"] < record["steps"] for record in records):
         notes.append("Cost is over the steps whose price is known, or left out where none is.")
-    about = told(compare(opened))
+    about = about_runs(opened)
     title = "Cost, tokens and time of a step"
     return described(records, FIELDS, title=title, about=about, notes=notes)
 

@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from harness.runs import Run
 from parsers import FEW
-from reports.settings import HEAD, Setting, Settings
+from reports.load import corrupt_lines
+from reports.settings import HEAD, Setting, compare
 from reports.tables import METRICS
 
 Average = Literal["macro", "micro"]
@@ -99,17 +101,18 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
             runs.setdefault("(none)" if value is None else str(value), []).append(run)
         listed = "; ".join(f"{value} ({', '.join(own)})" for value, own in runs.items())
         lines.append(f"differs: {name}: {listed}")
-    return tuple(lines)
+    return (*lines, *attrs.get("corrupt", ()))
 
 
-def told(settings: Settings) -> tuple[str, ...]:
-    """What `about` says of settings alone."""
+def about_runs(runs: dict[str, Run]) -> tuple[str, ...]:
+    """The same of runs, and which of their lines could not be read."""
+    settings = compare(runs)
     known: dict[Hashable, Any] = {
         "constants": settings.constants,
         "differences": settings.differences,
         "given": {},
     }
-    return about(known)
+    return (*about(known), *corrupt_lines(runs))
 
 
 def _line(record: Mapping[Hashable, Any], key: str, average: Average) -> Line:

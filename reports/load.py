@@ -1,14 +1,77 @@
-"""Opening the runs of a report, and giving each a name of its own."""
+"""Opening the runs of a report, and giving each a name of its own.
+
+A run with a line that cannot be read is shown without it, and says so: what is left of somebody's
+run is worth looking at. Continuing or scoring such a run stays an error elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from harness.runs import Run, open_run
+import msgspec
+
+from harness.runs import CallRecord, Run, RunError, StepRecord
+
+T = TypeVar("T")
 
 RunLike = Run | Path | str
 """A run, or where it is."""
+
+
+class ReportedRun(Run):
+    """A run whose unreadable lines are left out; `corrupt` names those found so far."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._corrupt: dict[str, None] = {}
+
+    @property
+    def corrupt(self) -> tuple[str, ...]:
+        """Which lines cannot be read and why, one text each."""
+        return tuple(self._corrupt)
+
+    def steps(self) -> list[StepRecord]:
+        try:
+            return super().steps()
+        except RunError:
+            latest = {(r.step_id, r.repeat): r for r in self._kept("steps.jsonl", StepRecord)}
+            return sorted(latest.values(), key=_order)
+
+    def calls(self) -> Iterator[CallRecord]:
+        return self._kept("calls.jsonl", CallRecord)
+
+    def _kept(self, name: str, kind: type[T]) -> Iterator[T]:
+        path = self.path / name
+        decoder = msgspec.json.Decoder(kind)
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if not line.endswith(b"\n"):
+                        continue  # never finished
+                    try:
+                        yield decoder.decode(line)
+                    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                        self._corrupt[f"{name} line {number} cannot be read: {error}"] = None
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error}") from error
+
+
+def _order(record: StepRecord) -> tuple[str, str, int, str, int]:
+    return record.split, record.task_id, record.index, record.step_id, record.repeat
+
+
+def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
+    """A line per unreadable line of the runs that was met so far."""
+    return tuple(
+        f"LEFT OUT of {label}: {line}"
+        for label, run in runs.items()
+        if isinstance(run, ReportedRun)
+        for line in run.corrupt
+    )
 
 
 def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
@@ -20,7 +83,7 @@ def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
     given = [runs] if isinstance(runs, (Run, Path, str)) else list(runs)
     opened: dict[Path, Run] = {}
     for one in given:
-        run = one if isinstance(one, Run) else open_run(Path(one))
+        run = one if isinstance(one, Run) else ReportedRun(Path(one))
         opened.setdefault(run.path.resolve(), run)
     names = [run.name for run in opened.values()]
     return {

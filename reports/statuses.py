@@ -10,9 +10,8 @@ import pandas as pd
 from parsers import PARSE_FAILURES, Status, cluster_t
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
-from reports.layout import told
+from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.settings import compare
 
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
@@ -58,7 +57,7 @@ def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         (record for rows in evaluated for record in _records(rows)),
         FIELDS,
         title="How the steps ended",
-        about=told(compare(opened)),
+        about=about_runs(opened),
         notes=(
             "Per cent; shares are of settled valid steps, with 95 % intervals that take tasks as "
             "clusters. An element that could not be read counts as wrong; an operation that could "

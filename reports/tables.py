@@ -13,7 +13,7 @@ from reports.frames.facts import facts
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.schema import Column, typed
 from reports.keys import KEYS, WHOLE_TASKS, Group, Key, groups
-from reports.load import RunLike, open_runs
+from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare
 
 POOLED = "all splits pooled"
@@ -99,6 +99,7 @@ def by_table(
         "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
         "runs": [facts(rows) for rows in evaluated],
         "variants": {rows.label: rows.rules.variant for rows in evaluated},
+        "corrupt": corrupt_lines(opened),
     }
     return table
 

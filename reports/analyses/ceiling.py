@@ -12,9 +12,8 @@ import pandas as pd
 from harness.runs import Run, RunError, StepRecord
 from reports.analyses.steps import few_note, rate, rate_fields, task_of
 from reports.grid import Field, described
-from reports.layout import told
+from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.settings import compare
 from reports.tables import POOLED
 
 Box = tuple[float, float, float, float]
@@ -68,10 +67,11 @@ def ceilings(
         records,
         FIELDS,
         title="What any model could reach with what was shown",
-        about=told(compare(opened)),
+        about=about_runs(opened),
         notes=(
             "Per cent, macro over tasks, 95 % intervals with tasks as clusters. A task can succeed "
-            "if all its rows can.",
+            "if all its rows can. What no picture shows may still be found by the text of the "
+            "choices: bounds by pictures hold for a model that goes by what it sees.",
             *notes,
             *few_note(tasks),
         ),

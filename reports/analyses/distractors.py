@@ -24,9 +24,8 @@ from reports.analyses.steps import (
     variant_of,
 )
 from reports.grid import Field, described
-from reports.layout import told
+from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.settings import compare
 
 MODEL = ("model", "base_url", "adapter_options")
 FIELDS = (
@@ -67,7 +66,7 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         records,
         FIELDS,
         title="Scores by number of distractors",
-        about=told(compare(opened)),
+        about=about_runs(opened),
         notes=(
             "Per cent, macro over tasks, 95 % intervals with tasks as clusters; changes are in "
             "points, paired by step, against the next smaller number.",

@@ -13,9 +13,8 @@ from parsers import clopper_pearson
 from reports.analyses.steps import few_note, task_of
 from reports.grid import Field, described, interval
 from reports.keys import band
-from reports.layout import told
+from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.settings import compare
 
 LENGTHS = (1, 3, 5, 7, 10, 15)
 ALL = "all tasks"
@@ -74,7 +73,7 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         records,
         FIELDS,
         title="Task success beside what independent steps would give",
-        about=told(compare(opened)),
+        about=about_runs(opened),
         notes=(
             "Per cent; 95 % intervals (Clopper-Pearson, of tasks; repeats count as tasks). "
             "Expected are the products of step rates estimated on the same steps. The p-value "

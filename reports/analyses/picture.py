@@ -23,9 +23,8 @@ from reports.analyses.steps import (
 )
 from reports.grid import Field, described
 from reports.keys import TARGET_TOPS, band, target_top
-from reports.layout import told
+from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.settings import compare
 
 ALLOWED = ("image_policy", "pixels", "pictures")
 ALL = "all steps"
@@ -76,7 +75,7 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
         records,
         FIELDS,
         title=f"What the picture is worth: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
-        about=told(compare(opened)),
+        about=about_runs(opened),
         notes=(
             "Per cent, macro over tasks, 95 % intervals with tasks as clusters; differences are "
             "in points, paired by step. Pixels are from the top of the page to the target.",

@@ -35,13 +35,15 @@ def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path
         draw(frame).savefig(path, dpi=150, metadata=metadata)
 
 
-def _figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+def _figure(
+    width: float, height: float, columns: int = 1, rows: int = 1
+) -> tuple[Figure, list[Axes]]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = [figure.add_subplot(1, columns, place + 1) for place in range(columns)]
+    axes = [figure.add_subplot(rows, columns, place + 1) for place in range(rows * columns)]
     for own in axes:
         own.spines[["top", "right"]].set_visible(False)
     return figure, axes
@@ -55,9 +57,9 @@ def _percent(axes: Axes, axis: str = "y") -> None:
 
 
 def _errors(frame: pd.DataFrame, name: str) -> Any:
-    """Distances to the ends of the interval, zero where there is none."""
-    low = (frame[name] - frame[f"{name}_low"]).fillna(0.0).clip(lower=0)
-    high = (frame[f"{name}_high"] - frame[name]).fillna(0.0).clip(lower=0)
+    """Distances to the ends of the interval, missing where there is none: nothing is drawn."""
+    low = (frame[name] - frame[f"{name}_low"]).clip(lower=0)
+    high = (frame[f"{name}_high"] - frame[name]).clip(lower=0)
     return [low.to_numpy(), high.to_numpy()]
 
 
@@ -113,7 +115,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     """Share of picks by place against chance, and accuracy where the answer stands there."""
     runs = list(dict.fromkeys(frame["run"]))
     own = frame[frame["run"] == runs[0]] if runs else frame
-    figure, panels = _figure(max(8.0, 0.38 * len(own) * 2 + 2), 3.9, 2)
+    figure, panels = _figure(max(5.5, 0.36 * len(own) + 1.2), 6, rows=2)
     xs = list(range(len(own)))
     panels[0].bar(xs, own["share"], color="#9db8d2", edgecolor=DARK, linewidth=0.8, label="picked")
     panels[0].errorbar(
@@ -128,20 +130,22 @@ def positions(frame: pd.DataFrame) -> Figure:
         label="chance",
     )
     panels[0].set_ylabel("Share of picks (%)")
-    panels[0].legend(frameon=False)
     panels[0].set_ylim(bottom=0)
+    panels[0].legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     panels[1].errorbar(
         xs, own["accuracy"], _errors(own, "accuracy"), fmt="s", color=DARK, capsize=CAP
     )
-    panels[1].set_ylabel("Element accuracy, answer there (%)")
+    panels[1].set_ylabel("Element accuracy (%),\nright element there")
     panels[1].set_ylim(0, 1.03)
     for axes in panels:
         axes.set_xticks(xs, list(own["letter"]))
-        axes.set_xlabel("Place in the list")
+        axes.set_xlim(-0.7, len(xs) - 0.3)
         _percent(axes)
-    figure.suptitle(
+    panels[1].set_xlabel("Place in the list")
+    panels[0].set_title(
         f"{runs[0] if runs else ''}: {int(own['picked'].sum()):,} picks, 95 % intervals by tasks",
         fontsize=10,
+        loc="left",
     )
     return figure
 
@@ -193,11 +197,14 @@ def independence(frame: pd.DataFrame) -> Figure:
         capsize=CAP,
         label="observed",
     )
+    correlated = frame.attrs.get("correlation", {}).get(runs[0] if runs else None) or 0.0
     for name, head, place in (
         ("one_rate", "independent, one rate", 0),
         ("by_website", "independent, rate of the website", 1),
-        ("correlated", "correlated within tasks", 2),
+        ("correlated", f"correlated within tasks ({correlated:.2f})", 2),
     ):
+        if name == "correlated" and correlated <= 0:
+            continue  # the same as one rate
         axes.plot(
             xs,
             own[name],
@@ -240,14 +247,14 @@ def ceiling(frame: pd.DataFrame) -> Figure:
             edgecolor=DARK,
             hatch=hatches[place % len(hatches)],
             error_kw={"capsize": CAP, "elinewidth": 1},
-            label=group,
+            label=f"steps, {group}",
         )
         axes.plot(own["tasks_possible"], ys, "D", color=LIGHT, markeredgecolor="black", zorder=3)
-    axes.plot([], [], "D", color=LIGHT, markeredgecolor="black", label="of tasks")
+    axes.plot([], [], "D", color=LIGHT, markeredgecolor="black", label="tasks that can succeed")
     axes.set_yticks(range(len(bounds)), bounds)
     axes.set_ylim(len(bounds) - 0.5, -0.5)
     axes.set_xlim(0, 1.02)
-    axes.set_xlabel("Steps that can succeed (%, macro over tasks, 95 % intervals)")
+    axes.set_xlabel("Can succeed (%; steps: macro over tasks, 95 % intervals)")
     _percent(axes, "x")
-    figure.legend(loc="outside upper center", ncols=4, frameon=False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure

@@ -14,9 +14,8 @@ from harness.runs import StepRecord
 from parsers import Status, cluster_t
 from reports.analyses.steps import Task, chi_square_p, few_note, scored, task_of
 from reports.grid import Field, described, interval
-from reports.layout import told
+from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.settings import compare
 
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
@@ -91,7 +90,7 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         records,
         FIELDS,
         title="Places in the list: how often each is chosen, and how often rightly",
-        about=told(compare(opened)),
+        about=about_runs(opened),
         notes=(
             *notes,
             "Steps of a task are not independent: the p-values are of chi-square statistics "
