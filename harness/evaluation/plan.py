@@ -150,6 +150,8 @@ def as_made(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
     """The settings of a run on a snapshot: what the file fixes is taken from the file."""
     chosen = {name: settings[name] for name in CHOSEN if name in settings}
     asked = {name: settings[name] for name in ASKED if name in settings}
+    if asked.get("history") == "all":
+        asked["history"] = None
     return replace(
         config,
         choosing=replace(config.choosing, **chosen),

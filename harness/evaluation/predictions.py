@@ -19,7 +19,14 @@ from harness.errors import UserError
 from harness.evaluation.config import RunConfig
 from harness.evaluation.lines import unasked
 from harness.evaluation.report import print_result
-from harness.evaluation.summary import aggregation_rules, part, parts, plain, scoring_rules
+from harness.evaluation.summary import (
+    TEST_DATA_NOTE,
+    aggregation_rules,
+    part,
+    parts,
+    plain,
+    scoring_rules,
+)
 from harness.evaluation.table import counted
 from harness.records import Row
 from harness.runs import StepRecord
@@ -130,6 +137,7 @@ def _summary(
 ) -> dict[str, Any]:
     rules = aggregation_rules(config.scoring)
     return {
+        "note": TEST_DATA_NOTE,
         "total": plain(part(records, rules, task_rows)),
         "by_split": plain(parts(records, "split", rules, task_rows)),
     }

@@ -117,7 +117,7 @@ class RunDirectory:
         `RunError`, `DiskFull`.
         """
         self.sync()
-        write_table(self.path / STEPS, self.path / TABLE)
+        write_table(self.path / STEPS, self.path / TABLE, str(summary.get("note", "")))
         content = {"complete": complete, **summary}
         data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
         replace_file(self.path / SUMMARY, data)

@@ -28,15 +28,16 @@ def latest_steps(path: Path) -> list[StepRecord]:
     return sorted(latest.values(), key=_order)
 
 
-def write_table(steps: Path, table: Path) -> None:
-    """Write the table of the steps file. Raises `RunError`, `DiskFull`."""
+def write_table(steps: Path, table: Path, note: str = "") -> None:
+    """Write the table of the steps file, `note` in its metadata. Raises `RunError`, `DiskFull`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows = [_row(record) for record in latest_steps(steps)]
     new = table.with_name(table.name + ".new")
     try:
-        pq.write_table(pa.Table.from_pylist(rows), new)
+        content = pa.Table.from_pylist(rows)
+        pq.write_table(content.replace_schema_metadata({"note": note} if note else None), new)
         new.replace(table)
     except OSError as error:
         raise write_error(table, error) from error

@@ -177,6 +177,7 @@ def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
             lines.append({"step": step["step_id"], **{key: own[key] for key in keys}})
     Path("p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     called = call("score", "--predictions", "p.jsonl", *DEV, "--json")
+    assert "test data" in json.loads(called.out)["note"]
     found = json.loads(called.out)
     for key in ("element", "operation_f1", "success"):
         assert valid(found, key) == pytest.approx(valid(summary("a"), key))

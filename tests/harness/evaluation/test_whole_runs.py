@@ -52,7 +52,9 @@ def test_the_oracle_gets_everything_that_can_be_got() -> None:
     assert counts["statuses"] == {"answered": 74}
     assert "unsettled: 0" in called.out
     assert "rows: 74 valid, 3 invalid (2 no_positive, 1 no_screenshot; not asked)" in called.out
-    assert pq.read_table("a/steps.parquet").num_rows == 77
+    table_ = pq.read_table("a/steps.parquet")
+    assert table_.num_rows == 77
+    assert table_.schema.metadata[b"note"].decode() == summary("a")["note"]
     assert summary("a")["complete"] is True
 
 
