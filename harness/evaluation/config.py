@@ -131,6 +131,9 @@ class RunConfig:
             plain.update({f.name: _plain(values[f.name]) for f in fields(part)})
         # Where the data lies may differ between machines; what it is, its fingerprint says.
         del plain["data"]
+        if self.asking.history is None:
+            # For a reader: nothing set would read like no history.
+            plain["history"] = "all"
         if self.selecting.shard is None:
             # As in a run that was joined from shards: it can be continued as a whole.
             del plain["shard"]

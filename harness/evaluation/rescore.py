@@ -48,6 +48,8 @@ def _filled(part: type[P], stored: Mapping[str, Any]) -> P:
     names = [f.name for f in fields(part)]  # type: ignore[arg-type]
     # A whole run has no shard, and where its data lies is no setting.
     stored = {"shard": None, "data": None, **stored}
+    if stored["history"] == "all":
+        stored["history"] = None
     return part(**{n: tuple(v) if isinstance(v := stored[n], list) else v for n in names})
 
 
