@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from harness.evaluation.session import Session
 from harness.evaluation.stored import StoredPictures
 from harness.evaluation.summary import summarise
 from harness.pictures import PictureStats, PictureStore
-from harness.runs import RunDirectory, StepRecord, open_run
+from harness.runs import RunDirectory, RunError, StepRecord, open_run
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ async def carry_out(
                     spent=directory.spent,
                     ahead=session.prepare_ahead,
                 )
-                with on_interrupt(lambda: engine.stop("interrupted")):
+                with on_interrupt(lambda: engine.stop("interrupted")), _kept(engine, directory):
                     try:
                         if len(directory.settled) < total and wants_preflight(plan):
                             sends = plan.pictures.name != "none"
@@ -122,6 +122,16 @@ async def carry_out(
     why = None if stopped is None else str(stopped)
     too_dear = isinstance(stopped, CostLimitReached)
     return Finished(plan.directory, records, summary, complete, why, pictures.stats, too_dear)
+
+
+@contextlib.contextmanager
+def _kept(engine: Engine, directory: RunDirectory) -> Iterator[None]:
+    """Puts on record what the engine has spent, however it ends."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RunError):
+            directory.note_spent(engine.spent)
 
 
 def wants_preflight(plan: Plan) -> bool:

@@ -41,8 +41,8 @@ class RunDirectory:
     """A run that this process writes to. Use it as a context manager.
 
     Attributes, as found on disk when the run was opened: `settled`, the steps with a final outcome;
-    `recorded`, the calls of the other steps by step and place, to be played back; `spent`, what all
-    calls on record cost in US dollars.
+    `recorded`, the calls of the other steps by step and place, to be played back; `spent`, what the
+    run has cost in US dollars so far, calls without a line included.
     """
 
     @classmethod
@@ -74,12 +74,14 @@ class RunDirectory:
         for name in (CALLS, STEPS):
             cut_torn(path / name)
         self.settled: frozenset[StepKey] = _settled(path)
-        self.recorded, self.spent = _recorded(path, self.settled)
+        self.recorded, self._on_record = _recorded(path, self.settled)
+        self.spent = self._on_record + manifest.unrecorded
         self._journal = Journal([path / CALLS, path / STEPS])
 
     async def record_call(self, record: CallRecord) -> None:
         """Append a call; returns when its line is on disk. Raises `RunError`, `DiskFull`."""
         self.add_models([record.reply.model])
+        self._on_record += record.cost or 0.0
         await self._journal.append_synced(0, encode(record))
 
     def add_models(self, names: Iterable[str]) -> None:
@@ -88,6 +90,16 @@ class RunDirectory:
         models = tuple(dict.fromkeys((*known, *(name for name in names if name))))
         if models != known:
             self.manifest = replace(self.manifest, answered_by=models)
+            write_manifest(self.path, self.manifest)
+
+    def note_spent(self, total: float) -> None:
+        """Keep what the run has cost in all, so that a cost limit holds over sessions.
+
+        Raises `RunError`.
+        """
+        rest = max(0.0, total - self._on_record)
+        if abs(rest - self.manifest.unrecorded) > 1e-9:
+            self.manifest = replace(self.manifest, unrecorded=rest)
             write_manifest(self.path, self.manifest)
 
     def append_step(self, record: StepRecord) -> None:
@@ -192,6 +204,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
             prompts=setup.prompts,
             seed=setup.seed,
             pictures=setup.pictures,
+            unrecorded=manifest.unrecorded if manifest else 0.0,
         )
     manifest = manifest.started(now)
     write_manifest(path, manifest)

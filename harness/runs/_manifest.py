@@ -49,12 +49,17 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest(Setup):
-    """`manifest.json`. `answered_by` lists the model names that the provider returned."""
+    """`manifest.json`. `answered_by` lists the model names that the provider returned.
+
+    `unrecorded` is what was or may have been spent, in US dollars, on calls without a line: the one
+    before the first step, and those that failed after they had been sent.
+    """
 
     schema: int
     name: str
     created: str
     answered_by: tuple[str, ...] = ()
+    unrecorded: float = 0.0
     sessions: tuple[Session, ...] = ()
 
     @property

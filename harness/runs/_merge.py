@@ -54,6 +54,8 @@ def merge(runs: Sequence[Path], into: Path) -> None:
             if other is None or (claim.settled and not other.settled):
                 chosen[key] = claim
     with RunDirectory.start(into, setup, {"merged": [str(run) for run in runs]}) as directory:
+        # No line is there yet: all of this is beside the lines.
+        directory.note_spent(sum(manifest.unrecorded for manifest in manifests))
         for run in runs:
             directory.copy_lines(_own(run, CALLS, chosen), _own(run, STEPS, chosen))
         directory.add_models(name for manifest in manifests for name in manifest.answered_by)

@@ -111,6 +111,25 @@ def test_the_limit_in_dollars_is_never_passed(output: int) -> None:
     assert f"cost: ${cost:,.4f}" in again.out
 
 
+def test_what_a_call_without_a_line_cost_counts_towards_the_limit_of_later_sessions() -> None:
+    Path("prices.toml").write_text(PRICES)
+    with WireServer(honest) as server:
+        place = ("--model", "openai:m", "--base-url", server.base_url("openai"))
+        line = (*place, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--no-cache", "-o", "a")
+        assert call(*line, "--max-cost", "3").code == 1
+        paid = sum(
+            (use["input"] * 1e3 + use["output"] * 2e3) / 1e6
+            for use in (honest(ask).usage for ask in server.asks)
+            if use
+        )
+        lines = sum(record["cost"] for record in calls("a"))
+        unrecorded = json.loads(Path("a/manifest.json").read_text())["unrecorded"]
+        assert 0 < unrecorded == pytest.approx(paid - lines)
+        again = call(*line, "--max-cost", "3", "--no-preflight")
+        assert again.code == 1
+        assert f"${paid:.4f} of $3.0000 are spent" in again.err
+
+
 def test_no_call_is_sent_when_the_first_could_already_pass_the_limit() -> None:
     Path("prices.toml").write_text(PRICES)
     with WireServer(honest) as server:
