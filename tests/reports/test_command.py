@@ -78,3 +78,47 @@ def test_several_runs_are_shown_one_after_the_other(tmp_path: Path) -> None:
     assert "differs: model.name: m-1 (a); m-2 (b)" in lines
     assert lines.index("a") < lines.index("b")
     assert "UNFINISHED" in done.output
+
+
+@pytest.mark.parametrize("kind", ["status", "cost"])
+def test_other_tables(tmp_path: Path, kind: str) -> None:
+    run = write(tmp_path / "run", worked())
+    done = _call(run, "--table", kind)
+    assert done.exit_code == 0
+    assert ("answered" if kind == "status" else "tokens in") in done.output
+    assert _call(run, "--table", kind, "--by", "website").exit_code == 2
+
+
+def test_parquet_needs_a_file(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    assert "--out" in _call(run, "--format", "parquet").output
+    out = tmp_path / "table.parquet"
+    assert _call(run, "--format", "parquet", "--out", out).exit_code == 0
+    assert out.read_bytes()[:4] == b"PAR1"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "json"])
+def test_published_rows_stand_apart(tmp_path: Path, form: str) -> None:
+    done = _call(write(tmp_path / "run", worked()), "--published", "--format", form)
+    assert done.exit_code == 0
+    assert "measured otherwise" in done.output
+    if form == "json":
+        published = json.loads(done.output)["published"]
+        assert published["alike"]["rows"] == []
+        assert published["apart"]["rows"][0]["source"] == "seeact-2"
+
+
+def test_one_table_formats_refuse_published_rows(tmp_path: Path) -> None:
+    done = _call(write(tmp_path / "run", worked()), "--published", "--format", "csv")
+    assert done.exit_code == 2
+    assert "analyse published" in done.output
+
+
+def test_a_corrupt_line_is_named_and_the_rest_kept(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked(), complete=False)
+    path = run / "steps.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b'{"step_id": 5}\n', *lines[2:]]))
+    done = _call(run)
+    assert "LEFT OUT of run: steps.jsonl line 3 cannot be read" in done.output
+    assert "83.3" in done.output

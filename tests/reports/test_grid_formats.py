@@ -1,0 +1,135 @@
+"""HTML and parquet of all tables, and every format of described tables, hostile names included."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from reports.formats import FORMATS, TEST_DATA_NOTE, Format, as_page, as_parquet, render
+from reports.grid import Field, described, interval
+from reports.tables import main_table
+from tests.reports.runs import setup, step, worked, write
+
+HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(1)>-->=1+1 \x1b[2J | & $x$"
+FIELDS = (
+    Field("name", "str", "text", "name", "a name"),
+    Field("n", "Int64", "count", "n", "a count"),
+    Field("share", "float64", "percent", "share", "a share"),
+    *interval("share", "share"),
+    Field("inner", "str", "hidden", "inner", "not for readers"),
+)
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    rows = [
+        {"name": HOSTILE, "n": 1234, "share": 0.5, "share_low": 0.25, "share_high": 0.75},
+        {"name": "plain", "n": None, "share": None, "inner": HOSTILE},
+    ]
+    return described(rows, FIELDS, title="A table", about=["above"], notes=["below"])
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.policy = ""
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = dict(attrs)
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"] or ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _read(page: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(page)
+    return reader
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_has_note_title_and_lines(table: pd.DataFrame, form: Format) -> None:
+    text = render(table, form)
+    for expected in (TEST_DATA_NOTE, "A table", "above", "below", "plain"):
+        assert expected in text
+    assert "\x1b" not in text
+    assert text.endswith("\n")
+
+
+def test_readers_see_rounded_values_with_intervals(table: pd.DataFrame) -> None:
+    lines = render(table, "text").splitlines()
+    assert next(x for x in lines if "1,234" in x).endswith("1,234  50.0 [25.0, 75.0]")
+    assert "| plain |  |  |" in render(table, "markdown")
+    assert "inner" not in render(table, "text")
+
+
+def test_csv_and_json_hold_every_column(table: pd.DataFrame) -> None:
+    text = render(table, "csv")
+    rows = list(
+        csv.DictReader(
+            io.StringIO(
+                "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
+            )
+        )
+    )
+    assert [row["share_high"] for row in rows] == ["0.75", ""]
+    content = json.loads(render(table, "json"))
+    assert content["rows"][0]["share_low"] == 0.25
+    assert content["rows"][1]["n"] is None
+    assert content["title"] == "A table"
+
+
+def test_html_holds_no_script_and_forbids_it(table: pd.DataFrame) -> None:
+    page = _read(render(table, "html"))
+    assert not {"script", "img", "link", "iframe"} & set(page.tags)
+    assert page.policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in page.policy
+    assert "<script>alert(1)</script>" in page.text
+
+
+def test_the_policy_allows_the_style_of_the_page(table: pd.DataFrame) -> None:
+    import base64
+    import hashlib
+
+    page = render(table, "html")
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in page
+
+
+def test_results_as_html(tmp_path: Path) -> None:
+    hostile = [step("A", 0, True, website=HOSTILE), *worked()[2:]]
+    run = write(tmp_path / "run", hostile, setup(dataset={"rows": 6}, none=HOSTILE))
+    page = _read(render(main_table(run), "html"))
+    assert "script" not in page.tags and "img" not in page.tags
+    assert "test_website" in page.text and "statuses: answered" in page.text
+
+
+def test_several_tables_on_a_page(table: pd.DataFrame, tmp_path: Path) -> None:
+    page = _read(as_page([main_table(write(tmp_path / "run", worked())), table]))
+    assert page.tags.count("table") == 2 and page.tags.count("body") == 1
+
+
+@pytest.mark.parametrize("which", ["described", "results"])
+def test_parquet_reads_back(table: pd.DataFrame, tmp_path: Path, which: str) -> None:
+    chosen = table if which == "described" else main_table(write(tmp_path / "run", worked()))
+    stored = pq.read_table(io.BytesIO(as_parquet(chosen)))
+    facts = json.loads(stored.schema.metadata[b"vlm-eval"])
+    assert facts["note"] == TEST_DATA_NOTE and "rows" not in facts
+    plain = chosen.copy()
+    plain.attrs = {}
+    pd.testing.assert_frame_equal(stored.to_pandas(), plain)

@@ -1,0 +1,105 @@
+"""Tables of statuses and of what steps took, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from adapters.conversation import Usage
+from harness.runs import CallRecord, StepRecord
+from parsers import Status
+from reports.costs import cost_table, quantile
+from reports.formats import render
+from reports.statuses import kind_of, status_table
+from tests.reports.runs import call, setup, step, worked, write
+
+
+def test_statuses_are_counted_with_what_they_scored(tmp_path: Path) -> None:
+    steps = [
+        step("A", 0, True),
+        step("A", 1, False),
+        step("B", 0, False, status=Status.NONE),
+        step("C", 0, False, status=Status.REFUSAL),
+        step("C", 1, None),
+        step("C", 2, True, settled=False),
+    ]
+    table = status_table(write(tmp_path / "run", steps, complete=False)).set_index("status")
+    assert table.index.tolist() == [
+        "answered",
+        "none",
+        "refusal",
+        "unsettled",
+        "invalid: no_positive",
+    ]
+    assert table["steps"].tolist() == [2, 1, 1, 1, 1]
+    assert table["share"].tolist()[:3] == [0.5, 0.25, 0.25]
+    assert table["share"].isna().tolist() == [False, False, False, True, True]
+    assert table.loc["answered", "step_success"] == 0.5
+    assert table.loc["none", "tasks"] == 1
+    assert table.loc["refusal", "kind"] == "withheld"
+    assert 0 <= table.loc["none", "share_low"] <= 0.25 <= table.loc["none", "share_high"]
+
+
+def test_every_status_has_a_kind() -> None:
+    assert all(kind_of(status) != "other" for status in Status)
+
+
+def _timed(record: StepRecord, seconds: float, *, cached: bool = False) -> CallRecord:
+    made = call(record, "B")
+    return replace(made, from_cache=cached, reply=replace(made.reply, latency_s=seconds))
+
+
+def test_costs_are_means_per_settled_step(tmp_path: Path) -> None:
+    steps = worked()
+    steps[0] = replace(steps[0], cost=1.25, usage=Usage(400, cached=100, output=35))
+    asked = [record for record in steps if record.asked]
+    calls = [_timed(record, float(place + 1)) for place, record in enumerate(asked)]
+    row = cost_table(write(tmp_path / "run", steps, calls=calls)).iloc[0]
+    assert row["steps"] == 6 and row["calls_per_step"] == 1.0
+    assert row["input_tokens"] == pytest.approx((400 + 5 * 100) / 6)
+    assert row["cached_tokens"] == pytest.approx(100 / 6)
+    assert row["output_tokens"] == pytest.approx((35 + 5 * 5) / 6)
+    assert row["cost"] == pytest.approx(1.25 + 5 * 0.25)
+    assert row["cost_per_step"] == pytest.approx(2.5 / 6)
+    assert row["cost_per_success"] == pytest.approx(2.5 / 5)
+    assert (row["timed"], row["latency_median"], row["latency_p90"]) == (6, 3.5, 6.0)
+    assert row["latency_max"] == 6.0
+
+
+def test_latency_is_left_out_where_calls_are_missing_and_said_so(tmp_path: Path) -> None:
+    steps = worked()
+    run = write(tmp_path / "run", steps)
+    table = cost_table(run)
+    assert table["timed"].iloc[0] == 0
+    assert pd.isna(table["latency_median"].iloc[0])
+    assert "Latency is left out for run" in render(table)
+
+
+def test_latency_of_cached_and_partly_recorded_steps_does_not_count(tmp_path: Path) -> None:
+    first, second, third = (step("A", index, True) for index in range(3))
+    third = replace(third, calls=(*third.calls, "another"))
+    calls = [_timed(first, 2.0), _timed(second, 9.0, cached=True), _timed(third, 9.0)]
+    made = setup(dataset={"rows": 3})
+    table = cost_table(write(tmp_path / "run", [first, second, third], made, calls=calls))
+    assert (table["timed"].iloc[0], table["latency_max"].iloc[0]) == (1, 2.0)
+    assert "only the steps counted as timed in run" in render(table)
+
+
+def test_without_prices_there_is_no_cost(tmp_path: Path) -> None:
+    steps = [replace(record, cost=None) for record in worked()]
+    table = cost_table(write(tmp_path / "run", steps))
+    assert pd.isna(table["cost"].iloc[0]) and pd.isna(table["cost_per_step"].iloc[0])
+    assert "price is known" in render(table)
+
+
+def test_quantiles() -> None:
+    assert [quantile([5, 1, 4, 2, 3], share) for share in (0.1, 0.5, 0.9, 1)] == [1, 3, 5, 5]
+
+
+def test_a_run_without_any_step_has_empty_tables(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", [], complete=False)
+    assert status_table(run).empty
+    assert cost_table(run)["steps"].tolist() == [0]
