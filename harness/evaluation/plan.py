@@ -87,8 +87,16 @@ def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
         config, protocol, pictures = made, open_protocol(made), picture_policy(made)
         if model.policy is not None:
             model = open_model(made, protocol)
+    _check_letters(protocol, config.choosing.distractors)
     directory = Path(config.carrying.out or Path("runs") / config.directory_name())
     return Plan(config, selected, protocol, pictures, model, directory)
+
+
+def _check_letters(protocol: AskingProtocol, distractors: int) -> None:
+    try:
+        protocol.letters(distractors + 1)
+    except ValueError as error:
+        raise UserError(f"--distractors {distractors} are too many: {error}") from error
 
 
 def open_protocol(config: RunConfig) -> AskingProtocol:

@@ -185,3 +185,14 @@ def test_a_folder_that_cannot_be_written_is_told_without_a_traceback(place: Path
         called = call(*ORACLE, "--out", out)
         assert called.code == 2
         assert called.err.splitlines()[-1].startswith(f"vlm-eval: cannot create {out}: ")
+
+
+def test_more_choices_than_there_are_letters_are_refused(place: Path) -> None:
+    whole = pq.read_table(Path(sample.__file__).parents[1] / "sample" / "data" / "dev.parquet")
+    row = whole.slice(0, 1).to_pylist()[0]
+    row["neg_candidates"] = row["neg_candidates"][:1] * 702
+    pq.write_table(pa.Table.from_pylist([row], schema=whole.schema), place / "many.parquet")
+    line = ("--model", "oracle", "--data", "many.parquet", "--distractors")
+    called = call(*line, "701")
+    assert (called.code, "letters run from 0 (A) to 701 (ZZ)" in called.complaint) == (2, True)
+    assert call(*line, "700", "--out", "a").code == 0
