@@ -174,7 +174,7 @@ def picture(frame: pd.DataFrame) -> Figure:
     axes.set_yticks(
         range(len(groups)), [f"{group} (n = {int(counts[group]):,})" for group in groups]
     )
-    axes.set_ylim(len(groups) - 0.5, -0.5)
+    axes.set_ylim(max(1, len(groups)) - 0.5, -0.5)
     axes.set_xlabel("With the picture minus without it (points, 95 % intervals by tasks)")
     _percent(axes, "x")
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
@@ -252,7 +252,7 @@ def ceiling(frame: pd.DataFrame) -> Figure:
         axes.plot(own["tasks_possible"], ys, "D", color=LIGHT, markeredgecolor="black", zorder=3)
     axes.plot([], [], "D", color=LIGHT, markeredgecolor="black", label="tasks that can succeed")
     axes.set_yticks(range(len(bounds)), bounds)
-    axes.set_ylim(len(bounds) - 0.5, -0.5)
+    axes.set_ylim(max(1, len(bounds)) - 0.5, -0.5)
     axes.set_xlim(0, 1.02)
     axes.set_xlabel("Can succeed (%; steps: macro over tasks, 95 % intervals)")
     _percent(axes, "x")

@@ -8,6 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -30,7 +31,7 @@ FIELDS = (
 
 @pytest.fixture
 def table() -> pd.DataFrame:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": HOSTILE, "n": 1234, "share": 0.5, "share_low": 0.25, "share_high": 0.75},
         {"name": "plain", "n": None, "share": None, "inner": HOSTILE},
     ]

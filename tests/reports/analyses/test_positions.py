@@ -1,0 +1,138 @@
+"""Places in the list: counts by hand, and a test that knows tasks."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.runs import ChoiceRecord, StepRecord
+from parsers import Prediction, Scores, Status
+from parsers.records import F1_VARIANTS
+from reports.analyses.positions import Pick, option_positions, pick_of, place_test
+from reports.formats import render
+from tests.reports.runs import setup, step, write
+
+
+def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) -> StepRecord:
+    record = step(task, index, chosen == right)
+    letters = "ABCDEFGH"
+    choices = tuple(
+        ChoiceRecord(letters[place], str(place), "a", "x", None, place == right)
+        for place in range(size)
+    )
+    said = (
+        Prediction(Status.NONE)
+        if chosen is None
+        else Prediction(Status.ANSWERED, letters[chosen], str(chosen), None, "CLICK", "")
+    )
+    hit = chosen == right
+    scores = Scores(hit, dict.fromkeys(F1_VARIANTS, 1.0), True, hit)
+    gold = replace(record.gold, elements=(str(right),), shown=str(right))
+    return replace(record, choices=choices, prediction=said, scores=scores, gold=gold)
+
+
+def test_places_are_counted(tmp_path: Path) -> None:
+    steps = [
+        _step("A", 0, 0, 0),
+        _step("A", 1, 1, 0),
+        _step("B", 0, 1, 1),
+        _step("B", 1, 2, None),
+        _step("C", 0, 2, 0),
+    ]
+    frame = option_positions(write(tmp_path / "run", steps, setup(dataset={"rows": 5})))
+    assert frame["letter"].tolist() == ["A", "B", "C"]
+    assert frame["picked"].tolist() == [3, 1, 0]
+    assert frame["share"].tolist() == pytest.approx([3 / 4, 1 / 4, 0])
+    assert frame["chance"].tolist() == pytest.approx([1 / 3] * 3)
+    assert frame["wrong"].tolist() == [2, 0, 0]
+    # One wrong pick could have gone to A or C, the other to A or B.
+    assert frame["wrong_chance"].tolist() == pytest.approx([1.0, 0.5, 0.5])
+    assert frame["right_there"].tolist() == [1, 2, 2]
+    assert frame["accuracy"].tolist() == [1.0, 0.5, 0.0]
+
+
+def test_numbers_are_those_of_the_raw_lines(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    steps = [
+        _step(f"T{n // 4}", n % 4, draw.randrange(6), draw.choice([None, *range(6)]), 6)
+        for n in range(80)
+    ]
+    run = write(tmp_path / "run", steps, setup(dataset={"rows": 80}))
+    lines = [json.loads(line) for line in (run / "steps.jsonl").read_text("utf-8").splitlines()]
+    picked = Counter(line["prediction"]["letter"] for line in lines)
+    frame = option_positions(run)
+    for _, row in frame.iterrows():
+        assert row["picked"] == picked[row["letter"]]
+        there = [
+            line["scores"]["element"] for line in lines if line["choices"][row["place"]]["positive"]
+        ]
+        assert (row["right_there"], row["accuracy"]) == (len(there), sum(there) / len(there))
+    expected = (80 - picked[None]) / 6
+    statistic = sum((picked[x] - expected) ** 2 / expected for x in "ABCDEF")
+    assert frame.attrs["tests"]["run"]["all"]["statistic"] == pytest.approx(statistic)
+
+
+def test_the_statistic_of_independent_steps() -> None:
+    picks = [Pick(("s", str(n)), place, None, 4) for n, place in enumerate([0] * 9 + [1, 2, 3])]
+    found = place_test(picks, False)
+    assert found is not None
+    assert found.statistic == pytest.approx((36 + 4 + 4 + 4) / 3)
+    assert (found.freedom, found.picks, found.least_expected) == (3, 12, 3.0)
+    x = found.statistic
+    tail = math.erfc(math.sqrt(x / 2)) + math.sqrt(2 * x / math.pi) * math.exp(-x / 2)
+    assert found.p_independent == pytest.approx(tail)  # chi-square with three degrees of freedom
+
+
+def test_picks_that_repeat_within_tasks_weigh_less() -> None:
+    tasks = [(f"T{task}", place) for task, place in enumerate([0, 0, 0, 1, 2, 0, 1, 3] * 5)]
+    once = [Pick(("s", name), place, None, 4) for name, place in tasks]
+    copied = [pick for pick in once for _ in range(6)]
+    single, many = place_test(once, False), place_test(copied, False)
+    assert single is not None and many is not None
+    assert many.statistic == pytest.approx(6 * single.statistic)
+    assert many.p_independent < 1e-6 < single.p
+    assert many.design == pytest.approx(6 * single.design, rel=0.2)
+    assert many.p == pytest.approx(single.p, abs=0.05)
+
+
+def test_no_preference_is_rarely_found_where_there_is_none() -> None:
+    draw = random.Random(11)
+    found = 0
+    for _ in range(200):
+        picks = [
+            Pick(("s", str(task)), draw.randrange(5), draw.randrange(5), 5)
+            for task in range(40)
+            for _ in range(4)
+        ]
+        found += (place_test(picks, False) or pytest.fail()).p < 0.05
+        assert place_test(picks, True) is not None
+    assert found <= 18
+
+
+def test_wrong_picks_cannot_fall_on_the_right_place() -> None:
+    assert Pick(("s", "t"), 0, 1, 3).chance(True) == [0.5, 0.0, 0.5]
+    assert Pick(("s", "t"), 0, None, 2).chance(True) == [0.5, 0.5]
+    assert place_test([Pick(("s", "t"), 0, 1, 2)], True) is None
+    assert place_test([], False) is None
+
+
+def test_only_answers_from_the_list_are_picks() -> None:
+    assert pick_of(_step("A", 0, 0, None)) is None
+    chosen = _step("A", 0, 0, 1)
+    assert pick_of(chosen) == Pick(("test_website", "A"), 1, 0, 3)
+    said = Prediction(Status.ANSWERED, "Q", "9", None, "CLICK", "")
+    assert pick_of(replace(chosen, prediction=said)) is None
+
+
+def test_small_samples_are_told(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", [_step("A", 0, 0, 0), _step("B", 0, 1, 0)])
+    text = render(option_positions(run))
+    assert "expected counts below 5" in text
+    assert "Fewer than 30 tasks" in text
+    assert "1 wrong picks among 3" in text
