@@ -36,7 +36,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -215,7 +215,11 @@ def _load(model: str) -> tuple[list[Line] | None, AnswerFunction | None]:
 
 def _read(path: Path) -> list[Line]:
     lines: list[Line] = []
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        content = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fatal(f"{path} cannot be read as UTF-8 text: {error}") from error
+    for number, text in enumerate(content.split("\n"), 1):
         if not text.strip():
             continue
         try:
@@ -235,6 +239,16 @@ def _check(line: Line, where: str) -> None:
         raise Fatal(f"{where}: unknown fault '{line['fault']}'")
     if "finish" in line and line["finish"] not in list(Finish):
         raise Fatal(f"{where}: unknown finish '{line['finish']}'")
+    for name in ("text", "model", "message"):
+        if not isinstance(line.get(name, ""), str):
+            raise Fatal(f"{where}: '{name}' must be text")
+    for name in ("latency_s", "retry_after_s"):
+        if not isinstance(line.get(name, 0), (int, float)):
+            raise Fatal(f"{where}: '{name}' must be a number of seconds")
+    usage, known = line.get("usage", {}), [field.name for field in fields(Usage)]
+    counts = usage.values() if isinstance(usage, Mapping) and set(usage) <= set(known) else [None]
+    if not all(isinstance(count, int) for count in counts):
+        raise Fatal(f"{where}: 'usage' must hold numbers of tokens: {', '.join(known)}")
 
 
 def _reply(line: Line) -> Reply:

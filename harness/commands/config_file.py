@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.types import IntParamType
 
 from harness.errors import UserError
 
@@ -57,6 +58,9 @@ def _fitting(option: click.Option, key: str, value: Any, path: str) -> Any:
     if option.is_flag != isinstance(value, bool):
         wanted = "true or false" if option.is_flag else "a value"
         raise UserError(f"--config {path}: '{key}' takes {wanted}, not {value!r}")
+    if isinstance(value, float) and isinstance(option.type, IntParamType):
+        # click would cut it down to a whole number without a word.
+        raise UserError(f"--config {path}: '{key}' takes a whole number, not {value!r}")
     if option.multiple and not isinstance(value, list):
         return [value]
     if isinstance(value, list) and not option.multiple:

@@ -102,6 +102,10 @@ def test_a_batch_gives_one_result_per_request_in_order_faults_among_them() -> No
         ({"txt": "x"}, "unknown field 'txt'"),
         ({"fault": "sunspots"}, "unknown fault 'sunspots'"),
         ({"finish": "bored"}, "unknown finish 'bored'"),
+        ({"text": 5}, "'text' must be text"),
+        ({"text": "x", "latency_s": "long"}, "'latency_s' must be a number"),
+        ({"text": "x", "usage": {"inputs": 3}}, "'usage' must hold numbers of tokens"),
+        ({"text": "x", "usage": 3}, "'usage' must hold numbers of tokens"),
     ],
 )
 def test_a_line_that_means_nothing_is_refused(line: dict[str, object], message: str) -> None:

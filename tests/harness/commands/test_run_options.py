@@ -118,6 +118,8 @@ def test_options_come_from_a_file_and_the_command_line_wins(place: Path) -> None
         ("limit = true", "'limit' takes a value"),
         ('dry-run = "yes"', "'dry-run' takes true or false"),
         ('limit = "many"', "'many' is not a valid integer"),
+        ("seed = 1.5", "'seed' takes a whole number, not 1.5"),
+        ("limit = 2.9", "'limit' takes a whole number, not 2.9"),
         ("limit = [1, 2]", "'limit' takes one value, not a list"),
         ("[limit]\na = 1", "'limit' takes no table"),
         ('model = "x', "not TOML"),
