@@ -153,6 +153,9 @@ def _facts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     state = "complete" if fact["complete"] else "UNFINISHED"
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"
+    if not fact["complete"] and fact["rows"]:
+        done = (fact["settled"] + fact["invalid"]) / (fact["rows"] + fact["unreached"])
+        state += f", {percent(done)}% done"
     rate = fact["parse_failure_rate"]
     share = "" if rate is None else f" ({percent(rate)}%)"
     told = [

@@ -57,7 +57,9 @@ def ceilings(
         rows = _first_repeat(one)
         valid = [record for record in rows if record.invalid is None]
         tasks |= {task_of(record) for record in valid}
-        groups = {record.split: [r for r in rows if r.split == record.split] for record in rows}
+        groups: dict[str, list[StepRecord]] = {}
+        for record in rows:
+            groups.setdefault(record.split, []).append(record)
         if len(groups) > 1:
             groups[POOLED] = rows
         for split, own in groups.items():

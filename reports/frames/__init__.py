@@ -6,7 +6,8 @@
 | `tasks` | `tasks_frame` | run, task and repeat | `tasks.COLUMNS` |
 | `runs` | `runs_frame` | run | `runs.COLUMNS`, and the settings in which the runs differ |
 
-`rows` makes of a run's frame what `parsers.aggregate` takes, `facts` counts what is in a run.
+`arrow` brings steps from disk to pandas, `rows` makes of a run's frame what `parsers.aggregate`
+takes, `facts` counts what is in a run.
 
 Every column has a type and a meaning (`frames.schema.Column`), `*_SCHEMA` maps names to types.
 Nothing is pooled over runs: `run` tells their rows apart, `attrs["constants"]` holds the settings
