@@ -42,12 +42,10 @@ def view(
     plots, a comparison of the runs, a list of all steps, and each step with its screenshot, boxes,
     choices, conversation and scores.
     """
-    from reports.view.folder import prepare
     from reports.view.write import write
 
     def make(folder: Path) -> None:
-        prepare(folder, overwrite=overwrite)
-        made = write(runs, folder, count=count, pictures=pictures, tell=_tell)
+        made = write(runs, folder, count=count, pictures=pictures, overwrite=overwrite, tell=_tell)
         click.echo(f"{folder / 'index.html'}: {made.shown:,} of {made.total:,} steps", err=serve)
 
     if not serve:

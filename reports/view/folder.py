@@ -18,8 +18,8 @@ class ViewError(click.ClickException):
     exit_code = 2
 
 
-def prepare(out: Path, *, overwrite: bool) -> None:
-    """Make the folder ready to be written. Raises `ViewError`."""
+def check(out: Path, *, overwrite: bool) -> None:
+    """Whether a page may be written there. Raises `ViewError`."""
     try:
         if out.exists() and not out.is_dir():
             raise ViewError(f"{out} is a file: give a folder with --out")
@@ -28,6 +28,15 @@ def prepare(out: Path, *, overwrite: bool) -> None:
                 raise ViewError(f"{out} is not empty and holds no page of vlm-eval: choose another")
             if not overwrite:
                 raise ViewError(f"{out} holds a page already: --overwrite replaces it")
+    except OSError as error:
+        raise ViewError(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def prepare(out: Path, *, overwrite: bool) -> None:
+    """Make the folder ready to be written; an earlier page goes. Raises `ViewError`."""
+    check(out, overwrite=overwrite)
+    try:
+        if out.is_dir():
             _clear(out)
         out.mkdir(parents=True, exist_ok=True)
         (out / MARK).write_text("written by vlm-eval view\n", encoding="utf-8")

@@ -9,18 +9,10 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError
-from parsers import GROUP_KEYS
+from reports.keys import KEYS, MEANINGS, Key
 from reports.layout import HEADS, Block, Cell, Line, Sheet, arrange
 from reports.settings import Setting
 from reports.tables import POOLED, by_table
-
-TITLES = {
-    "split": "By split",
-    "website": "By website",
-    "domain": "By domain",
-    "subdomain": "By subdomain",
-    "operation": "By recorded operation",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +44,13 @@ class Summary:
 
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """The tables of the runs. Raises `RunError`."""
-    frames: dict[str, pd.DataFrame] = {k: by_table(runs.values(), k) for k in GROUP_KEYS}
+    frames: dict[str, pd.DataFrame] = {k: by_table(runs.values(), k) for k in KEYS}
     main = frames["split"]
     constants: Mapping[str, Setting] = main.attrs["constants"]
     differences: Mapping[str, Mapping[str, Setting]] = main.attrs["differences"]
     return Summary(
         frames=frames,
-        sheets=[(TITLES[key], arrange(frame, "macro")) for key, frame in frames.items()],
+        sheets=[(_title(key), arrange(frames[key], "macro")) for key in KEYS],
         micro=arrange(main, "micro"),
         cards=list(map(_card, main.attrs["runs"], arrange(main, "macro").blocks)),
         settings=[(name, said(value)) for name, value in constants.items() if value is not None],
@@ -66,6 +58,10 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
             (name, [said(values[label]) for label in runs]) for name, values in differences.items()
         ],
     )
+
+
+def _title(key: Key) -> str:
+    return f"By {key.replace('_', ' ')}: {MEANINGS[key]}"
 
 
 def _card(fact: Mapping[str, Any], block: Block) -> Card:

@@ -19,6 +19,7 @@ from reports.view import POLICY
 from reports.view.agreement import matrix, pairs
 from reports.view.classes import CLASS_TITLES, DEFAULT_LABELS, class_rows, classes_of, labels_of
 from reports.view.detail import detail
+from reports.view.folder import check, prepare
 from reports.view.pictures import Picture, Wanted, write_pictures
 from reports.view.plots import Plot, rates_plot
 from reports.view.points import Points, as_rows, collect
@@ -58,15 +59,19 @@ def write(
     *,
     count: int | None = None,
     pictures: bool = True,
+    overwrite: bool = False,
     tell: Tell = lambda _: None,
 ) -> Made:
-    """Write the page of the runs into a prepared folder (`reports.view.folder.prepare`).
+    """Write the page of the runs into a folder; nothing is changed before the runs are read.
 
-    `count` limits the steps shown. Raises `RunError` for runs that cannot be read.
+    `count` limits the steps shown. Raises `RunError` for runs that cannot be read, `ViewError` for
+    a folder that cannot be used.
     """
+    check(out, overwrite=overwrite)
     runs = open_runs(list(paths))
     summary = summarise(runs)
     points = collect(runs, {label: classes_of(run) for label, run in runs.items()})
+    prepare(out, overwrite=overwrite)
     shown = list(points.steps) if count is None else sample(points, count)
     numbers = {step_id: number for number, step_id in enumerate(shown)}
     wanted = _write_details(runs, points, numbers, out / "data")

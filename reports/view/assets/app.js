@@ -35,7 +35,9 @@
       for (const field of Object.keys(VLM.EMPTY)) wanted[field] = query.get(field) || "";
       if (!(Number(wanted.lane) in VLM.lanes)) wanted.lane = "";
       VLM.steplist.apply(wanted);
-      if (entered) VLM.steplist.focus();
+      if (VLM.searching) VLM.byId("f-q").focus();
+      else if (entered) VLM.steplist.focus();
+      VLM.searching = false;
       title = "Steps";
     } else if (name === "step") {
       title = VLM.stepview.show(id, Number(query.get("run")) || 0);

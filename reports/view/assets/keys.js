@@ -38,8 +38,12 @@
     l: () => VLM.go("steps", VLM.steplist.params()),
     "?": openHelp,
     "/": () => {
-      if (VLM.view !== "steps") VLM.go("steps", VLM.steplist.params());
-      requestAnimationFrame(() => VLM.byId("f-q").focus());
+      if (VLM.view === "steps") {
+        VLM.byId("f-q").focus();
+      } else {
+        VLM.searching = true;
+        VLM.go("steps", VLM.steplist.params());
+      }
     },
   };
 

@@ -149,8 +149,7 @@
   }
 
   function move(to) {
-    if (!shown.length) return;
-    active = Math.min(shown.length - 1, Math.max(0, to));
+    active = Math.max(0, Math.min(shown.length - 1, to));
     const height = rowHeight();
     const top = active * height;
     if (top < body.scrollTop) body.scrollTop = top;

@@ -1,0 +1,97 @@
+"""The list of a run as large as the benchmark, and the page behind a server."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from reports.view import POLICY
+from reports.view.serve import server
+from tests.reports.view.conftest import Watched
+from tests.reports.view.pages import many, page
+
+STEPS = 6_418
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_list_of_6418_steps_opens_scrolls_filters_and_sorts(
+    browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = many(tmp_path / "run", STEPS), tmp_path / "view"
+    assert page([run], out, pictures=False) == (STEPS, STEPS)
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    watched = Watched(context.new_page(), (out.as_uri(),))
+    tab = watched.tab
+    start = perf_counter()
+    tab.goto(f"{out.as_uri()}/index.html#/steps")
+    tab.locator("#grid-space .row").first.wait_for()
+    seconds = perf_counter() - start
+    with capsys.disabled():
+        print(f" [{STEPS:,} steps listed in {seconds:.2f} s] ", end="")
+    assert tab.locator("#f-count").inner_text() == "6,418 of 6,418 steps"
+    assert tab.locator("#grid-space .row").count() < 60
+    tab.keyboard.press("End")
+    tab.locator(f"#row-{STEPS - 1}").wait_for()
+    tab.keyboard.press("Enter")
+    tab.locator(".verdict").wait_for()
+    tab.keyboard.press("Escape")
+    tab.locator("#f-site").select_option("site-7")
+    assert 0 < int(tab.locator("#f-count").inner_text().split()[0]) < 200
+    tab.get_by_role("columnheader", name="Outcome").get_by_role("button").click()
+    tab.locator("#grid-space .row").first.wait_for()
+    context.close()
+    assert watched.wrong == []
+
+
+@pytest.fixture
+def address(folder: Path) -> Iterator[tuple[str, int]]:
+    with server(folder, 0) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield str(serving.server_address[0]), int(serving.server_address[1])
+        serving.shutdown()
+        thread.join()
+
+
+def _get(address: tuple[str, int], path: str, **headers: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection(*address, timeout=5)
+    connection.request("GET", path, headers=headers)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response
+
+
+def test_the_server_is_for_this_machine_alone(address: tuple[str, int]) -> None:
+    assert address[0] == "127.0.0.1"
+    found = _get(address, "/index.html")
+    assert found.status == 200
+    assert found.getheader("Content-Security-Policy") == POLICY
+    assert found.getheader("X-Content-Type-Options") == "nosniff"
+    assert _get(address, "/index.html", Host="evil.example").status == 403
+    assert _get(address, "/data/").status == 404
+    assert _get(address, "/../../etc/passwd").status == 404
+
+
+@pytest.mark.browser
+def test_the_served_page_works_under_the_policy_of_its_headers(
+    browser: Any, address: tuple[str, int]
+) -> None:
+    home = f"http://{address[0]}:{address[1]}/"
+    context = browser.new_context()
+    watched = Watched(context.new_page(), (home,))
+    watched.tab.goto(f"{home}index.html")
+    watched.tab.locator("figure img").first.scroll_into_view_if_needed()
+    watched.tab.wait_for_function("document.querySelector('figure img').naturalWidth > 0")
+    watched.tab.goto(f"{home}index.html#/step/T0_1")
+    watched.tab.locator(".verdict").wait_for()
+    watched.tab.wait_for_function("document.querySelector('.shot').naturalWidth > 0")
+    context.close()
+    assert watched.wrong == []

@@ -1,0 +1,185 @@
+"""The folder: numbers equal to those of the raw lines, pictures, samples, bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from lxml import html
+from PIL import Image
+
+from reports.formats import TEST_DATA_NOTE
+from reports.view.command import view
+from reports.view.pictures import WIDTH
+from tests.reports.runs import worked, write
+from tests.reports.view.pages import PAGE, page
+
+SETTLED = ("right", "part", "wrong")
+
+
+def _call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(view, [str(argument) for argument in arguments])
+
+
+def _raw(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "steps.jsonl").read_bytes().splitlines()]
+
+
+def _list(folder: Path) -> Any:
+    text = (folder / "data" / "steps.js").read_text("ascii")
+    return json.loads(text[text.index("VLM.load(") + 9 : text.rindex(");")])
+
+
+def _rows(folder: Path, caption: str) -> list[list[str]]:
+    tree = html.fromstring((folder / "index.html").read_text("utf-8"))
+    table = tree.xpath(f"//div[@aria-label='{caption}']/table")[0]
+    return [
+        [" ".join(cell.text_content().split()) for cell in row.xpath("th|td")]
+        for row in table.xpath(".//tr")
+    ]
+
+
+def _macro(tasks: dict[str, list[dict[str, Any]]], name: str) -> float:
+    """The mean over tasks of the mean over steps."""
+    return statistics.fmean(
+        statistics.fmean(float({**s, **s["operation_f1"]}[name]) for s in own)
+        for own in tasks.values()
+    )
+
+
+def test_rates_equal_those_recomputed_from_the_lines(folder: Path, runs: list[Path]) -> None:
+    rows = _rows(folder, "Results by split, macro over tasks")
+    for run, label in zip(runs, ("first", "<i>second</i>"), strict=True):
+        start = rows.index([label])
+        for split in ("test_task", "test_website"):
+            tasks = defaultdict(list)
+            for row in _raw(run):
+                if row["split"] == split and row["scores"]:
+                    tasks[row["task_id"]].append(row["scores"])
+            means = [_macro(tasks, name) for name in ("element", "mind2web", "success")]
+            shown = next(row for row in rows[start:] if row[0] == split)
+            assert [int(cell) for cell in shown[1:3]] == [len(tasks), sum(map(len, tasks.values()))]
+            assert [cell.split()[0] for cell in shown[3:6]] == [f"{100 * m:.1f}" for m in means]
+
+
+def test_the_list_holds_every_step_with_its_outcome(folder: Path, runs: list[Path]) -> None:
+    listed = _list(folder)
+    words = listed["words"]
+    shown = {row[0]: row[12] for row in listed["steps"]}
+    for lane, run in enumerate(runs):
+        raw = _raw(run)
+        assert len(raw) == len(shown)
+        for row in raw:
+            scores = row["scores"]
+            want = "open"
+            if scores:
+                want = "right" if scores["success"] else "part" if scores["element"] else "wrong"
+            assert words[shown[row["step_id"]][lane][0]] == want
+
+
+def test_agreement_is_counted_over_steps_that_both_settled(folder: Path, runs: list[Path]) -> None:
+    one, other = ({r["step_id"]: r["scores"] for r in _raw(run) if r["scores"]} for run in runs)
+    both = [(one[i]["success"], other[i]["success"]) for i in one.keys() & other.keys()]
+    patterns = ((True, True), (True, False), (False, True), (False, False))
+    want = [len(both), *(both.count(pattern) for pattern in patterns)]
+    assert [int(cell) for cell in _rows(folder, "Right and wrong by pair")[1][1:]] == want
+    same = sum(a == b for a, b in both) / len(both)
+    assert _rows(folder, "Agreement between runs")[1][2] == f"{100 * same:.1f}"
+
+
+def test_classes_are_counted_as_they_are_classified(folder: Path, runs: list[Path]) -> None:
+    rows = {row[0]: row[1:3] for row in _rows(folder, "How steps ended")[1:]}
+    right = [sum(bool(r["scores"] and r["scores"]["success"]) for r in _raw(run)) for run in runs]
+    assert rows["success"] == [str(count) for count in right]
+    assert rows["unsettled"] == ["0", str(sum(not r["settled"] for r in _raw(runs[1])))]
+
+
+def test_an_unfinished_run_is_reported_with_its_share(folder: Path) -> None:
+    text = html.fromstring((folder / "index.html").read_text("utf-8")).text_content()
+    assert re.search(r"Unfinished: 10 of 12 rows settled\s+\(83.3 %\)", text)
+
+
+def test_pictures_are_downscaled_and_shared(folder: Path) -> None:
+    files = list((folder / "pictures").iterdir())
+    assert len(files) == 1
+    with Image.open(files[0]) as image:
+        assert image.size == (WIDTH, PAGE[1] * WIDTH // PAGE[0])
+    rows = {row[0]: row[11] for row in _list(folder)["steps"]}
+    assert rows["T0_0"] == [files[0].name, *(WIDTH, PAGE[1] * WIDTH // PAGE[0])]
+    assert rows["T3_0"] == [None, "the <shards> were deleted"]
+
+
+def test_the_document_has_nothing_inline_and_nothing_from_elsewhere(folder: Path) -> None:
+    text = (folder / "index.html").read_text("utf-8")
+    tree = html.fromstring(text)
+    assert TEST_DATA_NOTE in tree.text_content()
+    policy = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    assert policy.startswith("default-src 'none'; script-src 'self'")
+    assert all(script.get("src") and not script.text for script in tree.xpath("//script"))
+    assert not tree.xpath("//style | //*[@style] | //@*[starts-with(name(), 'on')]")
+    for link in tree.xpath("//@src | //@href | //@srcset"):
+        assert re.match(r"(assets|data)/[\w-]+\.\w+$|#|data:,$", link), link
+
+
+def test_every_script_of_data_carries_the_note(folder: Path) -> None:
+    for file in (folder / "data").glob("*.js"):
+        assert file.read_text("ascii").startswith("// Contains test data")
+
+
+def test_a_sample_shows_every_kind_of_outcome_and_is_the_same_each_time(
+    runs: list[Path], tmp_path: Path
+) -> None:
+    shown = []
+    for name in ("a", "b"):
+        made = page(runs[:1], tmp_path / name, count=5, pictures=False)
+        assert made == (5, 12)
+        shown.append(_list(tmp_path / name))
+        del shown[-1]["key"]
+    assert shown[0] == shown[1]
+    results = {shown[0]["words"][row[12][0][0]] for row in shown[0]["steps"]}
+    assert results == {"right", "part", "wrong"}
+    assert len(list((tmp_path / "a" / "data").glob("step-*.js"))) == 5
+    assert "a sample of 5 steps" in (tmp_path / "a" / "index.html").read_text("utf-8")
+    assert not list((tmp_path / "a" / "pictures").iterdir())
+
+
+def test_the_command_writes_and_replaces_a_page(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    out = tmp_path / "out"
+    done = _call(run, "--out", out, "--no-pictures")
+    assert (done.exit_code, done.output) == (0, f"{out / 'index.html'}: 7 of 7 steps\n")
+    again = _call(run, "--out", out, "--no-pictures")
+    assert again.exit_code == 2
+    assert "--overwrite replaces it" in again.output
+    (out / "data" / "old.js").write_text("old")
+    assert _call(run, "--out", out, "--no-pictures", "--overwrite").exit_code == 0
+    assert not (out / "data" / "old.js").exists()
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("years of work")
+    done = _call(run, "--out", out, "--overwrite")
+    assert done.exit_code == 2
+    assert "holds no page" in done.output
+    assert (out / "thesis.tex").read_text() == "years of work"
+    assert _call(run, "--out", out / "thesis.tex").exit_code == 2
+
+
+@pytest.mark.parametrize("arguments", [[], ["run", "--sample", "0"], ["run", "--port", "x"]])
+def test_bad_options_exit_with_two(arguments: list[str]) -> None:
+    assert _call(*arguments).exit_code == 2
+
+
+def test_what_is_no_run_leaves_no_page_behind(tmp_path: Path) -> None:
+    done = _call(tmp_path / "nothing", "--out", tmp_path / "out")
+    assert done.exit_code == 2 or "nothing is no run" in str(done.exception)
+    assert not (tmp_path / "out").exists()
