@@ -13,8 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
+from parsers import FEW
 from reports.frames.schema import Column, Kind, typed
 
+FEW_MARK = "*"
+FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks: read the interval as too narrow."
 Style = Literal["text", "count", "percent", "number", "points", "dollars", "seconds", "p", "hidden"]
 
 
@@ -72,11 +75,20 @@ def described(
 
 
 def interval(name: str, head: str) -> tuple[Field, Field]:
-    """The two columns of the interval of `name`."""
+    """The two columns of the interval of `name`.
+
+    It is marked where it rests on fewer than 30 tasks: those of the column `<name>_clusters`, or
+    else of `tasks`.
+    """
     return (
         Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
         Field(f"{name}_high", "float64", "hidden", head, "upper end"),
     )
+
+
+def clusters(name: str, head: str) -> Field:
+    """The column with the tasks behind the interval of `name`."""
+    return Field(f"{name}_clusters", "Int64", "hidden", head, "tasks behind the interval")
 
 
 def grid(frame: pd.DataFrame) -> Grid:
@@ -85,13 +97,15 @@ def grid(frame: pd.DataFrame) -> Grid:
         (name, head, style) for name, head, style in frame.attrs["fields"] if style != "hidden"
     ]
     records = frame.to_dict("records")
+    rows = tuple(tuple(_cell(row, name, style) for name, _, style in shown) for row in records)
+    marked = any(cell.endswith(f"]{FEW_MARK}") for row in rows for cell in row)
     return Grid(
         title=frame.attrs["title"],
         about=tuple(frame.attrs["about"]),
         heads=tuple(head for _, head, _ in shown),
         texts=frozenset(place for place, (_, _, style) in enumerate(shown) if style == "text"),
-        rows=tuple(tuple(_cell(row, name, style) for name, _, style in shown) for row in records),
-        footnotes=tuple(frame.attrs["notes"]),
+        rows=rows,
+        footnotes=(*frame.attrs["notes"], *((FEW_NOTE,) if marked else ())),
     )
 
 
@@ -103,7 +117,9 @@ def _cell(row: Mapping[Any, Any], name: str, style: Style) -> str:
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     if low is None or high is None or pd.isna(low) or pd.isna(high):
         return text
-    return f"{text} [{shown(low, style)}, {shown(high, style)}]"
+    tasks = row.get(f"{name}_clusters", row.get("tasks"))
+    mark = FEW_MARK if tasks is not None and not pd.isna(tasks) and tasks < FEW else ""
+    return f"{text} [{shown(low, style)}, {shown(high, style)}]{mark}"
 
 
 def shown(value: Any, style: Style) -> str:

@@ -16,6 +16,7 @@ STYLE = """
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 .scroll { overflow-x: auto; }
+h1 { font-size: 1.35rem; }
 table { border-collapse: collapse; border-bottom: 2px solid; border-top: 2px solid; }
 th, td { padding: .25rem .7rem; text-align: right; white-space: nowrap; }
 th { border-bottom: 1px solid; }

@@ -13,6 +13,7 @@ import pandas as pd
 
 from harness.runs import Run
 from parsers import FEW
+from reports.grid import FEW_MARK, FEW_NOTE
 from reports.load import corrupt_lines
 from reports.settings import HEAD, Setting, compare
 from reports.tables import METRICS
@@ -20,7 +21,6 @@ from reports.tables import METRICS
 Average = Literal["macro", "micro"]
 ABSENT = "n/a"
 HEADS = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
-FEW_MARK = "*"
 SECOND_LINE = {"strict": "invalid rows as 0", "valid": "invalid rows left out"}
 
 
@@ -185,7 +185,7 @@ def _footnotes(table: pd.DataFrame, average: Average) -> tuple[str, ...]:
     if len(variants) > 1:
         lines.append("The runs were scored with different Op. F1 variants: give one with --f1.")
     if table["few"].any():
-        lines.append(f"{FEW_MARK} fewer than 30 tasks: read the interval as too narrow.")
+        lines.append(FEW_NOTE)
     if any(not fact["complete"] for fact in table.attrs["runs"]):
         lines.append("Of unfinished runs, only the steps settled so far are counted.")
     return tuple(lines)

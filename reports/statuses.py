@@ -9,7 +9,7 @@ import pandas as pd
 
 from parsers import PARSE_FAILURES, Status, cluster_t
 from reports.frames.rows import RunRows, run_rows
-from reports.grid import Field, described, interval
+from reports.grid import Field, clusters, described, interval
 from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
@@ -20,6 +20,7 @@ FIELDS = (
     Field("steps", "Int64", "count", "steps", "how many"),
     Field("share", "float64", "percent", "% of settled", "share of the settled valid steps"),
     *interval("share", "% of settled"),
+    clusters("share", "% of settled"),
     Field("tasks", "Int64", "count", "tasks", "tasks that have such a step"),
     Field("element", "float64", "percent", "Ele. Acc", "right elements among them"),
     Field("operation_f1", "float64", "percent", "Op. F1", "mean operation F1"),
@@ -87,6 +88,7 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
             "share": count / len(settled),
             "share_low": reach.low if reach else None,
             "share_high": reach.high if reach else None,
+            "share_clusters": len(set(tasks)),
             "tasks": len({(step.split, step.task_id) for step in own}),
             "element": sum(score.element for score in scores) / count,
             "operation_f1": sum(score.operation_f1[variant] for score in scores) / count,

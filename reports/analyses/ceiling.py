@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from reports.analyses.steps import few_note, rate, rate_fields, task_of
+from reports.analyses.steps import rate, rate_fields, task_of
 from reports.grid import Field, described
 from reports.layout import about_runs
 from reports.load import RunLike, open_runs
@@ -52,11 +52,9 @@ def ceilings(
     _check(recall)
     records: list[dict[str, Any]] = []
     notes: list[str] = []
-    tasks: set[Any] = set()
     for label, one in opened.items():
         rows = _first_repeat(one)
         valid = [record for record in rows if record.invalid is None]
-        tasks |= {task_of(record) for record in valid}
         groups: dict[str, list[StepRecord]] = {}
         for record in rows:
             groups.setdefault(record.split, []).append(record)
@@ -75,7 +73,6 @@ def ceilings(
             "if all its rows can. What no picture shows may still be found by the text of the "
             "choices: bounds by pictures hold for a model that goes by what it sees.",
             *notes,
-            *few_note(tasks),
         ),
     )
 

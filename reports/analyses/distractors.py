@@ -13,7 +13,6 @@ from reports.analyses.steps import (
     HEADS,
     METRICS,
     difference,
-    few_note,
     measured,
     model_of,
     only_differ,
@@ -55,13 +54,11 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         models.setdefault(model_of(run), {})[label] = run
     records: list[dict[str, Any]] = []
     notes: list[str] = []
-    tasks: set[Any] = set()
     for model, own in models.items():
         only_differ(own, ("distractors",), "the number of distractors")
         curve = _Curve(model, own)
         records += curve.records()
         notes += curve.notes
-        tasks |= {task_of(record) for record in curve.common.values()}
     return described(
         records,
         FIELDS,
@@ -71,7 +68,6 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             "Per cent, macro over tasks, 95 % intervals with tasks as clusters; changes are in "
             "points, paired by step, against the next smaller number.",
             *notes,
-            *few_note(tasks),
         ),
     )
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.runs import Run, StepRecord
 from parsers import clopper_pearson
-from reports.analyses.steps import few_note, task_of
+from reports.analyses.steps import task_of
 from reports.grid import Field, described, interval
 from reports.keys import band
 from reports.layout import about_runs
@@ -58,11 +58,9 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     records: list[dict[str, Any]] = []
     notes: list[str] = []
     correlations: dict[str, float | None] = {}
-    tasks: set[Any] = set()
     for label, one in opened.items():
         trials, left_out = complete_trials(one)
         records += _records(label, trials)
-        tasks |= {task_of(trial.steps[0]) for trial in trials}
         correlations[label] = correlation([(trial.wins, len(trial.steps)) for trial in trials])
         if left_out:
             notes.append(f"{label}: {left_out} tasks are left out, as rows of them are missing.")
@@ -79,7 +77,6 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             "Expected are the products of step rates estimated on the same steps. The p-value "
             "(exact, by tasks) takes these rates as known.",
             *notes,
-            *few_note(tasks),
         ),
         correlation=correlations,
     )

@@ -12,7 +12,6 @@ from reports.analyses.steps import (
     HEADS,
     METRICS,
     difference,
-    few_note,
     measured,
     only_differ,
     rate,
@@ -80,7 +79,6 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
             "Per cent, macro over tasks, 95 % intervals with tasks as clusters; differences are "
             "in points, paired by step. Pixels are from the top of the page to the target.",
             *_left_out(len(first) + len(second) - 2 * len(pairs)),
-            *few_note(task_of(record) for record, _ in pairs),
         ),
     )
 

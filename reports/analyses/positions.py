@@ -12,8 +12,8 @@ import pandas as pd
 
 from harness.runs import StepRecord
 from parsers import Status, cluster_t
-from reports.analyses.steps import Task, chi_square_p, few_note, scored, task_of
-from reports.grid import Field, described, interval
+from reports.analyses.steps import Task, chi_square_p, scored, task_of
+from reports.grid import Field, clusters, described, interval
 from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
@@ -25,12 +25,14 @@ FIELDS = (
     Field("picked", "Int64", "count", "picked", "how often the element there was chosen"),
     Field("share", "float64", "percent", "% of picks", "share among the picks"),
     *interval("share", "% of picks"),
+    clusters("share", "% of picks"),
     Field("chance", "float64", "percent", "chance", "share if every place were as likely"),
     Field("wrong", "Int64", "count", "wrong", "wrong picks there"),
     Field("wrong_chance", "float64", "number", "by chance", "wrong picks if places were alike"),
     Field("right_there", "Int64", "count", "right one there", "steps whose right element is there"),
     Field("accuracy", "float64", "percent", "Ele. Acc there", "element accuracy of those"),
     *interval("accuracy", "Ele. Acc there"),
+    clusters("accuracy", "Ele. Acc there"),
 )
 
 
@@ -78,12 +80,10 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     records: list[dict[str, Any]] = []
     notes: list[str] = []
     tests: dict[str, dict[str, PlaceTest | None]] = {}
-    tasks: set[Task] = set()
     for label, one in opened.items():
         steps = list(scored(one).values())
         picks = [pick for record in steps if (pick := pick_of(record)) is not None]
         records += _places(label, steps, picks)
-        tasks |= {task_of(record) for record in steps}
         tests[label] = {"all": place_test(picks, False), "wrong": place_test(picks, True)}
         notes += [_sentence(label, which, test) for which, test in tests[label].items()]
     return described(
@@ -96,7 +96,6 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             "Steps of a task are not independent: the p-values are of chi-square statistics "
             "divided by the mean design effect of tasks; those in brackets take steps as "
             "independent and are too small.",
-            *few_note(tasks),
         ),
         tests={
             label: {which: None if t is None else _plain(t) for which, t in own.items()}
@@ -186,6 +185,7 @@ def _places(
             "share": math.fsum(chosen) / len(picks) if picks else None,
             "share_low": reach.low if reach else None,
             "share_high": reach.high if reach else None,
+            "share_clusters": len(set(tasks)),
             "chance": math.fsum(1 / p.size for p in listing) / len(picks) if picks else None,
             "wrong": sum(pick.chosen == place for pick in wrong),
             "wrong_chance": math.fsum(p.chance(True)[place] for p in wrong if place < p.size),
@@ -193,6 +193,7 @@ def _places(
             "accuracy": math.fsum(hits) / len(hits) if hits else None,
             "accuracy_low": hit_reach.low if hit_reach else None,
             "accuracy_high": hit_reach.high if hit_reach else None,
+            "accuracy_clusters": len({task_of(record) for record in there}),
         }
 
 

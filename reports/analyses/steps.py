@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from harness.runs import Run, RunError, StepRecord
 from parsers import F1_VARIANTS, F1Variant, Scores, cluster_t, t_interval
@@ -16,7 +15,6 @@ Task = tuple[str, str]
 Rate = dict[str, float | None]
 METRICS = ("element", "operation_f1", "step_success")
 HEADS = {"element": "Ele. Acc", "operation_f1": "Op. F1", "step_success": "Step SR"}
-FEW_NOTE = "Fewer than 30 tasks: read the intervals as too narrow."
 
 
 def scored(run: Run) -> dict[Key, StepRecord]:
@@ -113,10 +111,3 @@ def chi_square_p(statistic: float, freedom: int) -> float:
 
 def model_of(run: Run) -> str:
     return str(run.manifest.model.get("name") or run.manifest.config.get("model"))
-
-
-def few_note(tasks: Iterable[Any]) -> tuple[str, ...]:
-    """A warning when there are fewer than 30 tasks."""
-    from parsers import FEW
-
-    return (FEW_NOTE,) if len(set(tasks)) < FEW else ()

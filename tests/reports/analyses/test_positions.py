@@ -131,8 +131,8 @@ def test_only_answers_from_the_list_are_picks() -> None:
 
 
 def test_small_samples_are_told(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", [_step("A", 0, 0, 0), _step("B", 0, 1, 0)])
+    run = write(tmp_path / "run", [_step("A", 0, 0, 0), _step("B", 0, 1, 0), _step("C", 0, 1, 1)])
     text = render(option_positions(run))
     assert "expected counts below 5" in text
-    assert "Fewer than 30 tasks" in text
+    assert "fewer than 30 tasks" in text
     assert "1 wrong picks among 3" in text
