@@ -13,7 +13,8 @@ import pandas as pd
 
 from harness.runs import Run
 from parsers import FEW
-from reports.grid import FEW_MARK, FEW_NOTE
+from reports.grid import FEW_MARK as FEW_MARK
+from reports.grid import FEW_NOTE
 from reports.load import corrupt_lines
 from reports.settings import HEAD, Setting, compare
 from reports.tables import METRICS

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from parsers import FEW
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -63,6 +65,10 @@ def _errors(frame: pd.DataFrame, name: str) -> Any:
     return [low.to_numpy(), high.to_numpy()]
 
 
+def _few(tasks: int) -> str:
+    return f" (too narrow: fewer than {FEW} tasks)" if tasks < FEW else ""
+
+
 def distractors(frame: pd.DataFrame) -> Figure:
     """Element accuracy and step success over the number of distractors, a curve per model."""
     import numpy as np
@@ -106,7 +112,8 @@ def distractors(frame: pd.DataFrame) -> Figure:
     steps = int(frame["steps"].iloc[0]) if len(frame) else 0
     tasks = int(frame["tasks"].iloc[0]) if len(frame) else 0
     figure.suptitle(
-        f"{steps:,} steps of {tasks:,} tasks, macro over tasks, 95 % intervals", fontsize=10
+        f"{steps:,} steps of {tasks:,} tasks, macro over tasks, 95 % intervals{_few(tasks)}",
+        fontsize=10,
     )
     return figure
 
@@ -117,6 +124,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     own = frame[frame["run"] == runs[0]] if runs else frame
     figure, panels = _figure(max(5.5, 0.36 * len(own) + 1.2), 6, rows=2)
     xs = list(range(len(own)))
+    tasks = int(own["share_clusters"].max()) if len(own) else 0
     panels[0].bar(xs, own["share"], color="#9db8d2", edgecolor=DARK, linewidth=0.8, label="picked")
     panels[0].errorbar(
         xs, own["share"], _errors(own, "share"), fmt="none", color=DARK, capsize=CAP, elinewidth=1
@@ -143,7 +151,7 @@ def positions(frame: pd.DataFrame) -> Figure:
         _percent(axes)
     panels[1].set_xlabel("Place in the list")
     panels[0].set_title(
-        f"{runs[0] if runs else ''}: {int(own['picked'].sum()):,} picks, 95 % intervals by tasks",
+        f"{runs[0] if runs else ''}: {int(own['picked'].sum()):,} picks, 95 % intervals by tasks{_few(tasks)}",
         fontsize=10,
         loc="left",
     )
