@@ -151,7 +151,8 @@ def positions(frame: pd.DataFrame) -> Figure:
         _percent(axes)
     panels[1].set_xlabel("Place in the list")
     panels[0].set_title(
-        f"{runs[0] if runs else ''}: {int(own['picked'].sum()):,} picks, 95 % intervals by tasks{_few(tasks)}",
+        f"{runs[0] if runs else ''}: {int(own['picked'].sum()):,} picks, "
+        f"95 % intervals by tasks{_few(tasks)}",
         fontsize=10,
         loc="left",
     )
