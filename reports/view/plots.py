@@ -74,7 +74,7 @@ def _draw(
         for place, group in enumerate(groups):
             _mark(axes, records.get((run, group)), place + shift, colour, number)
         label = _short(run)
-        marker = _MARKERS[number % len(_MARKERS)]
+        marker = _marker(number)
         (handle,) = axes.plot([], [], marker, color=colour, markersize=6)
         handle.set_label(label if not label.startswith("_") else " " + label)
     axes.set_yticks(range(len(groups)), [""] * len(groups))
@@ -101,11 +101,16 @@ def _mark(axes: Any, record: Any, place: float, colour: str, number: int) -> Non
     axes.plot(
         [value],
         [place],
-        _MARKERS[number % len(_MARKERS)],
+        _marker(number),
         color=colour,
         markersize=6,
         clip_on=False,
     )
+
+
+def _marker(number: int) -> str:
+    """Another one in every round of the colours, so that no two runs look the same."""
+    return _MARKERS[(number + number // len(_COLOURS["light"])) % len(_MARKERS)]
 
 
 def _dress(figure: Figure, axes: Any, theme: str, *, legend: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError
+from parsers import GROUP_KEYS
 from reports.keys import KEYS, MEANINGS, Key
 from reports.layout import HEADS, Block, Cell, Line, Sheet, arrange
 from reports.settings import Setting
@@ -61,7 +62,8 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
 
 
 def _title(key: Key) -> str:
-    return f"By {key.replace('_', ' ')}: {MEANINGS[key]}"
+    named = f"By {key.replace('_', ' ')}"
+    return named if key in GROUP_KEYS else f"{named}: {MEANINGS[key]}"
 
 
 def _card(fact: Mapping[str, Any], block: Block) -> Card:
@@ -117,7 +119,13 @@ def verdicts(runs: Mapping[str, Run]) -> list[str]:
         return []
     from reports.comparison import compare_runs
 
+    first, *others = runs.values()
     try:
-        return [found.verdict for found in compare_runs(runs.values()).others]
+        return [found.verdict for found in compare_runs([first, *others]).others]
     except RunError as error:
-        return [str(error)]
+        # One that cannot be compared does not keep the others from it.
+        return [str(error)] if len(others) == 1 else [_verdict(first, one) for one in others]
+
+
+def _verdict(first: Run, other: Run) -> str:
+    return verdicts({"first": first, "other": other})[0]

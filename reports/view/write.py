@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jinja2
 
 from harness.runs import Run, open_run
+from reports.escape import clean
 from reports.formats import TEST_DATA_NOTE
 from reports.load import open_runs
 from reports.settings import settings_of
@@ -103,8 +104,8 @@ def _write_details(
             if number is None:
                 continue
             new = record.step_id not in begun
-            if new:
-                begun.add(record.step_id)
+            begun.add(record.step_id)
+            if record.repeat == 0:
                 own.append(Wanted(record.step_id, record.source, record.screenshot_digest))
             values = detail(record, run.calls_of(record.step_id, record.repeat))
             line = call("VLM.add", number, lanes[label, record.repeat], values)
@@ -118,13 +119,16 @@ def _pictures(
     runs: Mapping[str, Run], wanted: list[tuple[str, list[Wanted]]], folder: Path, tell: Tell
 ) -> dict[str, Picture]:
     made: dict[str, Picture] = {}
-    for label, own in wanted:
+    for label, listed in wanted:
+        # A later run may find what an earlier one has lost.
+        own = [one for one in listed if one.step_id not in made or not made[one.step_id].name]
         if own:
             # A run of its own: what it keeps of its steps to find pictures goes with it.
             made |= write_pictures(open_run(runs[label].path), own, folder)
     lost = [picture for picture in made.values() if picture.name is None]
     if lost:
-        tell(f"{len(lost):,} steps without a picture, the first because {lost[0].reason}")
+        steps = "1 step" if len(lost) == 1 else f"{len(lost):,} steps"
+        tell(f"{steps} without a picture: {clean(lost[0].reason)}")
     return made
 
 

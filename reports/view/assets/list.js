@@ -90,13 +90,14 @@
   }
 
   function heads() {
-    VLM.put(
-      head,
+    const lane = (one) => (VLM.lanes.length > 1 ? VLM.plain(one.label) : "Outcome");
+    const cells = VLM.el(
+      "div",
+      { role: "presentation", class: "heads-row" },
       columns.map((column) => header(column.key, column.name, "c-" + column.key)),
-      VLM.lanes.map((lane, n) =>
-        header("lane" + n, VLM.lanes.length > 1 ? VLM.plain(lane.label) : "Outcome", "c-lane"),
-      ),
+      VLM.lanes.map((one, n) => header("lane" + n, lane(one), "c-lane")),
     );
+    VLM.put(head, cells);
   }
 
   function row(step, place, height) {
@@ -138,13 +139,17 @@
       shown.length,
       Math.ceil((body.scrollTop + body.clientHeight) / height) + AROUND,
     );
+    /* Wider than the window with many runs; on a phone a row is a card. */
+    const least = 740 + 158 * VLM.lanes.length;
+    space.style.minWidth = head.clientHeight ? "max(100%, " + least + "px)" : "";
     space.style.height = shown.length * height + "px";
     const rows = [];
     for (let place = first; place < last; place++) rows.push(row(shown[place], place, height));
     VLM.put(space, rows.length ? rows : VLM.el("p", { class: "nothing" }, "No step fits."));
     if (rows.length) body.setAttribute("aria-activedescendant", "row-" + active);
     else body.removeAttribute("aria-activedescendant");
-    /* The header moves with the rows when they are wider than the window. */
+    /* The header is as wide as the rows and moves with them. */
+    head.firstElementChild.style.width = space.offsetWidth + "px";
     head.scrollLeft = body.scrollLeft;
   }
 

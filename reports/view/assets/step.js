@@ -4,6 +4,7 @@
   const root = VLM.byId("view-step");
   let step = null;
   let lane = 0;
+  let focused = "";
 
   const yes = (value) => (value ? "✓ yes" : "✗ no");
   const section = (title, ...children) =>
@@ -12,7 +13,8 @@
   function nav() {
     const [place, all] = VLM.steplist.place(step);
     const button = (text, name, key, act) => {
-      const made = VLM.el("button", { type: "button", title: name + " (" + key + ")" }, text);
+      const props = { type: "button", id: "go-" + key, title: name + " (" + key + ")" };
+      const made = VLM.el("button", props, text);
       made.setAttribute("aria-label", name);
       made.addEventListener("click", act);
       return made;
@@ -183,7 +185,8 @@
     const entry = VLM.labels.entry(step, lane);
     const buttons = VLM.list.defaults.map((label, n) => {
       const on = entry.label === label;
-      const props = { type: "button", "aria-pressed": on ? "true" : "false", class: "toggle" };
+      const id = "label-" + n;
+      const props = { id, type: "button", "aria-pressed": on ? "true" : "false", class: "toggle" };
       const button = VLM.el("button", props, on ? "✓ " : "", label, VLM.el("kbd", null, n + 1));
       button.addEventListener("click", () => VLM.stepview.label(label));
       return button;
@@ -193,7 +196,7 @@
     other.addEventListener("change", () => {
       const label = other.value.trim();
       if (label !== entry.label) VLM.labels.toggle(step, lane, label || entry.label);
-      draw();
+      setTimeout(draw); /* when the focus has moved on */
     });
     const note = VLM.el("textarea", { rows: 2, maxlength: 4000, id: "label-note" });
     note.value = entry.note;
@@ -270,13 +273,21 @@
     );
   }
 
+  /* What had the focus has it again after the step is drawn anew, else the heading. */
+  function refocus() {
+    const again = (focused && VLM.byId(focused)) || VLM.byId("h-step");
+    if (document.activeElement === document.body) again.focus({ preventScroll: true });
+  }
+
   function draw() {
     const [asked, run] = [step, lane];
+    focused = document.activeElement.id || focused;
     const at = scrollY;
     VLM.detail(step.n).then(
       (details) => {
         if (VLM.view !== "step" || step !== asked || lane !== run) return;
         fill(details);
+        refocus();
         scrollTo(0, at);
       },
       (error) => VLM.put(root, header(), VLM.el("p", { class: "warn" }, error.message)),
@@ -296,6 +307,7 @@
       const same = step === VLM.steps[n];
       step = VLM.steps[n];
       lane = run in VLM.lanes ? run : 0;
+      focused = root.contains(document.activeElement) ? document.activeElement.id : "";
       if (!same) VLM.put(root, header());
       draw();
       return VLM.tasks[step.task].text + " (" + (step.index + 1) + ")";

@@ -94,6 +94,7 @@
           : null,
         strip,
       );
+      root.querySelector("h1").focus({ preventScroll: true });
       Promise.all(task.steps.map((step) => VLM.detail(step.n).catch(() => []))).then((all) =>
         VLM.put(strip, task.steps.map((step, n) => card(step, all[n].find(Boolean)))),
       );

@@ -80,6 +80,14 @@ def test_the_server_is_for_this_machine_alone(address: tuple[str, int]) -> None:
     assert _get(address, "/../../etc/passwd").status == 404
 
 
+def _loaded(tab: Any, image: str) -> None:
+    for _ in range(100):
+        if tab.locator(image).first.evaluate("image => image.naturalWidth > 0"):
+            return
+        tab.wait_for_timeout(30)
+    raise AssertionError(f"{image} is not loaded")
+
+
 @pytest.mark.browser
 def test_the_served_page_works_under_the_policy_of_its_headers(
     browser: Any, address: tuple[str, int]
@@ -89,9 +97,9 @@ def test_the_served_page_works_under_the_policy_of_its_headers(
     watched = Watched(context.new_page(), (home,))
     watched.tab.goto(f"{home}index.html")
     watched.tab.locator("figure img").first.scroll_into_view_if_needed()
-    watched.tab.wait_for_function("document.querySelector('figure img').naturalWidth > 0")
+    _loaded(watched.tab, "figure img")
     watched.tab.goto(f"{home}index.html#/step/T0_1")
     watched.tab.locator(".verdict").wait_for()
-    watched.tab.wait_for_function("document.querySelector('.shot').naturalWidth > 0")
+    _loaded(watched.tab, ".shot")
     context.close()
     assert watched.wrong == []
