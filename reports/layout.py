@@ -102,7 +102,19 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
             runs.setdefault("(none)" if value is None else str(value), []).append(run)
         listed = "; ".join(f"{value} ({', '.join(own)})" for value, own in runs.items())
         lines.append(f"differs: {name}: {listed}")
+    if _shows_answers(attrs):
+        lines.append(
+            "upper bounds only: where image_policy begins with oracle-, the picture shows where "
+            "the answer is"
+        )
     return (*lines, *attrs.get("corrupt", ()))
+
+
+def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
+    """Whether the pictures of a run depend on the right answers."""
+    name = "image_policy"
+    policies = [attrs["constants"].get(name), *attrs["differences"].get(name, {}).values()]
+    return any(str(policy).startswith("oracle-") for policy in policies)
 
 
 def about_runs(runs: dict[str, Run]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@
     prepared.choices          # letters, ids, texts and boxes, in the order shown
     prepared.chosen.shown     # the positive among them, for the record and never for a model
 
-`choose` alone picks ids; `render` alone writes texts; `choice_facts` and `Tally` count what a
+`choose` alone picks ids; `render` alone writes texts; `choice_facts` counts what a
 reader of the results should know about the lists.
 """
 
@@ -18,7 +18,7 @@ from harness.candidates.choose import (
     choose,
     restrict,
 )
-from harness.candidates.facts import ChoiceFacts, Tally, choice_facts
+from harness.candidates.facts import ChoiceFacts, choice_facts
 from harness.candidates.prepare import Prepared, page_of, prepare
 from harness.candidates.rank import Ranking
 from harness.candidates.render import Form, render
@@ -30,7 +30,6 @@ __all__ = [
     "Form",
     "Prepared",
     "Ranking",
-    "Tally",
     "accepted",
     "check_distractors",
     "choice_facts",

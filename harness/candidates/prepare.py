@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,11 +43,20 @@ def prepare(
     form: Form = "mindact",
     words: int = 10,
     choice_tokens: int | None = 400,
-    letters: Sequence[str] | None = None,
+    letters: Callable[[int], Sequence[str]] | None = None,
 ) -> Prepared:
-    """Choose, render and count; see `choose`, `render` and `choice_facts` for the arguments."""
+    """Choose, render and count; see `choose`, `render` and `choice_facts` for the arguments.
+
+    `letters` gives the letters of so many choices; A, B, ... without it.
+    """
     chosen = choose(row, page, seed=seed, distractors=distractors, options=options)
     choices = render(
-        row, page, chosen, form=form, words=words, choice_tokens=choice_tokens, letters=letters
+        row,
+        page,
+        chosen,
+        form=form,
+        words=words,
+        choice_tokens=choice_tokens,
+        letters=letters(len(chosen.ids)) if letters else None,
     )
     return Prepared(choices, chosen, choice_facts(page, chosen, choices))

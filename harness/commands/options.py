@@ -17,6 +17,7 @@ from harness.evaluation.config import (
     Scoring,
     Selecting,
 )
+from parsers.records import Status
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -250,6 +251,23 @@ scoring_options = _all(
             "--mapped-operations/--no-mapped-operations",
             default=True,
             help="HOVER and ENTER count as CLICK.",
+        ),
+        click.option(
+            "--bag", is_flag=True, help="Count repeated tokens in the cl100k-lc variant of F1."
+        ),
+        click.option(
+            "--unattempted",
+            type=_choice("exclude", "fail"),
+            default="exclude",
+            show_default=True,
+            help="Steps that are not settled yet: left out, or counted as failed.",
+        ),
+        click.option(
+            "--exclude-status",
+            "exclude_statuses",
+            type=_choice(*(status.value for status in Status)),
+            multiple=True,
+            help="Leave out steps that ended so (refusal, ...); the result says so.",
         ),
     ]
 )

@@ -18,13 +18,6 @@ from harness.errors import UserError
     type=click.Path(path_type=Path),
     help="JSON lines: step, element or point, operation, value.",
 )
-@click.option(
-    "--missing",
-    type=click.Choice(["exclude", "fail"]),
-    default="exclude",
-    show_default=True,
-    help="Steps without a prediction: left out, or counted as failed.",
-)
 @selecting_options
 @scoring_options
 @click.option(
@@ -43,7 +36,6 @@ def score(
     /,
     run: Path | None,
     predictions: Path | None,
-    missing: str,
     as_json: bool,
     first_of_many: bool | None,
     value_style: str | None,
@@ -53,7 +45,7 @@ def score(
 
     A run is scored by its own rules unless others are given. Nothing is asked either way.
     """
-    from harness.commands.given import GIVEN, given_options
+    from harness.commands.given import given_options
     from harness.commands.output import output
     from harness.evaluation.config import Scoring, Selecting
     from harness.evaluation.predictions import score_predictions
@@ -71,12 +63,8 @@ def score(
             changes["first_of_many"] = first_of_many
         if value_style is not None:
             changes["value_style"] = value_style
-        if ctx.get_parameter_source("missing") in GIVEN:
-            raise UserError("--missing is for --predictions; a run knows its unsettled steps")
         return rescore_run(run, changes, console, as_json=as_json)
     if first_of_many is not None or value_style is not None:
         raise UserError("predictions are not parsed: leave out --first-of-many and --value-style")
     assert predictions is not None
-    return score_predictions(
-        predictions, to_config(values), console, missing_fails=missing == "fail", as_json=as_json
-    )
+    return score_predictions(predictions, to_config(values), console, as_json=as_json)

@@ -89,6 +89,9 @@ class Scoring:
     none_zeroes_operation: bool = False
     wrong_element_zeroes_operation: bool = False
     mapped_operations: bool = True
+    bag: bool = False
+    unattempted: Literal["exclude", "fail"] = "exclude"
+    exclude_statuses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

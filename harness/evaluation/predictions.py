@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MAPPED = ("HOVER", "ENTER", "PRESS ENTER")
-MISSING = Prediction(Status.NO_REPLY)
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -99,9 +98,7 @@ def _operation(text: str | None, where: str) -> tuple[Operation | None, tuple[st
     raise UserError(f"{where}: operation '{text}' is none of {', '.join(OPERATIONS)}")
 
 
-def score_predictions(
-    path: Path, config: RunConfig, console: Console, *, missing_fails: bool, as_json: bool
-) -> int:
+def score_predictions(path: Path, config: RunConfig, console: Console, *, as_json: bool) -> int:
     """Print the numbers of a prediction file; the exit code."""
     from harness.evaluation.plan import open_data
 
@@ -117,8 +114,6 @@ def score_predictions(
     records = []
     for row in selected.part.rows():
         prediction = predictions.get(row.step_id)
-        if prediction is None and missing_fails:
-            prediction = MISSING
         scores = score(prediction, row.gold, rules) if prediction else None
         records.append(_record(row, prediction, scores))
     if as_json:
@@ -127,7 +122,7 @@ def score_predictions(
     print_result(console, records, config.scoring, selected.task_rows)
     told = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
     if any(record.prediction is None and record.invalid is None for record in records):
-        told += "; steps without one are left out (--missing fail counts them as failed)"
+        told += "; steps without one are left out (--unattempted fail counts them as failed)"
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     return 0
 

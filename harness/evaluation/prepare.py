@@ -12,16 +12,14 @@ from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.candidates import (
     CandidateOptions,
-    accepted,
-    choice_facts,
-    choose,
-    render,
+    page_of,
+    prepare,
+    restrict,
 )
 from harness.errors import DataError
 from harness.evaluation.config import Asking, Choosing
 from harness.evaluation.lines import plain_box, unasked
 from harness.evaluation.stored import Listed, as_listed, as_sent
-from harness.page import Page, PageError
 from harness.pictures import PictureError, PicturePolicy, Screenshot, plan, read_size
 from harness.policies.contract import Secret
 from harness.protocols.contract import AskingProtocol
@@ -81,14 +79,14 @@ class Preparer:
         try:
             screenshot = read_size(row.screenshot) if row.screenshot else None
             if row.stored is not None:
-                listed = as_listed(row, row.stored)
+                listed = as_listed(row, row.stored, self._choosing.distractors)
                 pictures = as_sent(row.stored)
             else:
                 listed = self._choose(row)
                 pictures = self._plan(screenshot, listed)
-        except (PageError, PictureError) as error:
+        except PictureError as error:
             raise DataError(f"{row.source or row.step_id}: {error}") from error
-        gold = gold_of(row, self._options)
+        gold = restrict(row, self._options).gold
         return Question(
             step=view(row, pictures),
             choices=listed.choices,
@@ -133,23 +131,18 @@ class Preparer:
         return plan(self._policy, screenshot, boxes, self._rule, target)
 
     def _choose(self, row: Row) -> Listed:
-        page = Page.parse(row.html)
-        chosen = choose(
+        choosing = self._choosing
+        prepared = prepare(
             row,
-            page,
-            seed=self._choosing.seed,
-            distractors=self._choosing.distractors,
+            page_of(row),
+            seed=choosing.seed,
+            distractors=choosing.distractors,
             options=self._options,
+            form=choosing.form,
+            choice_tokens=choosing.choice_tokens,
+            letters=lambda count: self._protocol.letters(count).choices,
         )
-        choices = render(
-            row,
-            page,
-            chosen,
-            form=self._choosing.form,
-            choice_tokens=self._choosing.choice_tokens,
-            letters=self._protocol.letters(len(chosen.ids)).choices,
-        )
-        return Listed(choices, chosen.shown, choice_facts(page, chosen, choices))
+        return Listed(prepared.choices, prepared.chosen.shown, prepared.facts)
 
     def _invalid(self, row: Row, listed: Listed) -> str | None:
         if listed.shown is None:
@@ -174,10 +167,3 @@ def view(row: Row, pictures: tuple[Picture, ...]) -> Step:
         pictures=pictures,
         stored=row.stored,
     )
-
-
-def gold_of(row: Row, options: CandidateOptions) -> Gold:
-    """The recorded action, with the elements that count under the options."""
-    right = accepted(row, options)
-    boxes = tuple(plain_box(candidate.box) for candidate in right)
-    return Gold(row.operation, row.value, tuple(c.id for c in right), boxes)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from adapters.contract import EncodedPicture, PictureSource
 from adapters.conversation import Picture
-from harness.candidates import ChoiceFacts
+from harness.candidates import ChoiceFacts, Chosen, choice_facts
+from harness.page import Page, PageError
 from harness.pictures import read_size
 from harness.records import Choice, Row, StoredQuestion
 
@@ -25,11 +26,21 @@ class Listed:
     facts: ChoiceFacts
 
 
-def as_listed(row: Row, stored: StoredQuestion) -> Listed:
-    """The choices that the stored question lists."""
+def as_listed(row: Row, stored: StoredQuestion, distractors: int) -> Listed:
+    """The choices that the stored question lists, of which `distractors` should be negatives."""
     right = {candidate.id for candidate in row.positives}
     shown = next((choice.id for choice in stored.choices if choice.id in right), None)
-    return Listed(stored.choices, shown, ChoiceFacts())
+    chosen = Chosen(tuple(choice.id for choice in stored.choices), shown, distractors)
+    return Listed(stored.choices, shown, choice_facts(_page(row, chosen), chosen, stored.choices))
+
+
+def _page(row: Row, chosen: Chosen) -> Page | None:
+    """The page, if it can be read and has the choices under their ids; rabbit's has not."""
+    try:
+        page = Page.parse(row.html)
+    except PageError:
+        return None
+    return page if all(node in page for node in chosen.ids) else None
 
 
 def as_sent(stored: StoredQuestion) -> tuple[Picture, ...]:

@@ -24,6 +24,7 @@ from parsers import (
     operation_f1,
 )
 from parsers.aggregate import mean
+from parsers.records import Status
 from parsers.repeats import aggregate_repeats
 
 GROUPS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "operation")
@@ -75,7 +76,10 @@ def scoring_rules(scoring: Scoring) -> ScoringRules:
 def aggregation_rules(scoring: Scoring) -> AggregationRules:
     """The rules by which scores are averaged."""
     return AggregationRules(
-        variant=scoring.f1, invalid="fail" if scoring.invalid == "fail" else "valid"
+        variant=scoring.f1,
+        invalid="fail" if scoring.invalid == "fail" else "valid",
+        unattempted=scoring.unattempted,
+        exclude=frozenset(Status(status) for status in scoring.exclude_statuses),
     )
 
 

@@ -56,6 +56,9 @@ def lines(name: str, part: Part) -> list[Line]:
     if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
         success = tasks.strict if tasks else None
         found += _rates(" invalid rows as 0", metrics.strict, success)
+        if tasks:
+            clean = tasks.clean
+            found.append((f" clean tasks: {clean.total}", "", "", "", task_success(clean)))
     floor = part.floor
     chance = [percent(value) for value in (floor.element, floor.operation_f1, floor.success)]
     found.append((" floor (chance)", chance[0], chance[1], chance[2], ""))

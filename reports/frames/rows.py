@@ -107,8 +107,14 @@ def _rules(
         raise RunError(f"{label} has an unknown F1 variant: {variant!r}")
     if rule not in INVALID_RULES:
         raise RunError(f"{label} has an unknown rule for invalid rows: {rule!r}")
+    excluded = manifest.config.get("exclude_statuses", ())
+    if not set(excluded) <= {status.value for status in Status}:
+        raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, excluded))}")
     return AggregationRules(
-        variant=cast(F1Variant, variant), invalid="fail" if rule == "fail" else "valid"
+        variant=cast(F1Variant, variant),
+        invalid="fail" if rule == "fail" else "valid",
+        unattempted="fail" if manifest.config.get("unattempted") == "fail" else "exclude",
+        exclude=frozenset(Status(status) for status in excluded),
     )
 
 

@@ -175,3 +175,10 @@ def test_an_unknown_format_is_refused(table: pd.DataFrame) -> None:
 def test_a_run_without_any_step_is_shown(tmp_path: Path, form: Format) -> None:
     text = render(main_table(write(tmp_path / "run", [], complete=False)), form)
     assert "run" in text
+
+
+def test_pictures_that_show_the_answer_are_said_to(tmp_path: Path) -> None:
+    peeking = write(tmp_path / "peek", worked(), setup(image_policy="oracle-target"))
+    honest = write(tmp_path / "honest", worked(), setup(image_policy="full"))
+    for runs, said in (([peeking], True), ([honest], False), ([peeking, honest], True)):
+        assert ("upper bounds only" in render(main_table(runs), "text")) is said

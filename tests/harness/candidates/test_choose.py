@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from harness.benchmarks import open_benchmark
 from harness.candidates import (
     CandidateOptions,
-    Tally,
     accepted,
     check_distractors,
     choose,
@@ -212,13 +211,11 @@ def test_letters_may_start_elsewhere() -> None:
     assert [choice.letter for choice in choices] == ["B", "C", "D"]
 
 
-def test_the_tally_says_only_what_was_the_case() -> None:
+def test_a_row_with_too_few_negatives_is_marked() -> None:
     one = step(negatives=5)
-    facts = prepare(one, Page.parse(one.html)).facts
-    assert Tally().plus(facts).plus(facts).lines(20) == [
-        "2 of 2 rows have fewer than 20 negatives and show what there is"
-    ]
-    assert Tally().lines(20) == []
+    parsed = Page.parse(one.html)
+    assert prepare(one, parsed).facts.short
+    assert not prepare(one, parsed, distractors=5).facts.short
 
 
 def test_a_number_that_no_row_can_fill_is_an_error(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_missing_predictions_are_left_out_or_failed() -> None:
     left_out = predicted()
     assert valid(left_out, "success") == 1.0
     assert left_out["total"]["metrics"]["counts"]["n_unsettled"] == 1
-    assert valid(predicted("--missing", "fail"), "success", "micro") == pytest.approx(6 / 7)
+    assert valid(predicted("--unattempted", "fail"), "success", "micro") == pytest.approx(6 / 7)
     told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out.splitlines()[-1]
     assert told.startswith("6 predictions for 7 steps; steps without one are left out")
 
@@ -185,3 +185,18 @@ def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
     assert valid(found, "success") == pytest.approx(
         macro(rows, lambda step: step["scores"]["success"])
     )
+
+
+def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_so() -> None:
+    run_with("NONE: I do not know", data=DEV)
+    whole, without = scored(), scored("--exclude-status", "parse_error")
+    counts = without["total"]["metrics"]["counts"]
+    assert whole["total"]["metrics"]["counts"]["statuses"] == {"parse_error": 74}
+    assert counts["invalid"]["excluded_parse_error"] == 74
+    assert counts["n_valid"] == 0
+
+
+def test_repeated_tokens_count_only_when_asked_for() -> None:
+    run_with("ELEMENT: A\nACTION: CLICK\nVALUE: None", data=DEV)
+    # A click has no token twice, so the bag changes what it must: nothing.
+    assert scored("--bag", "--f1", "cl100k-lc")["total"] == scored("--f1", "cl100k-lc")["total"]

@@ -154,7 +154,7 @@ def test_other_settings_into_the_same_folder_are_refused_with_the_difference() -
         last = refused.err.splitlines()[-1]
         assert last.startswith("vlm-eval: a was started with other settings: ")
         assert "seed: 42 on record, 7 now" in last
-        assert "history: null on record, 0 now" in last
+        assert 'history: "all" on record, 0 now' in last
         assert server.count == asked
         assert settings_changed(server, "--timeout", "5", "--concurrency", "1").code == 0
 
