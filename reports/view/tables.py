@@ -22,8 +22,8 @@ class Card:
 
     run: str
     complete: bool
-    settled: int
-    selected: int
+    done: int
+    rows: int
     headline: Line | None
     facts: tuple[tuple[str, str], ...]
 
@@ -72,8 +72,8 @@ def _card(fact: Mapping[str, Any], block: Block) -> Card:
     return Card(
         run=block.label,
         complete=bool(fact["complete"]),
-        settled=int(fact["settled"]),
-        selected=int(fact["valid"]) + int(fact["unreached"]),
+        done=int(fact["settled"]) + int(fact["invalid"]),
+        rows=int(fact["rows"]) + int(fact["unreached"]),
         headline=next(iter(pooled or lines), None),
         facts=block.facts,
     )

@@ -26,7 +26,9 @@
     const font = (kind === "distractor" ? 12 : 15) * unit;
     const wide = (text.length * 0.62 + 0.7) * font;
     const below = kind === "chosen";
-    const top = below ? y + h + pad : y - pad - font * 1.35;
+    /* The target's name leaves room for the frame of the choice around it. */
+    const gap = kind === "target" ? 6 * unit : 0;
+    const top = below ? y + h + pad : y - gap - font * 1.35;
     const at = Math.max(0, Math.min(x - pad, width - wide));
     const clear = top < 0 ? y + h + pad : top;
     group.append(

@@ -102,7 +102,7 @@ def test_classes_are_counted_as_they_are_classified(folder: Path, runs: list[Pat
 
 def test_an_unfinished_run_is_reported_with_its_share(folder: Path) -> None:
     text = html.fromstring((folder / "index.html").read_text("utf-8")).text_content()
-    assert re.search(r"Unfinished: 10 of 12 rows settled\s+\(83.3 %\)", text)
+    assert re.search(r"Unfinished: 10 of 12 rows done\s+\(83.3 %\)", text)
 
 
 def test_pictures_are_downscaled_and_shared(folder: Path) -> None:
