@@ -112,10 +112,6 @@ def cli() -> None:
 
 def run(args: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 stopped before the end, 2 bad input."""
-    from adapters.contract import Fatal
-    from adapters.registry import UnknownName
-    from harness.errors import UserError
-
     try:
         code: Any = cli.main(args, prog_name="vlm-eval", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -132,26 +128,30 @@ def run(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         _say(error.format_message())
         code = error.exit_code
-    except (UserError, Fatal, UnknownName) as error:
-        _say(str(error))
-        code = 2
     except BrokenPipeError:
         # The reader (`head`, say) has gone; there is nobody left to tell.
         sys.stderr.close()
         code = 141
     except Exception as error:
-        code = _run_error(error)
+        code = _complaint(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _run_error(error: Exception) -> int:
-    """Say what is wrong with a run directory, a dialogue or the disk; raise anything else."""
+def _complaint(error: Exception) -> int:
+    """Say what is wrong with the input, a run or the disk; raise anything else."""
+    # Imported here: a line that is in order has no need of what complaints are made of.
+    from adapters.contract import Fatal
+    from adapters.registry import UnknownName
+    from harness.errors import UserError
+
+    if isinstance(error, (UserError, Fatal, UnknownName)):
+        _say(str(error))
+        return 2
     if isinstance(error, OSError):
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
             raise error
         _say(f"{error.strerror}: {error.filename or 'while writing'}")
         return 2
-    # Imported here: without a run there is no need to load what runs are written with.
     from harness.engine import ProtocolError
     from harness.runs import RunError
 

@@ -6,7 +6,8 @@
 
 `classes` documents the classes and their order, `relations` how the chosen element stands to the
 right one on the page, `described` what round 1 was about, `labels` the labels of people, kept in
-`labels.jsonl` beside the run. Importing this package loads neither pandas nor lxml.
+`labels.jsonl` beside the run. Importing this package loads none of its modules: the command line
+imports it to print its help.
 """
 
 from __future__ import annotations
@@ -14,25 +15,40 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reports.errors.classes import CLASSES, ClassInfo, ErrorClass, Relation
-from reports.errors.classify import StepError, classify, classify_run
-from reports.errors.labels import (
-    DEFAULT_LABELS,
-    LABELS_FILE,
-    Label,
-    LabelError,
-    Labels,
-    add_labels,
-    export_labels,
-    import_labels,
-    read_labels,
-)
-
 if TYPE_CHECKING:
+    from reports.errors.classes import CLASSES, ClassInfo, ErrorClass, Relation
+    from reports.errors.classify import StepError, classify, classify_run
     from reports.errors.frame import ERROR_COLUMNS, errors_frame, merge_into
+    from reports.errors.labels import (
+        DEFAULT_LABELS,
+        LABELS_FILE,
+        Label,
+        LabelError,
+        Labels,
+        add_labels,
+        export_labels,
+        import_labels,
+        read_labels,
+    )
     from reports.errors.table import errors_table
 
 _HOMES = {
+    "CLASSES": "reports.errors.classes",
+    "ClassInfo": "reports.errors.classes",
+    "ErrorClass": "reports.errors.classes",
+    "Relation": "reports.errors.classes",
+    "StepError": "reports.errors.classify",
+    "classify": "reports.errors.classify",
+    "classify_run": "reports.errors.classify",
+    "DEFAULT_LABELS": "reports.errors.labels",
+    "LABELS_FILE": "reports.errors.labels",
+    "Label": "reports.errors.labels",
+    "LabelError": "reports.errors.labels",
+    "Labels": "reports.errors.labels",
+    "add_labels": "reports.errors.labels",
+    "export_labels": "reports.errors.labels",
+    "import_labels": "reports.errors.labels",
+    "read_labels": "reports.errors.labels",
     "ERROR_COLUMNS": "reports.errors.frame",
     "errors_frame": "reports.errors.frame",
     "errors_table": "reports.errors.table",
