@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reports.errors.classes import CLASSES, ClassInfo, ErrorClass, Relation
-    from reports.errors.classify import StepError, classify, classify_run
+    from reports.errors.classifying import StepError, classify, classify_run
     from reports.errors.frame import ERROR_COLUMNS, errors_frame, merge_into
     from reports.errors.labels import (
         DEFAULT_LABELS,
@@ -37,9 +37,9 @@ _HOMES = {
     "ClassInfo": "reports.errors.classes",
     "ErrorClass": "reports.errors.classes",
     "Relation": "reports.errors.classes",
-    "StepError": "reports.errors.classify",
-    "classify": "reports.errors.classify",
-    "classify_run": "reports.errors.classify",
+    "StepError": "reports.errors.classifying",
+    "classify": "reports.errors.classifying",
+    "classify_run": "reports.errors.classifying",
     "DEFAULT_LABELS": "reports.errors.labels",
     "LABELS_FILE": "reports.errors.labels",
     "Label": "reports.errors.labels",

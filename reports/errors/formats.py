@@ -13,7 +13,7 @@ import pandas as pd
 
 from reports import escape
 from reports.errors.classes import INFO, ErrorClass
-from reports.errors.classify import NEAR_EDIT, NEAR_F1
+from reports.errors.classifying import NEAR_EDIT, NEAR_F1
 from reports.errors.table import ALL
 from reports.formats import TEST_DATA_NOTE, WIDTH
 from reports.layout import about, percent

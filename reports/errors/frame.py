@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from reports.errors.classify import classify_run
+from reports.errors.classifying import classify_run
 from reports.errors.labels import read_labels
 from reports.frames.schema import Column, typed
 from reports.load import RunLike, open_runs

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from reports.errors.classes import CLASSES, NOT_COUNTED, ErrorClass
-from reports.errors.classify import NEAR_EDIT, NEAR_F1
+from reports.errors.classifying import NEAR_EDIT, NEAR_F1
 from reports.errors.frame import errors_frame
 from reports.frames.schema import Column, typed
 from reports.load import RunLike, open_runs

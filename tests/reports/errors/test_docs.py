@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reports.errors import CLASSES, DEFAULT_LABELS
-from reports.errors.classify import NEAR_EDIT, NEAR_F1
+from reports.errors.classifying import NEAR_EDIT, NEAR_F1
 from reports.errors.described import RARE
 from reports.errors.relations import NEAR
 
