@@ -1,0 +1,191 @@
+"""Pictures for notebooks: a step's boxes drawn on its screenshot, and figures as they are shown.
+
+from reports import open_runs
+from reports.pictures import as_jpeg, boxes_on_screenshot
+[run] = open_runs("runs/a").values()
+as_jpeg(boxes_on_screenshot(run, run.steps()[0].step_id))   # the last line of a cell
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PIL import Image, ImageDraw, ImageFont
+
+from harness.runs import DataGone, Run, StepRecord
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DataGone", "Shown", "as_jpeg", "as_png", "boxes_on_screenshot"]
+
+WIDTH, HEIGHT = 820, 620
+"""The most pixels across and down that a drawn screenshot has."""
+MARGIN = 90
+SMALLEST = 960, 420
+"""Page pixels around the target and the chosen element, and the least that is cut out."""
+TARGET, CHOSEN, OTHER = "#00703c", "#c4320a", "#6f6f6f"
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An encoded picture that a notebook shows when it is the value of a cell."""
+
+    data: bytes
+    mime: str
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, bytes]:
+        return {self.mime: self.data}
+
+
+def as_jpeg(image: Image.Image, quality: int = 70) -> Shown:
+    """An image as JPEG, which is small for screenshots."""
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "JPEG", quality=quality, optimize=True)
+    return Shown(buffer.getvalue(), "image/jpeg")
+
+
+def as_png(figure: Figure, dpi: int = 90) -> Shown:
+    """A figure of matplotlib as PNG, drawn without a display."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi)
+    return Shown(buffer.getvalue(), "image/png")
+
+
+def boxes_on_screenshot(run: Run, step_id: str, repeat: int = 0) -> Image.Image:
+    """The part of a step's screenshot around what matters, with boxes.
+
+    The right elements have a solid green box, the chosen one a dashed red box; a word says which is
+    which, for the listed ones. Every other choice has a thin grey box and its letter. Elements
+    without a box on the page are left out. The picture is cut around the listed right element and
+    the chosen one, and scaled to at most `WIDTH` by `HEIGHT`. Raises `DataGone` for a step or
+    picture that is not there.
+    """
+    record = _record(run, step_id, repeat)
+    page = _opened(run.screenshot(step_id), step_id)
+    left, top, right, bottom = _region(record, page.size)
+    scale = min(1.0, WIDTH / (right - left), HEIGHT / (bottom - top))
+    size = max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale))
+    part = page.crop((left, top, right, bottom)).resize(size, Image.Resampling.LANCZOS)
+    draw = ImageDraw.Draw(part)
+    for box, label, colour in _boxes(record):
+        x, y, width, height = box
+        ends = (x - left, y - top, x + width - left, y + height - top)
+        _mark(draw, [end * scale for end in ends], label, colour)
+    return part
+
+
+def _record(run: Run, step_id: str, repeat: int) -> StepRecord:
+    for record in run.steps():
+        if (record.step_id, record.repeat) == (step_id, repeat):
+            return record
+    raise DataGone(f"the run has no step {step_id} of repeat {repeat}")
+
+
+def _opened(data: bytes, step_id: str) -> Image.Image:
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return image.convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise DataGone(f"the screenshot of step {step_id} cannot be read: {error}") from error
+
+
+def _boxes(record: StepRecord) -> Iterator[tuple[Box, str, str]]:
+    """Boxes with their label and colour, those that matter last: they are drawn on top."""
+    chosen = _chosen_letter(record)
+    listed = [choice for choice in record.choices if choice.box]
+    for choice in listed:
+        if choice.box and not choice.positive and choice.letter != chosen:
+            yield choice.box, choice.letter, OTHER
+    for target in filter(None, record.gold.boxes):
+        yield target, "", TARGET
+    for choice in listed:
+        if choice.box and choice.positive:
+            label = "" if choice.letter == chosen else f"{choice.letter} target"
+            yield choice.box, label, TARGET
+    for choice in listed:
+        if choice.box and choice.letter == chosen:
+            right = "target, " if choice.positive else ""
+            yield choice.box, f"{choice.letter} {right}chosen", CHOSEN
+
+
+def _chosen_letter(record: StepRecord) -> str | None:
+    said = record.prediction
+    return said.letter if said is not None and said.element is not None else None
+
+
+def _region(record: StepRecord, size: tuple[int, int]) -> tuple[int, int, int, int]:
+    """What is cut out, as left, top, right, bottom; the whole page where no box is known."""
+    chosen = _chosen_letter(record)
+    around = [c.box for c in record.choices if c.box and (c.positive or c.letter == chosen)]
+    around = around or [box for box in record.gold.boxes if box]
+    if not around:
+        return 0, 0, *size
+    across = _span(((x, x + width) for x, _, width, _ in around), SMALLEST[0], size[0])
+    down = _span(((y, y + height) for _, y, _, height in around), SMALLEST[1], size[1])
+    return across[0], down[0], across[1], down[1]
+
+
+def _span(ends: Iterable[tuple[float, float]], least: int, most: int) -> tuple[int, int]:
+    """A stretch of the page with a margin around all ends, at least `least` long.
+
+    >>> _span([(500.0, 520.0)], 400, 1280)
+    (310, 710)
+    >>> _span([(0.0, 20.0), (300.0, 320.0)], 400, 1280)
+    (0, 410)
+    >>> _span([(5000.0, 5020.0)], 400, 1280)
+    (880, 1280)
+    """
+    pairs = list(ends)
+    low = min(start for start, _ in pairs) - MARGIN
+    high = max(end for _, end in pairs) + MARGIN
+    missing = max(0.0, least - (high - low)) / 2
+    first, last = max(0, round(low - missing)), min(most, round(high + missing))
+    if last - first < min(least, most):
+        first, last = (0, least) if first == 0 else (max(0, most - least), most)
+    return max(0, min(first, most - 1)), min(last, most)
+
+
+def _mark(draw: ImageDraw.ImageDraw, ends: list[float], label: str, colour: str) -> None:
+    left, top, right, bottom = ends
+    right, bottom = max(right, left), max(bottom, top)
+    if colour == CHOSEN:
+        _dashed(draw, left, top, right, bottom)
+    else:
+        draw.rectangle(
+            (left, top, right, bottom), outline=colour, width=1 if colour == OTHER else 3
+        )
+    if label:
+        _tag(draw, ends, label, colour)
+
+
+def _tag(draw: ImageDraw.ImageDraw, ends: list[float], label: str, colour: str) -> None:
+    """A label over the box, for the chosen element under it, in the picture where that is."""
+    left, top, _, bottom = ends
+    font = ImageFont.load_default(11 if colour == OTHER else 14)
+    width, height = draw.textbbox((0, 0), label, font=font)[2:]
+    width, height = width + 6, height + 4
+    above, below = top - height, bottom
+    if colour == CHOSEN:
+        y = below if below + height <= draw.im.size[1] else above
+    else:
+        y = above if above >= 0 else below
+    draw.rectangle((left, y, left + width, y + height), fill=colour)
+    draw.text((left + 3, y + 1), label, fill="white", font=font)
+
+
+def _dashed(
+    draw: ImageDraw.ImageDraw, left: float, top: float, right: float, bottom: float
+) -> None:
+    dash, gap = 9, 6
+    for start in range(round(left), round(right), dash + gap):
+        for y in (top, bottom):
+            draw.line((start, y, min(start + dash, right), y), fill=CHOSEN, width=3)
+    for start in range(round(top), round(bottom), dash + gap):
+        for x in (left, right):
+            draw.line((x, start, x, min(start + dash, bottom)), fill=CHOSEN, width=3)
