@@ -42,6 +42,13 @@ class ReportedRun(Run):
     def calls(self) -> Iterator[CallRecord]:
         return self._kept("calls.jsonl", CallRecord)
 
+    def calls_of(self, step_id: str, repeat: int = 0) -> list[CallRecord]:
+        try:
+            return super().calls_of(step_id, repeat)
+        except RunError:
+            found = (call for call in self.calls() if call.step_id == step_id)
+            return [call for call in found if call.repeat == repeat]
+
     def _kept(self, name: str, kind: type[T]) -> Iterator[T]:
         path = self.path / name
         decoder = msgspec.json.Decoder(kind)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from harness.runs import Run, open_run
+from harness.runs import Run
 from reports.escape import clean
 from reports.formats import TEST_DATA_NOTE
-from reports.load import open_runs
+from reports.load import ReportedRun, corrupt_lines, open_runs
 from reports.settings import settings_of
 from reports.view import POLICY
 from reports.view.agreement import matrix, pairs
@@ -124,7 +124,7 @@ def _pictures(
         own = [one for one in listed if one.step_id not in made or not made[one.step_id].name]
         if own:
             # A run of its own: what it keeps of its steps to find pictures goes with it.
-            made |= write_pictures(open_run(runs[label].path), own, folder)
+            made |= write_pictures(ReportedRun(runs[label].path), own, folder)
     lost = [picture for picture in made.values() if picture.name is None]
     if lost:
         steps = "1 step" if len(lost) == 1 else f"{len(lost):,} steps"
@@ -199,6 +199,7 @@ def _page(
         paired=verdicts(runs),
         pairs=pairs(points),
         matrix=matrix(points),
+        left_out=corrupt_lines(dict(runs)),
         shown=shown,
         total=len(points.steps),
         tasks=len({point.task_id for point in points.steps.values()}),

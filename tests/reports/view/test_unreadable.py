@@ -1,0 +1,21 @@
+"""A run with a line that cannot be read is shown without it, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.view.write import write
+from tests.reports.runs import worked
+from tests.reports.runs import write as run_at
+
+
+def test_what_is_left_of_a_run_is_shown_and_the_line_is_named(tmp_path: Path) -> None:
+    run = run_at(tmp_path / "run", worked())
+    lines = (run / "steps.jsonl").read_bytes().splitlines(keepends=True)
+    for name in ("summary.json", "steps.parquet"):
+        (run / name).unlink(missing_ok=True)
+    (run / "steps.jsonl").write_bytes(b"".join([*lines[:2], b'{"broken": \n', *lines[2:]]))
+    made = write([run], tmp_path / "page", pictures=False)
+    assert made.shown == len(worked())
+    page = (tmp_path / "page" / "index.html").read_text("utf-8")
+    assert "steps.jsonl line 3 cannot be read" in page
