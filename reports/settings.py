@@ -34,10 +34,16 @@ HEAD = (
     "f1",
     "step_rule",
     "invalid",
+    "unattempted",
+    "exclude_statuses",
     "dataset.files",
     "dataset.revision",
 )
 """The shared settings that a reader is told above a table; JSON has them all."""
+
+
+USUAL: dict[str, Setting] = {"unattempted": "exclude"}
+"""Not told where they are as usual."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.runs import Run, StepRecord
 from parsers import clopper_pearson
-from reports.analyses.steps import task_of
+from reports.analyses.steps import Task, task_of
 from reports.grid import Field, described, interval
 from reports.keys import band
 from reports.layout import about_runs
@@ -38,6 +38,7 @@ FIELDS = (
 class Trial(NamedTuple):
     """A task in one repeat: its valid steps, all of them settled."""
 
+    task: Task
     steps: tuple[StepRecord, ...]
 
     @property
@@ -52,7 +53,8 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     `by_website` take the product of p of each step's operation or website; `correlated` lets the
     rate differ between tasks as a beta distribution with the mean p and the correlation of steps
     within tasks (`attrs["correlation"]`, by analysis of variance). Only tasks whose rows are all on
-    record and settled count. Raises `RunError`.
+    record and settled count. Repeats of a task are counted as tasks, but are not independent: with
+    them there is neither interval nor p-value. Raises `RunError`.
     """
     opened = open_runs(run)
     records: list[dict[str, Any]] = []
@@ -64,6 +66,8 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         correlations[label] = correlation([(trial.wins, len(trial.steps)) for trial in trials])
         if left_out:
             notes.append(f"{label}: {left_out} tasks are left out, as rows of them are missing.")
+        if _repeated(trials):
+            notes.append(f"{label}: repeats count as tasks, without an interval and a p-value.")
         rho = correlations[label]
         if rho is not None:
             notes.append(f"{label}: correlation of steps within tasks {rho:.3f}.")
@@ -73,9 +77,9 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         title="Task success beside what independent steps would give",
         about=about_runs(opened),
         notes=(
-            "Per cent; 95 % intervals (Clopper-Pearson, of tasks; repeats count as tasks). "
-            "Expected are the products of step rates estimated on the same steps. The p-value "
-            "(exact, by tasks) takes these rates as known.",
+            "Per cent; 95 % intervals (Clopper-Pearson, of tasks). Expected are the products of "
+            "step rates estimated on the same steps. The p-value (exact, by tasks) takes these "
+            "rates as known.",
             *notes,
         ),
         correlation=correlations,
@@ -98,7 +102,7 @@ def complete_trials(run: Run) -> tuple[list[Trial], int]:
         if len(records) < wanted or any(not r.settled or r.scores is None for r in valid):
             left_out += 1
         else:
-            trials.append(Trial(valid))
+            trials.append(Trial(task, valid))
     return trials, left_out
 
 
@@ -153,6 +157,10 @@ def two_sided(chances: Sequence[float], observed: int) -> float:
     return min(1.0, 2 * min(below, above))
 
 
+def _repeated(trials: Sequence[Trial]) -> bool:
+    return len({trial.task for trial in trials}) < len(trials)
+
+
 def _succeeds(record: StepRecord) -> bool:
     return record.scores is not None and record.scores.success
 
@@ -171,7 +179,8 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
     for name, own in ((ALL, list(trials)), *((key[1], bands[key]) for key in sorted(bands))):
         sizes = [len(trial.steps) for trial in own]
         wins = sum(trial.wins == len(trial.steps) for trial in own)
-        reach = clopper_pearson(wins, len(own))
+        repeated = _repeated(own)
+        reach = None if repeated else clopper_pearson(wins, len(own))
         chances = [overall**size for size in sizes]
         yield {
             "run": label,
@@ -187,7 +196,7 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
             "by_operation": _product(own, by_operation),
             "by_website": _product(own, by_website),
             "correlated": math.fsum(all_succeed(overall, rho, n) for n in sizes) / len(own),
-            "p": two_sided(chances, wins),
+            "p": None if repeated else two_sided(chances, wins),
         }
 
 

@@ -14,7 +14,7 @@ from reports.comparison.results import Comparison, Comparisons, Contrast, Metric
 from reports.comparison.settings import Subject, check_comparable
 from reports.comparison.verdict import verdict
 from reports.frames.rows import InvalidRule, RunRows, run_rows
-from reports.load import RunLike, open_runs
+from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare as compare_settings
 from reports.statistics import (
     Average,
@@ -79,6 +79,7 @@ def compare_runs(
         given={**given, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].rules.variant,
         correction=correction if len(found) > 1 else "none",
+        corrupt=corrupt_lines(opened),
     )
 
 

@@ -131,6 +131,7 @@ def as_json(found: Comparisons) -> str:
         "correction": found.correction,
         "operation_f1": found.variant,
         "settings": {**asdict(found.settings), "given": found.given},
+        "corrupt": list(found.corrupt),
         "runs": [{**asdict(own), "share": own.share} for own in found.progress],
         "comparisons": [
             {

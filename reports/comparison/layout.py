@@ -48,6 +48,7 @@ def arrange(found: Comparisons) -> Sheet:
         "constants": found.settings.constants,
         "differences": found.settings.differences,
         "given": found.given,
+        "corrupt": found.corrupt,
     }
     unfinished = [_progress(own) for own in found.progress if not own.complete]
     blocks = [Block(_title(one), _facts(one), _rows(one), one.verdict) for one in found.others]

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from harness.runs import RunError
-from parsers import AggregationRules, ScoredStep
+from parsers import F1_VARIANTS, AggregationRules, ScoredStep, Scores
+from parsers.repeats import Trial
 from reports.frames.rows import RunRows
 
 Task = tuple[str, str]
 StepName = tuple[str, str]
 METRICS = ("element", "operation_f1", "step_success")
+_FAILED = Scores(False, dict.fromkeys(F1_VARIANTS, 0.0), False, False)
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Rows that do not count, and why; a row counts once, under the first reason that holds."""
+    """Rows that do not count, and why; a row counts once, under the first reason that holds.
+
+    `invalid` has those whose status the rules of the runs leave out, too.
+    """
 
     only_first: int
     only_second: int
@@ -82,10 +87,22 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
 
 def _by_step(rows: RunRows, splits: Sequence[str]) -> dict[StepName, list[ScoredStep]]:
     found: dict[StepName, list[ScoredStep]] = {}
-    for _, step in rows.trials:
-        if not splits or step.split in splits:
-            found.setdefault((step.split, step.step_id), []).append(step)
+    for _, step in _counted(rows, splits):
+        found.setdefault((step.split, step.step_id), []).append(step)
     return found
+
+
+def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
+    """The rows of these splits as the run's rules count them, like `parsers.aggregate` does."""
+    for repeat, step in rows.trials:
+        if splits and step.split not in splits:
+            continue
+        if step.status in rows.rules.exclude:
+            yield repeat, replace(step, invalid=step.invalid or f"excluded_{step.status}")
+        elif step.scores is None and step.invalid is None and rows.rules.unattempted == "fail":
+            yield repeat, replace(step, scores=_FAILED)
+        else:
+            yield repeat, step
 
 
 def _check_pages(first: RunRows, second: RunRows, shared: set[StepName]) -> None:
@@ -149,10 +166,9 @@ Repeats = dict[int, list[ScoredStep]]
 
 def _by_task(rows: RunRows, splits: Sequence[str]) -> dict[Task, Repeats]:
     found: dict[Task, Repeats] = {}
-    for repeat, step in rows.trials:
-        if not splits or step.split in splits:
-            task = found.setdefault((step.split, step.task_id), {})
-            task.setdefault(repeat, []).append(step)
+    for repeat, step in _counted(rows, splits):
+        task = found.setdefault((step.split, step.task_id), {})
+        task.setdefault(repeat, []).append(step)
     return found
 
 

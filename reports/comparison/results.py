@@ -67,7 +67,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """Every other run against the baseline. `given` are the rules that replace the runs' own."""
+    """Every other run against the baseline. `given` are the rules that replace the runs' own.
+
+    `corrupt` names the lines that could not be read and are left out.
+    """
 
     baseline: str
     others: tuple[Comparison, ...]
@@ -76,3 +79,4 @@ class Comparisons:
     given: dict[str, Any]
     variant: str
     correction: Correction
+    corrupt: tuple[str, ...] = ()

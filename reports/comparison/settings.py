@@ -35,7 +35,7 @@ SELECTING = {
     *("splits", "websites", "domains", "task_ids", "step_ids", "limit", "lost_rows", "shard"),
 }
 SCORING = {
-    *("f1", "invalid", "step_rule", "mapped_operations"),
+    *("f1", "invalid", "step_rule", "mapped_operations", "bag", "unattempted", "exclude_statuses"),
     *("none_zeroes_operation", "wrong_element_zeroes_operation"),
 }
 FOLLOWING = {"prompts_sha256": {"protocol", "prompts", "history", "image_policy", "none"}}
@@ -86,7 +86,7 @@ def check_comparable(
     rules = {n: v for n, v in differing.items() if n in SCORING and n not in given}
     if rules:
         way = [f"--{name}" for name in rules if name in ("f1", "invalid")]
-        hint = f"give {' and '.join(way)}" if len(way) == len(rules) else "score one of them again"
+        hint = f"give {' and '.join(way)}" if len(way) == len(rules) else "run one of them again"
         raise RunError(f"{one} and {other} are scored by different rules ({_told(rules)}): {hint}")
     free = SELECTING | SCORING
     subject = {n: v for n, v in differing.items() if n not in free and not n.startswith("dataset.")}

@@ -23,7 +23,7 @@ class Keys(NamedTuple):
 
 
 KEY_NAMES = Keys._fields
-PARTS = ("websites", "domains", "task_ids", "step_ids", "limit", "shard")
+PARTS = ("websites", "domains", "task_ids", "step_ids", "limit", "shard", "exclude_statuses")
 """Settings that take a part of a benchmark."""
 TILDE = "mm-mind2web-tilde"
 

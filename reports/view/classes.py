@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from harness.runs import Run
@@ -12,6 +13,15 @@ from reports.view.points import Classes, Points
 __all__ = ["CLASS_TITLES", "DEFAULT_LABELS", "class_rows", "classes_of", "labels_of"]
 
 CLASS_TITLES = [[str(info.error_class), info.title] for info in CLASSES]
+
+
+def label_problems(runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """Which lines of labels cannot be read, and why."""
+    return tuple(
+        f"LEFT OUT of {label}: {problem}"
+        for label, run in runs.items()
+        for problem in read_labels(run).problems
+    )
 
 
 class ClassRow(NamedTuple):

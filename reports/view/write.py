@@ -18,7 +18,14 @@ from reports.load import ReportedRun, corrupt_lines, open_runs
 from reports.settings import settings_of
 from reports.view import POLICY
 from reports.view.agreement import matrix, pairs
-from reports.view.classes import CLASS_TITLES, DEFAULT_LABELS, class_rows, classes_of, labels_of
+from reports.view.classes import (
+    CLASS_TITLES,
+    DEFAULT_LABELS,
+    class_rows,
+    classes_of,
+    label_problems,
+    labels_of,
+)
 from reports.view.detail import detail
 from reports.view.folder import check, prepare
 from reports.view.pictures import Picture, Wanted, write_pictures
@@ -171,6 +178,11 @@ def _about(runs: Mapping[str, Run], points: Points, shown: int) -> dict[str, Any
     }
 
 
+def _readable(value: Any) -> Any:
+    """What a template prints, without signs that control a terminal or turn a line around."""
+    return clean(value) if type(value) is str else value
+
+
 def _plots(summary: Summary, folder: Path) -> list[Plot]:
     drawn = (("split", "Step success by split"), ("website", "Step success by website"))
     return [rates_plot(summary.frames[key], title, key, folder) for key, title in drawn]
@@ -185,6 +197,7 @@ def _page(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_readable,
     )
     return environment.get_template("index.html").render(
         policy=POLICY,
@@ -199,7 +212,7 @@ def _page(
         paired=verdicts(runs),
         pairs=pairs(points),
         matrix=matrix(points),
-        left_out=corrupt_lines(dict(runs)),
+        left_out=(*corrupt_lines(dict(runs)), *label_problems(runs)),
         shown=shown,
         total=len(points.steps),
         tasks=len({point.task_id for point in points.steps.values()}),

@@ -66,6 +66,16 @@ def test_tasks_with_missing_rows_are_left_out(tmp_path: Path) -> None:
     assert task_independence(open_run).iloc[0]["tasks"] == 1
 
 
+def test_repeats_of_a_task_are_no_independent_tasks(tmp_path: Path) -> None:
+    steps = [replace(s, repeat=repeat) for repeat in (0, 1) for s in _tasks("11", "10")]
+    made = setup(dataset={"rows": 4}, repeats=2)
+    frame = task_independence(write(tmp_path / "run", steps, made))
+    row = frame.iloc[0]
+    assert (row["tasks"], row["observed"]) == (4, 0.5)
+    assert pd.isna(row["observed_low"]) and pd.isna(row["p"])
+    assert "repeats count as tasks, without an interval" in " ".join(render(frame).split())
+
+
 def test_chances_of_sums_are_exact() -> None:
     chances = [0.1, 0.5, 0.7]
 

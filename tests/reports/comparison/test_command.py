@@ -132,3 +132,15 @@ def test_names_are_harmless_wherever_they_are_printed(tmp_path: Path) -> None:
 def test_an_unknown_format_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="unknown format 'html'"):
         render(compare_runs(_runs(tmp_path)), "html")  # type: ignore[arg-type]
+
+
+def test_a_line_that_cannot_be_read_is_named_and_the_rest_is_compared(tmp_path: Path) -> None:
+    a, b = _runs(tmp_path)
+    lines = (b / "steps.jsonl").read_bytes().splitlines(keepends=True)
+    for name in ("summary.json", "steps.parquet"):
+        (b / name).unlink(missing_ok=True)
+    (b / "steps.jsonl").write_bytes(b"".join([*lines[:2], b'{"broken": \n', *lines[2:]]))
+    for form in FORMATS:
+        done = _call(a, b, "--format", form)
+        assert done.exit_code == 0
+        assert "steps.jsonl line 3 cannot be read" in done.output.replace("\n", "")

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from harness.runs import RunError, StepRecord, open_run
+from parsers import Status
 from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison, Comparisons, Contrast
 from reports.comparison.table import COMPARISON_SCHEMA, comparison_table
@@ -239,3 +240,23 @@ def test_the_table_is_typed(tmp_path: Path) -> None:
     assert {name: str(kind) for name, kind in table.dtypes.items()} == COMPARISON_SCHEMA
     assert len(table) == 2 * 7
     assert table.attrs["correction"] == "holm"
+
+
+def test_statuses_that_the_rules_leave_out_do_not_count(tmp_path: Path) -> None:
+    rules = {"exclude_statuses": ["refusal"]}
+    first = [step("A", 0, True), step("A", 1, False, status=Status.REFUSAL), step("B", 0, False)]
+    a = _run(tmp_path, "a", first, **rules)
+    b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, True), step("B", 0, True)], **rules)
+    (found,) = compare_runs([a, b]).others
+    assert (found.steps, found.left.invalid) == (2, 1)
+    assert _of(found, "step_success", "micro").difference.difference == 0.5
+
+
+def test_steps_not_attempted_fail_where_the_rules_say_so(tmp_path: Path) -> None:
+    first = [step("A", 0, True), step("A", 1, True, settled=False), step("B", 0, False)]
+    a = _run(tmp_path, "a", first, complete=False, unattempted="fail")
+    second = [step("A", 0, True), step("A", 1, True), step("B", 0, True)]
+    b = _run(tmp_path, "b", second, unattempted="fail")
+    (found,) = compare_runs([a, b]).others
+    assert (found.steps, found.left.unsettled) == (3, 0)
+    assert _of(found, "step_success", "micro").difference.first == pytest.approx(1 / 3)

@@ -88,8 +88,15 @@ def test_rules_of_scoring_must_agree_or_be_given(tmp_path: Path) -> None:
     ):
         _check(tmp_path / "x", one, other)
     assert _check(tmp_path / "y", one, other, given=["f1"]).settings == {}
-    with pytest.raises(RunError, match="score one of them again"):
-        _check(tmp_path / "z", {"step_rule": "f1"}, {"step_rule": "exact"})
+    rules: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"step_rule": "f1"}, {"step_rule": "exact"}),
+        ({"unattempted": "exclude"}, {"unattempted": "fail"}),
+        ({"exclude_statuses": []}, {"exclude_statuses": ["refusal"]}),
+        ({"bag": False}, {"bag": True}),
+    ]
+    for name, (own, theirs) in enumerate(rules):
+        with pytest.raises(RunError, match="run one of them again"):
+            _check(tmp_path / f"z{name}", own, theirs)
 
 
 def test_another_benchmark_is_refused(tmp_path: Path) -> None:

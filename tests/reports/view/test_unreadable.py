@@ -19,3 +19,19 @@ def test_what_is_left_of_a_run_is_shown_and_the_line_is_named(tmp_path: Path) ->
     assert made.shown == len(worked())
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert "steps.jsonl line 3 cannot be read" in page
+
+
+def test_a_label_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    run = run_at(tmp_path / "run", worked())
+    (run / "labels.jsonl").write_text("{bad\n", "utf-8")
+    write([run], tmp_path / "page", pictures=False)
+    page = (tmp_path / "page" / "index.html").read_text("utf-8")
+    assert "labels.jsonl line 1 is no label" in page
+
+
+def test_signs_that_turn_a_line_around_are_not_in_the_document(tmp_path: Path) -> None:
+    run = run_at(tmp_path / "run", worked(website="shop\u202eevil\x1b[31m\u2028<b>"))
+    write([run], tmp_path / "page", pictures=False)
+    page = (tmp_path / "page" / "index.html").read_text("utf-8")
+    assert "shopevil[31m &lt;b&gt;" in page
+    assert not set("\u202e\x1b\u2028") & set(page)
