@@ -11,10 +11,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 from harness.runs import ChoiceRecord, StepRecord
-from reports.keys import KEYS, MEANINGS, Key, band, target_top
-from reports.tables import by_table
+from parsers import F1_VARIANTS, Operation
+from reports.keys import KEYS, MEANINGS, WHOLE_TASKS, Key, band, target_top
+from reports.tables import METRICS, POOLED, by_table
 from tests.reports.runs import setup, step, worked, write
 
 Boxes = tuple[tuple[float, float, float, float] | None, ...]
@@ -32,11 +34,18 @@ def _varied() -> list[StepRecord]:
             number % 5,
             None if number % 13 == 4 else number % 3 != 0,
             total_steps=5,
+            split=f"test_{number // 25}",
+            website=f"shop-{number // 15}",
+            domain=f"domain-{number // 20}",
+            subdomain=f"sub-{number // 10}",
+            f1=dict.fromkeys(F1_VARIANTS, (number % 7) / 6),
             positives=number % 8,
             page_size=None if number % 17 == 3 else (1280, 300 * (number % 40)),
         )
         box = (0.0, 100.0 * number, 10.0, 0.0 if number % 11 == 0 else 10.0)
         record = _with_boxes(record, (None, box))
+        operation: Operation = ("CLICK", "TYPE", "SELECT")[number % 3]
+        record = replace(record, gold=replace(record.gold, operation=operation))
         extra = tuple(
             ChoiceRecord(chr(68 + place), f"n{place}", "a", "More", None, False)
             for place in range(number % 4)
@@ -47,6 +56,10 @@ def _varied() -> list[StepRecord]:
 
 def _group(key: Key, line: dict[str, Any]) -> str:
     """The group of a raw line, worked out apart from the package."""
+    if key in ("split", "website", "domain", "subdomain"):
+        return str(line[key])
+    if key == "operation":
+        return str(line["gold"]["operation"])
     if key == "positives":
         n = line["positives"]
         return str(n) if n < 3 else "3-5" if n < 6 else "6+"
@@ -72,28 +85,74 @@ def _group(key: Key, line: dict[str, Any]) -> str:
     return str(sum(not choice["positive"] for choice in line["choices"]))
 
 
-@pytest.mark.parametrize("key", KEYS[5:])
+Scored = dict[str, list[list[float]]]
+"""Element, operation F1 and success of the steps of each task."""
+
+
+def _check_rates(row: Any, own: Scored) -> None:
+    """Rates and intervals of a row, worked out with scipy from the scores by task."""
+    steps = [scores for task in own.values() for scores in task]
+    assert (row["tasks"], row["steps"]) == (len(own), len(steps))
+    for place, metric in enumerate(METRICS) if steps else ():
+        sums = [math.fsum(scores[place] for scores in task) for task in own.values()]
+        sizes = [len(task) for task in own.values()]
+        means = [total / size for total, size in zip(sums, sizes, strict=True)]
+        macro, micro = math.fsum(means) / len(means), math.fsum(sums) / len(steps)
+        assert row[f"{metric}_macro"] == pytest.approx(macro)
+        assert row[f"{metric}_micro"] == pytest.approx(micro)
+        if pd.isna(row[f"{metric}_macro_low"]):
+            assert len(means) == 1 or max(means) - min(means) < 1e-9
+        else:
+            low, high = stats.ttest_1samp(means, 0).confidence_interval(0.95)
+            assert row[f"{metric}_macro_low"] == pytest.approx(max(0.0, low))
+            assert row[f"{metric}_macro_high"] == pytest.approx(min(1.0, high))
+        if not pd.isna(row[f"{metric}_micro_low"]):
+            n = len(own)
+            squares = [(t - micro * size) ** 2 for t, size in zip(sums, sizes, strict=True)]
+            error = math.sqrt(n / (n - 1) * math.fsum(squares)) / len(steps)
+            reach = float(stats.t.ppf(0.975, n - 1)) * error
+            assert row[f"{metric}_micro_low"] == pytest.approx(max(0.0, micro - reach))
+            assert row[f"{metric}_micro_high"] == pytest.approx(min(1.0, micro + reach))
+
+
+def _check_tasks(row: Any, own: Scored, spoilt: set[str]) -> None:
+    """Task success of a row; `spoilt` tasks have a row that counts as failed."""
+    wins = sum(all(s[2] for s in task) and name not in spoilt for name, task in own.items())
+    assert (row["tasks_succeeded"], row["tasks_total"]) == (wins, len(own))
+    wanted = stats.binomtest(wins, len(own)).proportion_ci(0.95, "exact")
+    assert row["task_success_low"] == pytest.approx(wanted.low, abs=1e-9)
+    assert row["task_success_high"] == pytest.approx(wanted.high, abs=1e-9)
+
+
+@pytest.mark.parametrize("key", KEYS)
 def test_numbers_are_those_of_the_raw_lines(tmp_path: Path, key: Key) -> None:
     run = write(tmp_path / "run", _varied(), setup(dataset={"rows": 60}))
-    groups: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[str, dict[str, Scored]] = {
+        line: defaultdict(lambda: defaultdict(list)) for line in ("valid", "strict")
+    }
+    spoilt: set[str] = set()
     names = set()
     for text in (run / "steps.jsonl").read_text("utf-8").splitlines():
         line = json.loads(text)
-        name = _group(key, line)
+        name, task = _group(key, line), line["task_id"]
         names.add(name)
-        if line["invalid"] is None:
-            groups[name][line["task_id"]].append(float(line["scores"]["success"]))
+        if line["invalid"] is not None:
+            spoilt.add(task)
+            groups["strict"][name][task].append([0.0, 0.0, 0.0])
+            continue
+        scores = line["scores"]
+        own = [scores["element"], scores["operation_f1"]["mind2web"], scores["success"]]
+        for kind in groups.values():
+            kind[name][task].append([float(value) for value in own])
     table = by_table(run, key)
-    assert set(table[key]) == names
-    for _, row in table[table["line"] == "valid"].iterrows():
-        own = groups[row[key]]
-        values = [value for task in own.values() for value in task]
-        assert (row["tasks"], row["steps"]) == (len(own), len(values))
-        assert pd.isna(row["tasks_total"])
-        if values:
-            means = [math.fsum(task) / len(task) for task in own.values()]
-            assert row["step_success_macro"] == pytest.approx(math.fsum(means) / len(means))
-            assert row["step_success_micro"] == pytest.approx(math.fsum(values) / len(values))
+    assert set(table[key]) - {POOLED} == names
+    for _, row in table[table[key] != POOLED].iterrows():
+        found = groups[row["line"]][row[key]]
+        _check_rates(row, found)
+        if key not in WHOLE_TASKS:
+            assert pd.isna(row["tasks_total"])
+        else:
+            _check_tasks(row, found, spoilt if row["line"] == "strict" else set())
 
 
 def test_groups_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
