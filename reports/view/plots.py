@@ -125,7 +125,7 @@ def _dress(figure: Figure, axes: Any, theme: str, *, legend: bool) -> None:
     axes.tick_params(colors=ink, length=0, labelsize=9)
     axes.xaxis.label.set(color=ink, fontsize=9)
     if legend:
-        shown = figure.legend(loc="outside upper left", ncols=3, frameon=False, labelcolor=ink)
+        shown = figure.legend(loc="outside upper left", ncols=2, frameon=False, labelcolor=ink)
         for text in shown.get_texts():
             text.set_parse_math(False)
             text.set_fontsize(9)
