@@ -18,16 +18,14 @@ import httpx2
 from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncAnthropic
 
 from adapters import model_facts, prices
-from adapters.api import ApiAdapter, Json, malformed
-from adapters.contract import AdapterInfo, Fatal, Generation, PictureSource, Request
+from adapters.api import ApiAdapter, Json, hosted, malformed
+from adapters.contract import Fatal, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Message, Reply, Text, Usage
 from adapters.faults import (
     Failure,
     base_url_from,
     cleaner,
     find_key,
-    is_private,
-    public,
     retry_after,
 )
 from adapters.prefixes import Prefixes
@@ -77,21 +75,18 @@ class AnthropicAdapter(ApiAdapter):
             default_headers=None if own else {"x-api-key": key or "none"},
             open_telemetry=False,
         )
-        endpoint = public(base_url) if base_url else None
         super().__init__(
-            AdapterInfo(
-                name=f"anthropic:{model}",
-                model=model,
-                provider="anthropic",
-                endpoint=endpoint,
-                billed=own or not is_private(base_url or ""),
-                price_ref=model if own else None,
+            hosted(
+                "anthropic",
+                model,
+                base_url,
+                own=own,
+                settings={"api": "messages", "oversized_image": "error"},
                 concurrency=concurrency,
                 context_tokens=prices.context_tokens("anthropic", model),
                 image_rule=self._facts.rule,
                 coordinates="absolute",
                 text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
-                settings={"api": "messages", "endpoint": endpoint, "oversized_image": "error"},
             ),
             cleaner(key),
         )

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
 from adapters.conversation import Finish, Reply
-from adapters.faults import Cleaner, Failure, judge, refused
+from adapters.faults import Cleaner, Failure, is_private, judge, public, refused
 
 Json = dict[str, Any]
 
@@ -127,3 +127,30 @@ class ApiAdapter(ABC):
 def malformed(what: str) -> ValueError:
     """A reply without what every reply has."""
     return ValueError(what)
+
+
+def hosted(
+    provider: str,
+    model: str,
+    base_url: str | None,
+    *,
+    own: bool,
+    settings: Mapping[str, object],
+    **more: Any,
+) -> AdapterInfo:
+    """What adapters of hosted models declare alike; `more` are further fields of `AdapterInfo`.
+
+    `own` says that the provider itself is asked, whose prices are known; any other address has an
+    unknown price, unless it is of one's own machine or network.
+    """
+    endpoint = public(base_url) if base_url else None
+    return AdapterInfo(
+        name=f"{provider}:{model}",
+        model=model,
+        provider=provider,
+        endpoint=endpoint,
+        billed=own or not is_private(base_url or ""),
+        price_ref=model if own else None,
+        settings={**settings, "endpoint": endpoint},
+        **more,
+    )

@@ -20,10 +20,10 @@ from google.genai import errors, types
 from pydantic import ValidationError
 
 from adapters import model_facts, prices
-from adapters.api import ApiAdapter, Json, malformed
-from adapters.contract import AdapterInfo, Fatal, Generation, PictureSource, Request
+from adapters.api import ApiAdapter, Json, hosted, malformed
+from adapters.contract import Fatal, Generation, PictureSource, Request
 from adapters.conversation import Finish, Message, Reply, Text, Usage
-from adapters.faults import Failure, base_url_from, cleaner, find_key, is_private, public
+from adapters.faults import Failure, base_url_from, cleaner, find_key
 
 FILTERED = {
     *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
@@ -77,24 +77,20 @@ class GoogleAdapter(ApiAdapter):
                 retry_options=types.HttpRetryOptions(attempts=1),
             ),
         )
-        endpoint = public(base_url) if base_url else None
         super().__init__(
-            AdapterInfo(
-                name=f"google:{model}",
-                model=model,
-                provider="google",
-                endpoint=endpoint,
-                billed=own or not is_private(base_url or ""),
-                price_ref=model if own else None,
+            hosted(
+                "google",
+                model,
+                base_url,
+                own=own,
+                settings={
+                    "api": f"generateContent {version}",
+                    "media_resolution": media_resolution,
+                },
                 concurrency=concurrency,
                 context_tokens=prices.context_tokens("google", model),
                 image_rule=self._facts.rule,
                 coordinates="per-mille",
-                settings={
-                    "api": f"generateContent {version}",
-                    "endpoint": endpoint,
-                    "media_resolution": media_resolution,
-                },
             ),
             cleaner(key),
         )

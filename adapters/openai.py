@@ -18,16 +18,14 @@ import httpx2
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI
 
 from adapters import model_facts, prices
-from adapters.api import ApiAdapter, Json, malformed
-from adapters.contract import AdapterInfo, Fatal, Generation, PictureSource, Request
+from adapters.api import ApiAdapter, Json, hosted, malformed
+from adapters.contract import Fatal, Generation, PictureSource, Request
 from adapters.conversation import Finish, Message, Reply, Text, Usage
 from adapters.faults import (
     Failure,
     base_url_from,
     cleaner,
     find_key,
-    is_private,
-    public,
     retry_after,
 )
 from adapters.prefixes import Prefixes
@@ -93,21 +91,17 @@ class OpenAIAdapter(ApiAdapter):
             except KeyError:
                 raise Fatal(f"{model} takes no pictures with detail '{detail}'") from None
         self._detail = detail
-        endpoint = public(base_url) if base_url else None
-        settings = {"api": "chat.completions", "detail": detail, "endpoint": endpoint}
         super().__init__(
-            AdapterInfo(
-                name=f"openai:{model}",
-                model=model,
-                provider="openai",
-                endpoint=endpoint,
-                billed=self._own or not is_private(base_url or ""),
-                price_ref=model if self._own else None,
+            hosted(
+                "openai",
+                model,
+                base_url,
+                own=self._own,
+                settings={"api": "chat.completions", "detail": detail, "extra_body": self._extra},
                 concurrency=concurrency,
                 context_tokens=prices.context_tokens("openai", model) if self._own else None,
                 image_rule=rule,
                 coordinates=coordinates,
-                settings=settings | {"extra_body": self._extra},
             ),
             cleaner(key),
         )
