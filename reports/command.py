@@ -71,8 +71,10 @@ def report(
     more than their model are shown with what differs.
     """
     if kind != "main":
-        if key is not None or invalid or f1 or published:
-            raise click.UsageError("--by, --invalid, --f1 and --published are for --table main")
+        if key is not None or invalid or f1 or published or average != "macro":
+            raise click.UsageError(
+                "--by, --average, --invalid, --f1 and --published are for --table main"
+            )
         emit(_other(kind, runs), form, out)
         return 0
     from reports.tables import by_table

@@ -69,6 +69,11 @@ def errors(
     opened = open_runs(runs)
     if label is None and (note or who or repeat):
         raise click.UsageError("--note, --who and --repeat belong to --label")
+    labelling = label is not None or source is not None or target is not None
+    if labelling and (by or form != "text" or examples or not pages or out is not None):
+        raise click.UsageError(
+            "--by, --format, --examples, --no-pages and --out are of the table: labels go alone"
+        )
     if label is not None:
         _set(opened, label, repeat, note, who)
     if source is not None:
@@ -78,7 +83,7 @@ def errors(
 
         _write(target, export_labels(opened))
         click.echo(f"labels written to {target}")
-    if label is not None or source is not None or target is not None:
+    if labelling:
         return 0
     from reports.errors.formats import render
     from reports.errors.table import errors_table

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+PORT = 8765
+
 
 @click.command(short_help="Write a page that shows every step of one or more runs.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -17,7 +19,9 @@ import click
     help="The folder to write.  [default: view; with --serve a temporary one]",
 )
 @click.option("--serve", is_flag=True, help="Serve the page on localhost until interrupted.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help=f"For --serve.  [default: {PORT}]", default=None
+)
 @click.option(
     "--sample",
     "count",
@@ -31,7 +35,7 @@ def view(
     runs: tuple[Path, ...],
     out: Path | None,
     serve: bool,
-    port: int,
+    port: int | None,
     count: int | None,
     pictures: bool,
     overwrite: bool,
@@ -42,6 +46,8 @@ def view(
     plots, a comparison of the runs, a list of all steps, and each step with its screenshot, boxes,
     choices, conversation and scores.
     """
+    if port is not None and not serve:
+        raise click.UsageError("--port belongs to --serve")
     from reports.view.write import write
 
     def make(folder: Path) -> None:
@@ -52,11 +58,11 @@ def view(
         make(out or Path("view"))
     elif out is not None:
         make(out)
-        _serve(out, port)
+        _serve(out, PORT if port is None else port)
     else:
         with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as folder:
             make(Path(folder))
-            _serve(Path(folder), port)
+            _serve(Path(folder), PORT if port is None else port)
     return 0
 
 

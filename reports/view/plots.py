@@ -82,7 +82,7 @@ def _draw(
         tick.set_parse_math(False)
         tick.set_text(_short(group))
     axes.set_yticks(range(len(groups)), [_short(group) for group in groups], parse_math=False)
-    axes.set_ylim(len(groups) - 0.5, -0.5)
+    axes.set_ylim(max(len(groups), 1) - 0.5, -0.5)
     axes.set_xlim(0, 100)
     axes.set_xlabel("step success, per cent (macro over tasks, 95 % interval)")
     _dress(figure, axes, theme, legend=len(runs) > 1)

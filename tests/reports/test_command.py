@@ -86,7 +86,8 @@ def test_other_tables(tmp_path: Path, kind: str) -> None:
     done = _call(run, "--table", kind)
     assert done.exit_code == 0
     assert ("answered" if kind == "status" else "tokens in") in done.output
-    assert _call(run, "--table", kind, "--by", "website").exit_code == 2
+    for option in (("--by", "website"), ("--average", "micro")):
+        assert _call(run, "--table", kind, *option).exit_code == 2
 
 
 def test_parquet_needs_a_file(tmp_path: Path) -> None:

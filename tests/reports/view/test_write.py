@@ -174,9 +174,20 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert _call(run, "--out", out / "thesis.tex").exit_code == 2
 
 
-@pytest.mark.parametrize("arguments", [[], ["run", "--sample", "0"], ["run", "--port", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["run", "--sample", "0"], ["run", "--port", "x"], ["run", "--port", "80"]],
+)
 def test_bad_options_exit_with_two(arguments: list[str]) -> None:
     assert _call(*arguments).exit_code == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_without_a_step_has_a_page(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", [], complete=False)
+    done = _call(run, "--out", tmp_path / "page")
+    assert done.exit_code == 0
+    assert "0 of 0 steps" in done.output
 
 
 def test_what_is_no_run_leaves_no_page_behind(tmp_path: Path) -> None:
