@@ -15,7 +15,7 @@ from harness.runs import Run
 from parsers import FEW
 from reports.grid import FEW_MARK as FEW_MARK
 from reports.grid import FEW_NOTE
-from reports.load import corrupt_lines
+from reports.load import corrupt_lines, unfinished_lines
 from reports.settings import HEAD, USUAL, Setting, compare
 from reports.tables import METRICS
 
@@ -108,7 +108,7 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
             "upper bounds only: where image_policy begins with oracle-, the picture shows where "
             "the answer is"
         )
-    return (*lines, *attrs.get("corrupt", ()))
+    return (*lines, *attrs.get("unfinished", ()), *attrs.get("corrupt", ()))
 
 
 def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
@@ -119,14 +119,14 @@ def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
 
 
 def about_runs(runs: dict[str, Run]) -> tuple[str, ...]:
-    """The same of runs, and which of their lines could not be read."""
+    """The same of runs, which of them are unfinished, and which lines could not be read."""
     settings = compare(runs)
     known: dict[Hashable, Any] = {
         "constants": settings.constants,
         "differences": settings.differences,
         "given": {},
     }
-    return (*about(known), *corrupt_lines(runs))
+    return (*about(known), *unfinished_lines(runs), *corrupt_lines(runs))
 
 
 def _line(record: Mapping[Hashable, Any], key: str, average: Average) -> Line:

@@ -81,6 +81,24 @@ def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
     )
 
 
+def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:
+    """A line per run that is not complete, with its share."""
+    return tuple(_unfinished(label, run) for label, run in runs.items() if not run.complete)
+
+
+def _unfinished(label: str, run: Run) -> str:
+    records = run.steps()
+    rows, repeats = run.manifest.dataset.get("rows"), run.manifest.config.get("repeats", 1)
+    known = isinstance(rows, int) and isinstance(repeats, int)
+    total = max(len(records), rows * repeats if known else 0)
+    done = sum(record.settled or record.invalid is not None for record in records)
+    share = f", {100 * done / total:.1f} % done" if total else ""
+    return (
+        f"UNFINISHED: {label} has {done:,} of {total:,} rows{share}; what finished first may not "
+        "be a fair sample"
+    )
+
+
 def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
     """The runs by label, in the order given; a run that is given twice is taken once.
 

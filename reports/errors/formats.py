@@ -112,6 +112,8 @@ def as_json(table: pd.DataFrame) -> str:
         "beside": attrs["beside"],
         "labels": attrs["labels"],
         "problems": list(attrs["problems"]),
+        "unfinished": list(attrs["unfinished"]),
+        "corrupt": list(attrs["corrupt"]),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 

@@ -12,7 +12,7 @@ from reports.errors.classes import CLASSES, NOT_COUNTED, ErrorClass
 from reports.errors.classifying import NEAR_EDIT, NEAR_F1
 from reports.errors.frame import errors_frame
 from reports.frames.schema import Column, typed
-from reports.load import RunLike, corrupt_lines, open_runs
+from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
 from reports.settings import compare
 
 By = Literal["split", "website", "operation"]
@@ -71,6 +71,7 @@ def errors_table(
         "beside": [_beside(frame, run) for run in opened],
         "labels": _labels(frame),
         "problems": frame.attrs["problems"],
+        "unfinished": unfinished_lines(opened),
         "corrupt": corrupt_lines(opened),
     }
     return table
