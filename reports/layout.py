@@ -119,14 +119,28 @@ def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
 
 
 def about_runs(runs: dict[str, Run]) -> tuple[str, ...]:
-    """The same of runs, which of them are unfinished, and which lines could not be read."""
+    """The same of runs, which of them are unfinished, and which lines could not be read.
+
+    For tables that take all settled valid rows: where a run's rules do not, that is said.
+    """
     settings = compare(runs)
     known: dict[Hashable, Any] = {
         "constants": settings.constants,
         "differences": settings.differences,
         "given": {},
     }
-    return (*about(known), *unfinished_lines(runs), *corrupt_lines(runs))
+    lines = about(known)
+    if any(_counts_otherwise(run) for run in runs.values()):
+        lines += ("rates here are of settled valid rows, whatever the runs count as failed or not",)
+    return (*lines, *unfinished_lines(runs), *corrupt_lines(runs))
+
+
+def _counts_otherwise(run: Run) -> bool:
+    """Whether the headline of a run is not over its settled valid rows."""
+    rules = run.manifest.config
+    return "fail" in (rules.get("invalid"), rules.get("unattempted")) or bool(
+        rules.get("exclude_statuses")
+    )
 
 
 def _line(record: Mapping[Hashable, Any], key: str, average: Average) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -117,3 +118,12 @@ def test_every_table_of_an_unfinished_run_says_its_share(tmp_path: Path) -> None
     shown = errors_formats.render(errors_table(run, pages=False))
     assert "UNFINISHED: run has 4 of 7 rows, 57.1 % done" in shown
     assert "UNFINISHED" not in render(status_table(write(tmp_path / "whole", worked())))
+
+
+def test_tables_that_pass_over_the_rules_of_a_run_say_so(tmp_path: Path) -> None:
+    said = "rates here are of settled valid rows"
+    rules: tuple[dict[str, Any], ...] = ({"invalid": "fail"}, {"exclude_statuses": ["refusal"]})
+    for name, rule in enumerate(rules):
+        run = write(tmp_path / f"run{name}", worked(), setup(**rule))
+        assert said in render(status_table(run)) and said in render(distractor_curve(run))
+    assert said not in render(status_table(write(tmp_path / "plain", worked())))
