@@ -1,9 +1,17 @@
-"""Makes the scripts in `benchmarks/` importable, some of whose functions are tested."""
+"""What all tests share: the scripts in `benchmarks/` can be imported, and no test is timed."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+
+from hypothesis import settings
+
+# A busy machine must not fail a property that holds.
+PARENT = settings.get_profile("ci" if os.environ.get("CI") else "default")
+settings.register_profile("untimed", parent=PARENT, deadline=None)
+settings.load_profile("untimed")
 
 # Behind everything else: the packages are tested where they are installed, not from the checkout.
 sys.path.append(str(Path(__file__).parents[1]))
