@@ -18,13 +18,16 @@ from reports.frames.schema import Column, Kind, typed
 
 FEW_MARK = "*"
 FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks: read the interval as too narrow."
-Style = Literal["text", "count", "percent", "number", "points", "dollars", "seconds", "p", "hidden"]
+Style = Literal[
+    "text", "count", "percent", "number", "points", "dollars", "seconds", "p", "bounds", "hidden"
+]
 
 
 class Field(NamedTuple):
     """A column of a frame and how it is shown.
 
-    `<name>_low` and `<name>_high`, where the frame has them, are shown as an interval beside it.
+    `<name>_low` and `<name>_high`, where the frame has them, are shown as an interval beside it; in
+    the style `bounds` (per cent) instead of it, with "none" where there is no interval.
     """
 
     name: str
@@ -112,14 +115,14 @@ def grid(frame: pd.DataFrame) -> Grid:
 def _cell(row: Mapping[Any, Any], name: str, style: Style) -> str:
     value = row[name]
     if pd.isna(value):
-        return ""
-    text = shown(value, style)
+        return "none" if style == "bounds" else ""
+    text = "" if style == "bounds" else shown(value, style)
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     if low is None or high is None or pd.isna(low) or pd.isna(high):
         return text
     tasks = row.get(f"{name}_clusters", row.get("tasks"))
     mark = FEW_MARK if tasks is not None and not pd.isna(tasks) and tasks < FEW else ""
-    return f"{text} [{shown(low, style)}, {shown(high, style)}]{mark}"
+    return f"{text} [{shown(low, style)}, {shown(high, style)}]{mark}".lstrip()
 
 
 def shown(value: Any, style: Style) -> str:
@@ -131,7 +134,7 @@ def shown(value: Any, style: Style) -> str:
     match style:
         case "count":
             return f"{int(value):,}"
-        case "percent":
+        case "percent" | "bounds":
             return f"{100 * value:.1f}"
         case "points":
             return f"{100 * value:+.1f}"

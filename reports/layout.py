@@ -118,10 +118,11 @@ def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
     return any(str(policy).startswith("oracle-") for policy in policies)
 
 
-def about_runs(runs: dict[str, Run]) -> tuple[str, ...]:
+def about_runs(runs: dict[str, Run], *, own_rules: bool = False) -> tuple[str, ...]:
     """The same of runs, which of them are unfinished, and which lines could not be read.
 
-    For tables that take all settled valid rows: where a run's rules do not, that is said.
+    For tables that take all settled valid rows: where a run's rules do not, that is said. Tables
+    that go by the `own_rules` of each run have nothing to say there.
     """
     settings = compare(runs)
     known: dict[Hashable, Any] = {
@@ -130,7 +131,7 @@ def about_runs(runs: dict[str, Run]) -> tuple[str, ...]:
         "given": {},
     }
     lines = about(known)
-    if any(_counts_otherwise(run) for run in runs.values()):
+    if not own_rules and any(_counts_otherwise(run) for run in runs.values()):
         lines += ("rates here are of settled valid rows, whatever the runs count as failed or not",)
     return (*lines, *unfinished_lines(runs), *corrupt_lines(runs))
 

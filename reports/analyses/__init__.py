@@ -7,9 +7,10 @@
 | `picture` | `picture_effect` | what is the picture worth? |
 | `independence` | `task_independence` | do tasks succeed as often as independent steps would? |
 | `ceiling` | `ceilings` | how much could any model reach with what it was shown? |
+| `intervals` | `second_intervals` | would another method give another interval? |
 
-Each is a pure function from runs to a frame that `reports.render` writes; `plots` draws them, and
-`vlm-eval analyse` has a command for each.
+Each is a pure function from runs to a frame that `reports.render` writes; `plots` draws all but the
+last, and `vlm-eval analyse` has a command for each.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from reports.analyses.ceiling import ceilings
     from reports.analyses.distractors import distractor_curve
     from reports.analyses.independence import task_independence
+    from reports.analyses.intervals import second_intervals
     from reports.analyses.picture import picture_effect
     from reports.analyses.positions import option_positions
 
@@ -29,6 +31,7 @@ _HOMES = {
     "distractor_curve": "reports.analyses.distractors",
     "option_positions": "reports.analyses.positions",
     "picture_effect": "reports.analyses.picture",
+    "second_intervals": "reports.analyses.intervals",
     "task_independence": "reports.analyses.independence",
 }
 
@@ -37,6 +40,7 @@ __all__ = [
     "distractor_curve",
     "option_positions",
     "picture_effect",
+    "second_intervals",
     "task_independence",
 ]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.group(short_help="Distractors, places, pictures, luck, ceilings; published results.")
+@click.group(short_help="Distractors, places, pictures, luck, ceilings, intervals; published.")
 def analyse() -> None:
     """Look at runs from sides that a table of scores does not show."""
 
@@ -87,6 +87,20 @@ def ceiling(
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--recall") from error
     return _show(frame, form, out, plot, "ceiling")
+
+
+@analyse.command(short_help="Would another method give another interval?")
+@RUNS
+@format_options
+def intervals(runs: tuple[Path, ...], form: str, out: Path | None) -> int:
+    """Both intervals of every headline rate of RUNs: t or Clopper-Pearson, and bootstrap by task.
+
+    The bootstrap is seeded by the run: the same run gives the same interval.
+    """
+    from reports.analyses.intervals import second_intervals
+
+    emit(second_intervals(runs), form, out)
+    return 0
 
 
 @analyse.command(short_help="Results that others published.")

@@ -1,0 +1,138 @@
+"""A second interval beside the first one, for every headline rate of a run.
+
+Where the two disagree, the data are too few or too skewed for the methods behind the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from parsers import Interval, ScoredStep, Scores
+from parsers.metrics import Estimate, Metrics
+from reports.analyses.steps import HEADS, METRICS, Task
+from reports.frames.rows import RunRows, run_rows
+from reports.grid import Field, described, interval
+from reports.keys import groups
+from reports.layout import about_runs
+from reports.load import RunLike, open_runs
+from reports.statistics import Average, BootstrapInterval, bootstrap
+from reports.tables import POOLED
+
+AVERAGES: tuple[Average, ...] = ("macro", "micro")
+FIELDS = (
+    Field("run", "str", "text", "run", "the run"),
+    Field("split", "str", "text", "split", "the split"),
+    Field("metric", "str", "text", "metric", "the rate"),
+    Field("average", "str", "text", "over", "macro (tasks), micro (steps), or tasks"),
+    Field("tasks", "Int64", "count", "tasks", "tasks behind the rate"),
+    Field("rate", "float64", "percent", "rate", "the headline, a share"),
+    Field("method", "str", "text", "method", "of the first interval"),
+    Field("first", "float64", "bounds", "interval", "width of the first interval"),
+    *interval("first", "interval"),
+    Field("second", "float64", "bounds", "bootstrap-t", "width of the bootstrap-t interval"),
+    *interval("second", "bootstrap-t"),
+)
+
+Pick = Callable[[Scores], float]
+
+
+def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
+    """Both intervals of every headline rate, by split, and pooled where there are several.
+
+    The first is the one of the table of results: Student's t over tasks, cluster-robust t over
+    steps, Clopper-Pearson of task success. The second draws tasks again (`bootstrap`), with the
+    run's own seed, so that it comes out the same each time. Rates follow the rules of the run. With
+    repeats task success has neither. Raises `RunError`.
+    """
+    opened = open_runs(runs)
+    records: list[dict[str, Any]] = []
+    for rows in run_rows(opened.values()):
+        places: dict[str, list[int]] = {}
+        for place, (_, split) in enumerate(groups(rows, "split")):
+            places.setdefault(split, []).append(place)
+        for split in sorted(places):
+            records += _rates(rows, split, places[split])
+        if len(places) > 1:
+            records += _rates(rows, POOLED, range(len(rows.trials)))
+    return described(
+        records,
+        FIELDS,
+        title="Two intervals for every headline rate",
+        about=about_runs(opened, own_rules=True),
+        notes=(
+            "Per cent; 95 % intervals with tasks as the units of chance; bootstrap-t draws tasks "
+            "again, with the seed of the run. none: a single task, or tasks that are all alike; "
+            "task success over repeats has neither.",
+        ),
+    )
+
+
+def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[str, Any]]:
+    metrics = rows.metrics(places).metrics
+    steps = metrics.steps
+    picks: tuple[Pick, ...] = (
+        lambda scores: scores.element,
+        lambda scores: scores.operation_f1[rows.rules.variant],
+        lambda scores: scores.success,
+    )
+    found = (steps.element, steps.operation_f1, steps.success)
+    shared = {"run": rows.label, "split": split}
+    seed = rows.run.manifest.seed
+    for name, rate, pick in zip(METRICS, found, picks, strict=True):
+        values, tasks = headline_values((rows.trials[p][1] for p in places), metrics, pick)
+        for average in AVERAGES:
+            own: Estimate = getattr(rate, average)
+            other = bootstrap(values, tasks, average, seed=seed)
+            yield {
+                **shared,
+                "metric": HEADS[name],
+                "average": average,
+                "tasks": steps.n_tasks,
+                "rate": own.value,
+                **_both(own.interval, other),
+            }
+    tasks_won = metrics.task_success
+    if tasks_won is None or tasks_won.value is None:
+        return
+    second = None
+    if tasks_won.interval is not None:
+        outcomes = [float(place < tasks_won.successes) for place in range(tasks_won.total)]
+        second = bootstrap(outcomes, range(tasks_won.total), seed=seed)
+    yield {
+        **shared,
+        "metric": "Task SR",
+        "average": "tasks",
+        "tasks": tasks_won.total,
+        "rate": tasks_won.value,
+        **_both(tasks_won.interval, second),
+    }
+
+
+def headline_values(
+    steps: Iterable[ScoredStep], metrics: Metrics, pick: Pick
+) -> tuple[list[float], list[Task]]:
+    """The values whose mean the headline is, and the task of each, by the rules of the metrics."""
+    rules = metrics.rules
+    values: list[float] = []
+    tasks: list[Task] = []
+    for step in steps:
+        if step.invalid is not None or step.status in rules.exclude:
+            failed, scores = rules.invalid == "fail", None
+        else:
+            failed, scores = rules.unattempted == "fail", step.scores
+        if scores is None and not failed:
+            continue
+        values.append(0.0 if scores is None else float(pick(scores)))
+        tasks.append((step.split, step.task_id))
+    return values, tasks
+
+
+def _both(first: Interval | None, second: BootstrapInterval | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"method": first.method if first else "none"}
+    for name, own in (("first", first), ("second", second)):
+        if own is not None:
+            found |= {name: own.high - own.low, f"{name}_low": own.low, f"{name}_high": own.high}
+    return found
