@@ -51,6 +51,12 @@ FORMATS = ("text", "markdown", "csv", "latex", "json")
     default=None,
     help="Operation F1; decides step success too.  [default: as the runs]",
 )
+@click.option(
+    "--difference",
+    metavar="POINTS",
+    type=click.FloatRange(0, 100, min_open=True),
+    help="Plan for this one: how many tasks would show it?  [default: the observed difference]",
+)
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="A file instead of the screen.")
 def compare(
     runs: tuple[Path, ...],
@@ -61,6 +67,7 @@ def compare(
     vary: tuple[str, ...],
     invalid: InvalidRule | None,
     f1: F1Variant | None,
+    difference: float | None,
     out: Path | None,
 ) -> int:
     """Compare every RUN with the baseline on the steps that both have.
@@ -73,6 +80,8 @@ def compare(
     """
     if len(runs) + (baseline is not None) < 2:
         raise click.UsageError("a comparison needs two runs")
+    if difference is not None and difference != difference:
+        raise click.BadParameter("nan is no number of points", param_hint="--difference")
     from reports.comparison.compare import compare_runs
     from reports.comparison.formats import render
 
@@ -84,6 +93,7 @@ def compare(
         splits=splits,
         vary=vary,
         correction=correction,
+        planned=None if difference is None else difference / 100,
     )
     content = render(found, form)
     if out is None:

@@ -45,13 +45,18 @@ def compare_runs(
     splits: Sequence[str] = (),
     vary: Collection[str] = (),
     correction: Correction = "holm",
+    planned: float | None = None,
 ) -> Comparisons:
     """Every run against the baseline: the one given (by path or name), else the first.
 
     `vary` names settings in which the runs may differ though another thing is compared. Where more
-    than one run is compared with the baseline, p values are corrected for that. Raises `RunError`
-    for runs that cannot be read or compared, or share no step.
+    than one run is compared with the baseline, p values are corrected for that. The tasks needed
+    are those for the `planned` difference, a share, or else for the observed one. Raises `RunError`
+    for runs that cannot be read or compared, or share no step, `ValueError` for a planned
+    difference that is not above 0 and at most 1.
     """
+    if planned is not None and not 0 < planned <= 1:
+        raise ValueError(f"a planned difference lies between 0 and 1, not at {planned}")
     opened = _opened(runs, baseline)
     if len(opened) < 2:
         raise RunError("a comparison needs two different runs")
@@ -70,16 +75,17 @@ def compare_runs(
         pairs = pair(rows[first], rows[label], splits)
         if not pairs.tasks:
             raise RunError(f"{first} and {label} share no step that both have settled")
-        found.append(_comparison(first, label, subjects[label], pairs))
+        found.append(_comparison(first, label, subjects[label], pairs, planned))
     return Comparisons(
         baseline=first,
-        others=tuple(_corrected(found, correction)),
+        others=tuple(_corrected(found, correction, planned)),
         progress=tuple(_progress(own) for own in rows.values()),
         settings=compare_settings(opened),
         given={**given, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].rules.variant,
         correction=correction if len(found) > 1 else "none",
         corrupt=corrupt_lines(opened),
+        planned=planned,
     )
 
 
@@ -94,13 +100,15 @@ def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]
     return open_runs([baseline, *opened.values()])
 
 
-def _comparison(first: str, label: str, subject: Subject, pairs: Pairs) -> Comparison:
+def _comparison(
+    first: str, label: str, subject: Subject, pairs: Pairs, planned: float | None
+) -> Comparison:
     contrasts = [
-        _steps(metric, average, pairs)  # type: ignore[arg-type]
+        _steps(metric, average, pairs, planned)  # type: ignore[arg-type]
         for metric in METRICS
         for average in AVERAGES
     ]
-    of_tasks = _tasks(pairs)
+    of_tasks = _tasks(pairs, planned)
     return Comparison(
         baseline=first,
         run=label,
@@ -115,7 +123,7 @@ def _comparison(first: str, label: str, subject: Subject, pairs: Pairs) -> Compa
     )
 
 
-def _steps(metric: Metric, average: Average, pairs: Pairs) -> Contrast:
+def _steps(metric: Metric, average: Average, pairs: Pairs, planned: float | None) -> Contrast:
     first, second = pairs.scores[metric]
     difference = paired_difference(first, second, pairs.tasks, average)
     assert difference is not None
@@ -126,6 +134,7 @@ def _steps(metric: Metric, average: Average, pairs: Pairs) -> Contrast:
     mcnemar = clustered_mcnemar(first, second, pairs.tasks, average) if binary else None
     permutation = permutation_test(first, second, pairs.tasks, average)
     spread = difference.deviation
+    wanted = difference.difference if planned is None else planned
     return Contrast(
         metric=metric,
         average=average,
@@ -135,12 +144,12 @@ def _steps(metric: Metric, average: Average, pairs: Pairs) -> Contrast:
         mcnemar=mcnemar,
         p_permutation=permutation.p,
         p_mcnemar=mcnemar.p if mcnemar else None,
-        needed=tasks_needed(difference.difference, spread) if spread else None,
+        needed=tasks_needed(wanted, spread) if spread else None,
         visible=smallest_difference(difference.tasks, spread) if spread else None,
     )
 
 
-def _tasks(pairs: Pairs) -> Contrast | None:
+def _tasks(pairs: Pairs, planned: float | None) -> Contrast | None:
     first, second = pairs.successes
     places = list(range(len(first)))
     binary = _binary(first, second)
@@ -153,6 +162,7 @@ def _tasks(pairs: Pairs) -> Contrast | None:
     outcome = effect(gained)
     discordant = (outcome.better + outcome.worse) / outcome.total
     mcnemar = exact_mcnemar(first, second) if binary else None
+    wanted = difference.difference if planned is None else planned
     permutation = permutation_test(first, second, places)
     return Contrast(
         metric="task_success",
@@ -163,7 +173,7 @@ def _tasks(pairs: Pairs) -> Contrast | None:
         mcnemar=mcnemar,
         p_permutation=permutation.p,
         p_mcnemar=mcnemar.p if mcnemar else None,
-        needed=tasks_needed_for_success(difference.difference, discordant) if binary else None,
+        needed=tasks_needed_for_success(wanted, discordant) if binary else None,
         visible=smallest_success_difference(difference.tasks, discordant) if binary else None,
     )
 
@@ -172,7 +182,9 @@ def _binary(*scores: Sequence[float]) -> bool:
     return all(score in (0, 1) for own in scores for score in own)
 
 
-def _corrected(found: Sequence[Comparison], correction: Correction) -> list[Comparison]:
+def _corrected(
+    found: Sequence[Comparison], correction: Correction, planned: float | None
+) -> list[Comparison]:
     """The comparisons with p values corrected over the runs, metric by metric and test by test."""
     adjusted: dict[tuple[int, str, str], dict[str, Any]] = {}
     for name in ("p_permutation", "p_mcnemar"):
@@ -193,7 +205,7 @@ def _corrected(found: Sequence[Comparison], correction: Correction) -> list[Comp
             replace(c, **adjusted.get((place, c.metric, c.average), {})) for c in one.contrasts
         )
         with_p = replace(one, contrasts=contrasts)
-        done.append(replace(with_p, verdict=verdict(with_p)))
+        done.append(replace(with_p, verdict=verdict(with_p, planned)))
     return done
 
 

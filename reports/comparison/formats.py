@@ -129,6 +129,7 @@ def as_json(found: Comparisons) -> str:
         "note": TEST_DATA_NOTE,
         "baseline": found.baseline,
         "correction": found.correction,
+        "planned_difference": found.planned,
         "operation_f1": found.variant,
         "settings": {**asdict(found.settings), "given": found.given},
         "corrupt": list(found.corrupt),

@@ -52,7 +52,12 @@ def arrange(found: Comparisons) -> Sheet:
     }
     unfinished = [_progress(own) for own in found.progress if not own.complete]
     blocks = [Block(_title(one), _facts(one), _rows(one), one.verdict) for one in found.others]
-    return Sheet((*about(attrs), *unfinished), tuple(blocks), _footnotes(found))
+    planned = () if found.planned is None else (f"needed: tasks for {_wanted(found.planned)}",)
+    return Sheet((*about(attrs), *planned, *unfinished), tuple(blocks), _footnotes(found))
+
+
+def _wanted(planned: float) -> str:
+    return f"a difference of {100 * planned:.10g} points, not for the observed one"
 
 
 def _title(one: Comparison) -> str:
@@ -111,12 +116,18 @@ def _row(contrast: Contrast) -> tuple[str, ...]:
 
 
 def _footnotes(found: Comparisons) -> tuple[str, ...]:
+    needed = "needed: tasks that would show such a difference in four of five experiments."
+    if found.planned is not None:
+        needed = (
+            f"needed: tasks that would show a difference of {100 * found.planned:.10g} points, the "
+            "one given, in four of five experiments with the observed spread of the pairs."
+        )
     lines = [
         "Per cent and points; macro over tasks, micro over steps. Tasks are the units of chance in "
         f"every interval and p value. Op. F1 variant: {found.variant}.",
         "p perm.: runs exchanged task by task. p McN.: McNemar, corrected for tasks on steps, "
         "exact on tasks. won/lost: steps (micro) or tasks in which the run is better, worse. "
-        "needed: tasks that would show such a difference in four of five experiments.",
+        f"{needed}",
     ]
     if found.correction != "none":
         lines.append(

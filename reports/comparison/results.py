@@ -19,8 +19,8 @@ class Contrast:
 
     `effect` counts tasks for macro and tasks, steps for micro. `mcnemar` is None where scores are
     shares and not right or wrong. The adjusted p values take the other runs of the comparison into
-    account. `needed` is how many tasks would show this difference in four of five experiments,
-    `visible` the difference that the tasks at hand would show.
+    account. `needed` is how many tasks would show this difference, or the planned one, in four of
+    five experiments, `visible` the difference that the tasks at hand would show.
     """
 
     metric: Metric
@@ -69,7 +69,8 @@ class Progress:
 class Comparisons:
     """Every other run against the baseline. `given` are the rules that replace the runs' own.
 
-    `corrupt` names the lines that could not be read and are left out.
+    `corrupt` names the lines that could not be read and are left out; `planned` is the difference
+    (a share) that the tasks needed are for, None for the observed ones.
     """
 
     baseline: str
@@ -80,3 +81,4 @@ class Comparisons:
     variant: str
     correction: Correction
     corrupt: tuple[str, ...] = ()
+    planned: float | None = None

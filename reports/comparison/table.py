@@ -31,7 +31,7 @@ COLUMNS = (
     Column("better", "Int64", "steps (micro) or tasks in which the run is better"),
     Column("worse", "Int64", "in which it is worse"),
     Column("same", "Int64", "in which they are the same"),
-    Column("tasks_needed", "Int64", "to see this difference with 80 % power"),
+    Column("tasks_needed", "Int64", "to see this difference, or the planned one, with 80 % power"),
     Column("visible", "float64", "the difference that these tasks show with 80 % power"),
 )
 COMPARISON_SCHEMA = schema(COLUMNS)
@@ -47,6 +47,7 @@ def comparison_table(found: Comparisons) -> pd.DataFrame:
         "given": found.given,
         "variant": found.variant,
         "correction": found.correction,
+        "planned": found.planned,
     }
     return table
 

@@ -8,11 +8,11 @@ from reports.comparison.results import Average, Comparison, Contrast
 LEVEL = 0.05
 
 
-def verdict(found: Comparison) -> str:
+def verdict(found: Comparison, planned: float | None = None) -> str:
     """The verdict on step success, averaged over tasks.
 
     A difference is claimed when the permutation test (corrected for several runs) and the interval
-    agree on it.
+    agree on it. The tasks needed are for the `planned` difference, where one is given.
     """
     steps = _contrast(found, "macro")
     won = _contrast(found, "micro").effect
@@ -21,7 +21,7 @@ def verdict(found: Comparison) -> str:
             f"{found.run} and {found.baseline} succeed in exactly the same steps: "
             "by step success nothing tells them apart."
         )
-    said = _claim(found, steps)
+    said = _claim(found, steps, planned)
     if steps.difference.few:
         said += (
             f" With fewer than {FEW} tasks ({steps.difference.tasks}) the interval is too narrow "
@@ -34,7 +34,7 @@ def _contrast(found: Comparison, average: Average) -> Contrast:
     return next(c for c in found.contrasts if (c.metric, c.average) == ("step_success", average))
 
 
-def _claim(found: Comparison, steps: Contrast) -> str:
+def _claim(found: Comparison, steps: Contrast, planned: float | None) -> str:
     own = steps.difference
     rates = f"{100 * own.second:.1f} against {100 * own.first:.1f} % of steps, mean over tasks"
     size = f"{100 * own.difference:+.1f} points"
@@ -52,11 +52,11 @@ def _claim(found: Comparison, steps: Contrast) -> str:
         return f"Undecided between {pair}, test and interval disagree: {told}."
     return (
         f"No difference is shown between {found.run} and {found.baseline}: {told}. "
-        f"{_needs(steps)}That is not proof that they are equal."
+        f"{_needs(steps, planned)}That is not proof that they are equal."
     )
 
 
-def _needs(steps: Contrast) -> str:
+def _needs(steps: Contrast, planned: float | None) -> str:
     said = ""
     if steps.visible is not None:
         said = (
@@ -64,7 +64,8 @@ def _needs(steps: Contrast) -> str:
             f"{100 * steps.visible:.1f} points would be missed in more than one of five experiments"
         )
         if steps.needed is not None:
-            said += f"; for one as small as this, {steps.needed:,} tasks would be needed"
+            size = "as small as this" if planned is None else f"of {100 * planned:.10g} points"
+            said += f"; for one {size}, {steps.needed:,} tasks would be needed"
         said += ". "
     return said
 

@@ -14,6 +14,7 @@ from reports.comparison.command import FORMATS, compare
 from reports.comparison.compare import compare_runs
 from reports.comparison.formats import render
 from reports.formats import TEST_DATA_NOTE
+from reports.statistics import tasks_needed, tasks_needed_for_success
 from tests.reports.runs import setup, step, worked, write
 
 
@@ -144,3 +145,43 @@ def test_a_line_that_cannot_be_read_is_named_and_the_rest_is_compared(tmp_path: 
         done = _call(a, b, "--format", form)
         assert done.exit_code == 0
         assert "steps.jsonl line 3 cannot be read" in done.output.replace("\n", "")
+
+
+def test_a_planned_difference_replaces_the_observed_one(tmp_path: Path) -> None:
+    steps = [step(f"t{n}", i, (n + i) % 3 > 0) for n in range(12) for i in range(3)]
+    other = [step(f"t{n}", i, (n * i) % 4 > 0) for n in range(12) for i in range(3)]
+    runs = [
+        write(tmp_path / name, own, setup(model={"name": name}))
+        for name, own in (("a", steps), ("b", other))
+    ]
+    plain, planned = compare_runs(runs), compare_runs(runs, planned=0.05)
+    assert plain.planned is None
+    for before, after in zip(plain.others[0].contrasts, planned.others[0].contrasts, strict=True):
+        assert before.visible == after.visible
+        if after.metric == "task_success":
+            won = after.effect
+            share = (won.better + won.worse) / won.total
+            assert after.needed == tasks_needed_for_success(0.05, share)
+        else:
+            assert after.difference.deviation
+            assert after.needed == tasks_needed(0.05, after.difference.deviation)
+    for form in FORMATS:
+        done = _call(*runs, "--difference", "5", "--format", form)
+        told = '"planned_difference": 0.05' if form == "json" else "difference of 5 points"
+        assert told in done.output
+        assert "as small as this" not in done.output
+    assert json.loads(_call(*runs, "--format", "json").output)["planned_difference"] is None
+
+
+def test_the_verdict_speaks_of_the_planned_difference(tmp_path: Path) -> None:
+    done = _call(*_runs(tmp_path), "--difference", "2.5", "--format", "json")
+    (one,) = json.loads(done.output)["comparisons"]
+    assert "for one of 2.5 points, " in one["verdict"]
+
+
+@pytest.mark.parametrize("points", ["0", "-5", "101", "nan", "much"])
+def test_a_difference_that_cannot_be_planned_for(tmp_path: Path, points: str) -> None:
+    done = _call(*_runs(tmp_path), "--difference", points)
+    assert done.exit_code == 2 and "--difference" in done.output
+    with pytest.raises(ValueError, match="planned difference"):
+        compare_runs(_runs(tmp_path / "more"), planned=-0.05)
