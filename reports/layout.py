@@ -22,6 +22,7 @@ from reports.tables import METRICS
 Average = Literal["macro", "micro"]
 ABSENT = "n/a"
 HEADS = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
+REPEATS_NOTE = "Task success over repeats has no interval: repeats of a task are not further tasks."
 SECOND_LINE = {"strict": "invalid rows as 0", "valid": "invalid rows left out"}
 
 
@@ -215,6 +216,8 @@ def _footnotes(table: pd.DataFrame, average: Average) -> tuple[str, ...]:
         lines.append("The runs were scored with different Op. F1 variants: give one with --f1.")
     if table["few"].any():
         lines.append(FEW_NOTE)
+    if (table["task_success"].notna() & table["task_success_low"].isna()).any():
+        lines.append(REPEATS_NOTE)
     if any(not fact["complete"] for fact in table.attrs["runs"]):
         lines.append("Of unfinished runs, only the steps settled so far are counted.")
     return tuple(lines)

@@ -182,3 +182,17 @@ def test_pictures_that_show_the_answer_are_said_to(tmp_path: Path) -> None:
     honest = write(tmp_path / "honest", worked(), setup(image_policy="full"))
     for runs, said in (([peeking], True), ([honest], False), ([peeking, honest], True)):
         assert ("upper bounds only" in render(main_table(runs), "text")) is said
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
+def test_task_success_over_repeats_says_why_there_is_no_interval(
+    tmp_path: Path, form: Format
+) -> None:
+    steps = [record for repeat in (0, 1) for record in worked(repeat=repeat)]
+    twice = main_table(write(tmp_path / "twice", steps, setup(repeats=2)))
+    once = main_table(write(tmp_path / "once", worked()))
+    note = "Task success over repeats has no interval: repeats of a task are not further tasks."
+    assert note in render(twice, form)
+    assert note not in render(once, form)
+    part = main_table(write(tmp_path / "part", worked()[:-1], complete=False))
+    assert note not in render(part, form)
