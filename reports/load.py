@@ -1,7 +1,8 @@
 """Opening the runs of a report, and giving each a name of its own.
 
 A run with a line that cannot be read is shown without it, and says so: what is left of somebody's
-run is worth looking at. Continuing or scoring such a run stays an error elsewhere.
+run is worth looking at. A complete run whose table of steps is damaged is read from its lines, and
+says so, too. Continuing or scoring such a run stays an error elsewhere.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ RunLike = Run | Path | str
 
 
 class ReportedRun(Run):
-    """A run whose unreadable lines are left out; `corrupt` names those found so far."""
+    """A run whose unreadable lines are left out; `corrupt` names those found so far.
+
+    `damaged` says why its table of steps was not read, None if it was or was not needed.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._corrupt: dict[str, None] = {}
+        self.damaged: str | None = None
 
     @property
     def corrupt(self) -> tuple[str, ...]:
@@ -72,13 +77,25 @@ def _order(record: StepRecord) -> tuple[str, str, int, str, int]:
 
 
 def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
-    """A line per unreadable line of the runs that was met so far."""
-    return tuple(
-        f"LEFT OUT of {label}: {line}"
-        for label, run in runs.items()
-        if isinstance(run, ReportedRun)
-        for line in run.corrupt
-    )
+    """A line per unreadable line and per damaged table of the runs that was met so far."""
+    lines: list[str] = []
+    for label, run in runs.items():
+        if not isinstance(run, ReportedRun):
+            continue
+        if run.damaged is not None:
+            lines.append(f"DAMAGED in {label}: {run.damaged}; read from steps.jsonl instead")
+        lines += (f"LEFT OUT of {label}: {line}" for line in run.corrupt)
+    return tuple(lines)
+
+
+def without_table(run: Run, error: RunError) -> None:
+    """Note that the run's table is damaged, so that its lines are read instead.
+
+    Raises the error for a run that could not say so, or that has no lines.
+    """
+    if not isinstance(run, ReportedRun) or not (run.path / "steps.jsonl").is_file():
+        raise error
+    run.damaged = " ".join(str(error).replace(f"{run.path}/", "").split())
 
 
 def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:

@@ -40,13 +40,14 @@ def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -
     """
     try:
         found = pq.read_table(path, memory_map=False)
+        names = set(found.column_names)
     except FileNotFoundError:
         return None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise RunError(f"{path} cannot be read: {error}") from error
     made = {"page_width", "page_height"}
     stored = {c.name for c in columns if c.name not in made} | {"page_size"}
-    if not stored <= set(found.column_names):
+    if not stored <= names:
         return None
     try:
         settled = pc.fill_null(found["settled"].cast(pa.bool_()), False)
@@ -57,9 +58,11 @@ def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -
             if column.name in outcome and all_settled is False:
                 array = pc.if_else(settled, array, pa.scalar(None, array.type))
             arrays.append(array)
+        table = pa.table(arrays, _names(columns))
+        table.validate(full=True)  # texts that are none would fail later, and less clearly
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise RunError(f"{path} is no table of steps: {error}") from error
-    return pa.table(arrays, _names(columns))
+    return table
 
 
 def _column(found: pa.Table, name: str) -> Any:

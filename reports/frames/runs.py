@@ -11,7 +11,7 @@ from parsers import F1Variant
 from reports.frames.facts import FACTS, facts
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.schema import Column, Kind, schema, series, typed
-from reports.load import RunLike, open_runs
+from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import Setting, compare
 
 COLUMNS = (
@@ -47,7 +47,11 @@ def runs_frame(
     settings = compare(opened)
     for name, values in settings.differences.items():
         frame[f"setting.{name}"] = _setting([values[label] for label in opened])
-    frame.attrs = {"constants": settings.constants, "differences": settings.differences}
+    frame.attrs = {
+        "constants": settings.constants,
+        "differences": settings.differences,
+        "corrupt": corrupt_lines(opened),
+    }
     return frame
 
 

@@ -13,7 +13,7 @@ from harness.runs import Run, RunError, StepRecord
 from parsers import F1_VARIANTS, Prediction, Scores
 from reports.frames.arrow import from_table, from_values, joined
 from reports.frames.schema import Column, Kind, schema
-from reports.load import RunLike, open_runs
+from reports.load import RunLike, corrupt_lines, open_runs, without_table
 from reports.settings import compare
 
 TABLE = "steps.parquet"
@@ -152,22 +152,31 @@ STEPS_SCHEMA = schema(COLUMNS)
 def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd.DataFrame:
     """The steps of all runs, told apart by `run`; `COLUMNS` says what they hold.
 
-    A complete run is read from its `steps.parquet`, any other from its lines. `texts` adds
-    `TEXT_COLUMNS`. `attrs` holds the settings that the runs share (`constants`) and those that
-    differ (`differences`). Raises `RunError` for what cannot be read.
+    A complete run is read from its `steps.parquet`, any other, or one whose table is damaged, from
+    its lines. `texts` adds `TEXT_COLUMNS`. `attrs` holds the settings that the runs share
+    (`constants`), those that differ (`differences`), and what could not be read (`corrupt`). Raises
+    `RunError` for what cannot be read at all.
     """
     opened = open_runs(runs)
     columns = (*COLUMNS, *TEXT_COLUMNS) if texts else COLUMNS
     frame = joined({label: _read(run, texts) for label, run in opened.items()}, columns)
     settings = compare(opened)
-    frame.attrs = {"constants": settings.constants, "differences": settings.differences}
+    frame.attrs = {
+        "constants": settings.constants,
+        "differences": settings.differences,
+        "corrupt": corrupt_lines(opened),
+    }
     return frame
 
 
 def _read(run: Run, texts: bool) -> pa.Table:
     if run.complete and not texts:
         outcome = frozenset(step.column.name for step in _OUTCOME)
-        table = from_table(run.path / TABLE, COLUMNS[1:], outcome)
+        try:
+            table = from_table(run.path / TABLE, COLUMNS[1:], outcome)
+        except RunError as error:
+            without_table(run, error)
+            table = None
         if table is not None:
             return table
     wanted = (*_ROW, *_OUTCOME, *(_TEXTS if texts else ()))

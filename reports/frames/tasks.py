@@ -10,7 +10,7 @@ import pandas as pd
 from parsers import F1Variant, TaskSuccess, aggregate
 from reports.frames.rows import RunRows, run_rows
 from reports.frames.schema import Column, schema, typed
-from reports.load import RunLike, open_runs
+from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare
 
 COLUMNS = (
@@ -48,7 +48,11 @@ def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: F1Variant | None = Non
     data = {c.name: [value for part in parts for value in part[c.name]] for c in COLUMNS}
     frame = typed(data, COLUMNS)
     settings = compare(opened)
-    frame.attrs = {"constants": settings.constants, "differences": settings.differences}
+    frame.attrs = {
+        "constants": settings.constants,
+        "differences": settings.differences,
+        "corrupt": corrupt_lines(opened),
+    }
     return frame
 
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from harness.runs import RunError
+from harness.runs import RunError, open_run
 from reports.frames import (
     RUNS_SCHEMA,
     STEPS_SCHEMA,
@@ -60,7 +62,37 @@ def test_a_broken_table_is_an_error_of_one_line(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
     (run / "steps.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(RunError, match=r"steps\.parquet"):
+        steps_frame(open_run(run))
+    (run / "steps.jsonl").unlink()
+    with pytest.raises(RunError, match=r"steps\.parquet"):
         steps_frame(run)
+
+
+def test_a_broken_table_is_replaced_by_the_lines(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    whole = steps_frame(run)
+    assert whole.attrs["corrupt"] == ()
+    table = (run / "steps.parquet").read_bytes()
+    for damaged in (b"", b"PAR1 and nothing else", table[: len(table) // 2], table[:-1] + b"x"):
+        (run / "steps.parquet").write_bytes(damaged)
+        found = steps_frame(run)
+        (line,) = found.attrs["corrupt"]
+        assert line.startswith("DAMAGED in run: steps.parquet cannot be read: ")
+        assert line.endswith("; read from steps.jsonl instead") and "\n" not in line
+        pd.testing.assert_frame_equal(found, whole)
+        assert tasks_frame(run).attrs["corrupt"] == runs_frame(run).attrs["corrupt"] == (line,)
+
+
+def test_a_table_with_broken_text_is_replaced_by_the_lines(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    whole = steps_frame(run)
+    table = pq.read_table(run / "steps.parquet")
+    place = table.column_names.index("action_uid")
+    broken = pa.array([b"\xfa"] * len(table), pa.binary()).view(pa.string())
+    pq.write_table(table.set_column(place, "action_uid", broken), run / "steps.parquet")
+    found = steps_frame(run)
+    assert "steps.parquet is no table of steps" in found.attrs["corrupt"][0]
+    pd.testing.assert_frame_equal(found, whole)
 
 
 def test_an_unsettled_step_has_no_outcome(tmp_path: Path) -> None:
