@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from harness.sample.columns import Row
 
@@ -21,19 +21,7 @@ _Column = Literal[
     "cleaned_html",
     "raw_html",
 ]
-_EXACT: tuple[_Column, ...] = (
-    "annotation_id",
-    "confirmed_task",
-    "website",
-    "domain",
-    "subdomain",
-    "operation",
-    "action_reprs",
-    "target_action_index",
-    "target_action_reprs",
-    "cleaned_html",
-    "raw_html",
-)
+_EXACT: tuple[_Column, ...] = get_args(_Column)
 _CANDIDATES: tuple[Literal["pos_candidates", "neg_candidates"], ...] = (
     "pos_candidates",
     "neg_candidates",
