@@ -96,7 +96,7 @@ def _banded(column: str, starts: Sequence[int]) -> Callable[[RunRows], list[Grou
 
 
 def _target_tops(rows: RunRows) -> list[Group]:
-    tops = {(record.step_id, record.repeat): target_top(record) for record in rows.run.steps()}
+    tops = {(record.step_id, record.repeat): target_top(record) for record in rows.run.records()}
     keys = zip(rows.frame["step_id"], rows.frame["repeat"], strict=True)
     return [band(tops.get((str(step), int(repeat))), TARGET_TOPS) for step, repeat in keys]
 

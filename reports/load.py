@@ -37,9 +37,9 @@ class ReportedRun(Run):
         """Which lines cannot be read and why, one text each."""
         return tuple(self._corrupt)
 
-    def steps(self) -> list[StepRecord]:
+    def records(self) -> list[StepRecord]:
         try:
-            return super().steps()
+            return super().records()
         except RunError:
             latest = {(r.step_id, r.repeat): r for r in self._kept("steps.jsonl", StepRecord)}
             return sorted(latest.values(), key=_order)
@@ -104,7 +104,7 @@ def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:
 
 
 def _unfinished(label: str, run: Run) -> str:
-    records = run.steps()
+    records = run.records()
     rows, repeats = run.manifest.dataset.get("rows"), run.manifest.config.get("repeats", 1)
     known = isinstance(rows, int) and isinstance(repeats, int)
     total = max(len(records), rows * repeats if known else 0)

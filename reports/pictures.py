@@ -3,7 +3,7 @@
 from reports import open_runs
 from reports.pictures import as_jpeg, boxes_on_screenshot
 [run] = open_runs("runs/a").values()
-as_jpeg(boxes_on_screenshot(run, run.steps()[0].step_id))   # the last line of a cell
+as_jpeg(boxes_on_screenshot(run, run.records()[0].step_id))   # the last line of a cell
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def boxes_on_screenshot(run: Run, step_id: str, repeat: int = 0) -> Image.Image:
 
 
 def _record(run: Run, step_id: str, repeat: int) -> StepRecord:
-    for record in run.steps():
+    for record in run.records():
         if (record.step_id, record.repeat) == (step_id, repeat):
             return record
     raise DataGone(f"the run has no step {step_id} of repeat {repeat}")

@@ -23,7 +23,7 @@ def merge_runs(runs: Sequence[Path], into: Path, console: Console) -> int:
     merge(runs, into)
     run = open_run(into)
     config = config_of(run)
-    records = run.steps()
+    records = run.records()
     wanted = int(run.manifest.dataset.get("rows", 0)) * config.asking.times
     settled = sum(record.settled for record in records)
     if settled == wanted:

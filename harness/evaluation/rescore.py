@@ -70,7 +70,7 @@ def rescored(run: Run, config: RunConfig) -> tuple[list[StepRecord], int]:
     for call in run.calls():
         calls.setdefault((call.step_id, call.repeat), {})[call.place] = call
     records, changed = [], 0
-    for record in run.steps():
+    for record in run.records():
         prediction = record.prediction
         if record.settled and prediction and prediction.status not in UNASKED:
             own = calls.get((record.step_id, record.repeat), {})

@@ -120,7 +120,7 @@ async def carry_out(
             await model.adapter.close()
         directory.sync()
         run = open_run(plan.directory)
-        records = run.steps()
+        records = run.records()
         settled = sum(record.settled for record in records)
         complete = stopped is None and settled == total
         summary = summarise(records, config.scoring, plan.task_rows, run.manifest)

@@ -64,7 +64,7 @@ class Run:
         """Whether every selected valid row is settled."""
         return bool(self.summary and self.summary.get("complete"))
 
-    def steps(self) -> list[StepRecord]:
+    def records(self) -> list[StepRecord]:
         """The latest line of every step and repeat, by split, task, index and repeat.
 
         Raises `RunError` for a line that cannot be read, an unfinished last one apart.
@@ -122,7 +122,7 @@ class Run:
 
     @cached_property
     def _by_id(self) -> dict[str, StepRecord]:
-        return {record.step_id: record for record in self.steps()}
+        return {record.step_id: record for record in self.records()}
 
     def _step(self, step_id: str) -> StepRecord:
         try:

@@ -111,7 +111,7 @@ def touches(target: Box, crop: Box) -> bool:
 
 def _first_repeat(run: Run) -> list[StepRecord]:
     found: dict[tuple[str, str], StepRecord] = {}
-    for record in run.steps():
+    for record in run.records():
         found.setdefault((record.split, record.step_id), record)
     return list(found.values())
 

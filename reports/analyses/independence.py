@@ -91,7 +91,7 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 def complete_trials(run: Run) -> tuple[list[Trial], int]:
     """The tasks whose valid rows are all settled, and how many other tasks there are."""
     found: dict[tuple[Any, int], list[StepRecord]] = {}
-    for record in run.steps():
+    for record in run.records():
         found.setdefault((task_of(record), record.repeat), []).append(record)
     lengths = run.manifest.dataset.get("partial_tasks") or {}
     trials = []

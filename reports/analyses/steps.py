@@ -21,7 +21,7 @@ def scored(run: Run) -> dict[Key, StepRecord]:
     """The valid steps that have scores, by step and repeat, in the order of the run."""
     return {
         (record.step_id, record.repeat): record
-        for record in run.steps()
+        for record in run.records()
         if record.invalid is None and record.settled and record.scores is not None
     }
 

@@ -59,7 +59,7 @@ def classify_run(run: Run, *, pages: bool = True) -> list[StepError]:
     Without `pages`, and where a page cannot be had, wrong elements that do not read like the target
     are `wrong_unknown_page`. Raises `RunError` for lines that cannot be read.
     """
-    return classify_records(run, run.steps(), pages=pages)
+    return classify_records(run, run.records(), pages=pages)
 
 
 def classify_records(

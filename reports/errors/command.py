@@ -106,7 +106,7 @@ def _set(
     if len(opened) > 1:
         raise click.UsageError("a label belongs to one run; several were given")
     run = next(iter(opened.values()))
-    if not any((one.step_id, one.repeat) == (step_id, repeat) for one in run.steps()):
+    if not any((one.step_id, one.repeat) == (step_id, repeat) for one in run.records()):
         raise click.UsageError(f"{run.path} has no step {clean(step_id)} with repeat {repeat}")
     found = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
     _tell(found.problems)

@@ -180,7 +180,7 @@ def _read(run: Run, texts: bool) -> pa.Table:
         if table is not None:
             return table
     wanted = (*_ROW, *_OUTCOME, *(_TEXTS if texts else ()))
-    records = run.steps()
+    records = run.records()
     values = {step.column.name: [step.get(record) for record in records] for step in wanted}
     try:
         return from_values(values, [step.column for step in wanted])

@@ -69,7 +69,7 @@ def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
     lanes: list[Lane] = []
     steps: dict[str, Point] = {}
     for label, run in runs.items():
-        records = run.steps()
+        records = run.records()
         repeats = sorted({record.repeat for record in records}) or [0]
         numbers = {repeat: len(lanes) + i for i, repeat in enumerate(repeats)}
         variant = str(run.manifest.config.get("f1") or "mind2web")

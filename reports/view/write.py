@@ -106,7 +106,7 @@ def _write_details(
     lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
     for label, run in runs.items():
         own: list[Wanted] = []
-        for record in run.steps():
+        for record in run.records():
             number = numbers.get(record.step_id)
             if number is None:
                 continue

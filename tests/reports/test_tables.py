@@ -97,7 +97,7 @@ def _check(row: Any, name: str, estimate: Estimate) -> None:
 def test_every_number_is_that_of_aggregate(tmp_path: Path, key: GroupKey, complete: bool) -> None:
     made = setup(dataset={"rows": 40, "partial_tasks": {"T3": 4}})
     run = write(tmp_path / "run", _varied(), made, complete=complete)
-    steps = [record.scored() for record in open_run(run).steps()]
+    steps = [record.scored() for record in open_run(run).records()]
     table = by_table(run, key)
     groups = by(steps, key, task_lengths={"T3": 4})
     if key == "split":
@@ -128,7 +128,7 @@ def test_repeats_agree_with_the_run_command(tmp_path: Path) -> None:
     steps[0] = replace(step("A", 0, False), repeat=0)
     made = setup(repeats=2)
     run = write(tmp_path / "run", steps, made)
-    found = part(open_run(run).steps(), aggregation_rules(Scoring()))
+    found = part(open_run(run).records(), aggregation_rules(Scoring()))
     row = _lines(main_table(run))["valid"]
     assert row["step_success_macro"] == found.metrics.steps.success.macro.value
     assert row["repeat_sd"] == found.repeat_sd

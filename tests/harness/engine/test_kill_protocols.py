@@ -77,5 +77,5 @@ def test_killed_protocols_repeat_no_call_on_record(tmp_path: Path, protocol: str
 
     one, other = open_run(killed), open_run(whole)
     assert one.complete
-    assert outcomes(list(one.steps())) == outcomes(list(other.steps()))
+    assert outcomes(list(one.records())) == outcomes(list(other.records()))
     assert exchanged(list(one.calls())) == exchanged(list(other.calls()))

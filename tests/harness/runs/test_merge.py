@@ -19,7 +19,7 @@ def test_shards_add_up_to_the_run(tmp_path: Path) -> None:
     merge([one, two], tmp_path / "all")
     whole = write(tmp_path / "whole", [call("a"), call("b")], [step("a"), step("b")])
     merged = open_run(tmp_path / "all")
-    assert merged.steps() == open_run(whole).steps()
+    assert merged.records() == open_run(whole).records()
     assert list(merged.calls()) == list(open_run(whole).calls())
     write(tmp_path / "all", [call("c")])
 
@@ -58,7 +58,7 @@ def test_a_settled_step_goes_before_an_unsettled_one_with_its_calls(
     two = write(tmp_path / "2", [call("a", text="final")], [step("a")])
     merge([two, one] if turned else [one, two], tmp_path / "all")
     merged = open_run(tmp_path / "all")
-    assert [record.settled for record in merged.steps()] == [True]
+    assert [record.settled for record in merged.records()] == [True]
     assert [record.reply.text for record in merged.calls()] == ["final"]
 
 

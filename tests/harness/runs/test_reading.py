@@ -56,7 +56,7 @@ def test_a_broken_line_in_the_middle_is_an_error_with_file_and_number(
     tmp_path: Path, rubbish: bytes
 ) -> None:
     path = write(tmp_path / "r", [call("a"), call("b")], [step("a"), step("b")])
-    for name, use in (("calls", lambda r: list(r.calls())), ("steps", lambda r: r.steps())):
+    for name, use in (("calls", lambda r: list(r.calls())), ("steps", lambda r: r.records())):
         file = path / f"{name}.jsonl"
         first, second = file.read_bytes().splitlines(keepends=True)
         file.write_bytes(first + rubbish + second)
@@ -78,7 +78,7 @@ def test_steps_come_in_the_same_order_however_they_were_written(tmp_path: Path) 
     steps = [step(f"s{n}", task_id=f"t{n % 3}", index=n) for n in range(9)]
     one = write(tmp_path / "one", (), steps)
     other = write(tmp_path / "other", (), reversed(steps))
-    assert open_run(one).steps() == open_run(other).steps()
+    assert open_run(one).records() == open_run(other).records()
 
 
 def test_the_calls_of_a_step_are_found(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_run_without_steps_can_be_finished(tmp_path: Path) -> None:
     path = write(tmp_path / "r")
     with RunDirectory.start(path, SETUP) as run:
         run.finish({}, complete=False)
-    assert open_run(path).steps() == []
+    assert open_run(path).records() == []
     assert not open_run(path).complete
 
 

@@ -21,7 +21,7 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     calls, steps = [call("a"), call("a", "round-2")], [step("a")]
     run = open_run(write(tmp_path / "r", calls, steps))
     assert list(run.calls()) == calls
-    assert run.steps() == steps
+    assert run.records() == steps
 
 
 def test_a_run_goes_on_with_the_steps_that_are_not_settled(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_step_that_was_settled_later_counts_as_settled(tmp_path: Path) -> None
     write(path, (), [step("a")])
     with RunDirectory.start(path, SETUP) as run:
         assert run.settled == {("a", 0)}
-    assert [record.settled for record in open_run(path).steps()] == [True]
+    assert [record.settled for record in open_run(path).records()] == [True]
 
 
 def test_repeats_are_settled_one_by_one(tmp_path: Path) -> None:
