@@ -8,7 +8,7 @@ that was interrupted is resumed by playing back the replies on record.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -36,6 +36,28 @@ class Ask:
 Asks = Ask | tuple[Ask, ...]
 Replies = Reply | tuple[Reply, ...]
 Dialogue = Generator[Asks, Replies, Prediction]
+
+
+def hold(dialogue: Generator[Asks, Replies, T], answer: Callable[[Ask], Reply]) -> T:
+    """Drive a dialogue to its end with `answer(ask)` as the reply to every ask; return its result.
+
+    Asks that were yielded together are answered in order. The dialogue is closed in any case.
+    The engine does the same with calls that take time and may fail.
+    """
+    replies: Replies | None = None
+    try:
+        while True:
+            try:
+                asks = next(dialogue) if replies is None else dialogue.send(replies)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            if isinstance(asks, Ask):
+                replies = answer(asks)
+            else:
+                replies = tuple([answer(ask) for ask in asks])
+    finally:
+        dialogue.close()
 
 
 def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies, tuple[T, ...]]:

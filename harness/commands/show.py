@@ -41,7 +41,7 @@ def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **va
     """
     from adapters import Reply
     from harness.commands.fixed import refuse_idle
-    from harness.dialogue import Ask
+    from harness.dialogue import hold
     from harness.evaluation.lookup import full_id
     from harness.evaluation.model import tokens_of
     from harness.evaluation.plan import plan_run
@@ -68,19 +68,13 @@ def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **va
         )
         return 0
     replies = _replies(plan.protocol, question, answer)
-    dialogue = plan.protocol.dialogue(question.step, question.choices)
-    try:
-        asks = next(dialogue)
-        while True:
-            group = (asks,) if isinstance(asks, Ask) else asks
-            for ask in group:
-                _tell_call(ask, tokens_of(ask.conversation, plan.model.info))
-            # A description goes into the next message, where a stand-in is easier to see.
-            told = [REPLY if ask.continues else replies.get(ask.place, "") for ask in group]
-            answers = tuple(Reply(text) for text in told)
-            asks = dialogue.send(answers[0] if isinstance(asks, Ask) else answers)
-    except StopIteration:
-        pass
+
+    def reply(ask: Ask) -> Reply:
+        _tell_call(ask, tokens_of(ask.conversation, plan.model.info))
+        # A description goes into the next message, where a stand-in is easier to see.
+        return Reply(REPLY if ask.continues else replies.get(ask.place, ""))
+
+    hold(plan.protocol.dialogue(question.step, question.choices), reply)
     if answer:
         gold = record.gold
         letters = [c.letter or "one without a letter" for c in record.choices if c.positive]

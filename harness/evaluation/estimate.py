@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters import Conversation, Reply
-from harness.dialogue import Ask
+from harness.dialogue import Ask, hold
 from harness.evaluation.model import text_tokens, tokens_of
 from harness.evaluation.plan import Plan
 from harness.evaluation.prepare import Question
@@ -92,36 +92,29 @@ def questions(plan: Plan) -> Iterator[Question]:
 
 def _count(result: Estimate, plan: Plan, question: Question) -> None:
     info = plan.model.info
+    usual_limit = plan.config.asking.generation(0).max_tokens
     # The tokens of the replies in a conversation, by its id: its own as long as it is kept.
     inside: dict[int, tuple[Conversation, list[int]]] = {}
     cases = {name: Case() for name in CASES}
-    dialogue = plan.protocol.dialogue(question.step, question.choices)
-    calls = number = 0
-    try:
-        asks = next(dialogue)
-        while True:
-            group = (asks,) if isinstance(asks, Ask) else asks
-            for ask in group:
-                calls += 1
-                limit = ask.max_tokens or plan.config.asking.generation(number).max_tokens
-                prompt = tokens_of(ask.conversation, info)
-                lengths = (0, min(EXPECTED_REPLY, limit), limit)
-                before = ask.conversation.earlier
-                _, sent_back = inside.get(id(before), (None, [0, 0, 0]))
-                for name, earlier, length in zip(CASES, sent_back, lengths, strict=True):
-                    _add(cases[name], prompt + earlier, length, plan)
-                grown = [old + new for old, new in zip(sent_back, lengths, strict=True)]
-                inside[id(ask.conversation)] = ask.conversation, grown
-                if info.context_tokens is not None and prompt > info.context_tokens:
-                    result.too_long += 1
-                _add_parts(result, ask, plan)
-            number += 1
-            answer = tuple(Reply("") for _ in group)
-            asks = dialogue.send(answer[0] if isinstance(asks, Ask) else answer)
-    except StopIteration:
-        pass
-    finally:
-        dialogue.close()
+    calls = 0
+
+    def answer(ask: Ask) -> Reply:
+        nonlocal calls
+        calls += 1
+        limit = ask.max_tokens or usual_limit
+        prompt = tokens_of(ask.conversation, info)
+        lengths = (0, min(EXPECTED_REPLY, limit), limit)
+        _, sent_back = inside.get(id(ask.conversation.earlier), (None, [0, 0, 0]))
+        for name, earlier, length in zip(CASES, sent_back, lengths, strict=True):
+            _add(cases[name], prompt + earlier, length, plan)
+        grown = [old + new for old, new in zip(sent_back, lengths, strict=True)]
+        inside[id(ask.conversation)] = ask.conversation, grown
+        if info.context_tokens is not None and prompt > info.context_tokens:
+            result.too_long += 1
+        _add_parts(result, ask, plan)
+        return Reply("")
+
+    hold(plan.protocol.dialogue(question.step, question.choices), answer)
     least, most = plan.protocol.calls(len(question.choices))
     result.calls += calls
     result.calls_at_least += least

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adapters import Picture, Reply
-from harness.dialogue import Ask
+from harness.dialogue import hold
 from harness.errors import UserError
 from harness.evaluation.config import Asking, Choosing, RunConfig, Scoring, Selecting
 from harness.evaluation.report import print_result
@@ -94,17 +94,7 @@ def played_back(
     choices = choices_of(record)
     step = replace(step_of(record), shuffle=shuffle, scene=RecordedScene(choices))
     dialogue = protocol.dialogue(step, choices)
-    try:
-        asks = next(dialogue)
-        while True:
-            group = (asks,) if isinstance(asks, Ask) else asks
-            replies = tuple(_reply(record, calls, ask.place) for ask in group)
-            asks = dialogue.send(replies[0] if isinstance(asks, Ask) else replies)
-    except StopIteration as stop:
-        prediction: Prediction = stop.value
-        return prediction
-    finally:
-        dialogue.close()
+    return hold(dialogue, lambda ask: _reply(record, calls, ask.place))
 
 
 def _reply(record: StepRecord, calls: Mapping[str, CallRecord], place: str) -> Reply:

@@ -12,11 +12,10 @@ from typing import Protocol
 
 from adapters.conversation import Conversation, Reply
 from harness.candidates.rank import Ranking
-from harness.dialogue import Ask, Dialogue
+from harness.dialogue import Ask, Dialogue, hold
 from harness.page import Brackets
 from harness.protocols.contract import Lettering, Needs, Source
 from harness.protocols.groups import Group, group_of, limit_of
-from harness.protocols.playing import played
 from harness.protocols.texts import Texts
 from harness.protocols.tournament import calls_of, tournament
 from harness.records import Choice, Step
@@ -125,15 +124,19 @@ class MindAct:
         alone = len(queue) % self.group_size == 1 and prediction.element == queue[-1]
         decoy = queue[0] if alone and len(queue) > 1 else None
 
-        def answer(ask: Ask) -> str:
+        replies: dict[str, str] = {}
+
+        def answer(ask: Ask) -> Reply:
             group = met[ask.place]
             at = {choice.id: position for position, choice in enumerate(group.choices)}
             wanted = at.get(prediction.element or "")
             if wanted is None and decoy is not None:
                 wanted = at.get(decoy)
-            return self.form.spell(group, wanted, prediction)
+            replies[ask.place] = self.form.spell(group, wanted, prediction)
+            return Reply(replies[ask.place])
 
-        return played(self._held(step, choices, met), answer)[0]
+        hold(self._held(step, choices, met), answer)
+        return replies
 
     def settings(self) -> dict[str, object]:
         return {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.conversation import Conversation, Reply, user
-from harness.dialogue import Ask, Asks, Replies, together
+from harness.dialogue import Ask, Asks, Replies, hold, together
 
 Talk = Generator[Asks, Replies, list[str]]
 
@@ -28,16 +29,7 @@ def talk(name: str, rounds: list[int]) -> Talk:
 
 def drive(dialogue: Generator[Asks, Replies, tuple[list[str], ...]]) -> tuple[list[str], ...]:
     """Answer every question with itself."""
-    try:
-        asks = next(dialogue)
-        while True:
-            group = asks if isinstance(asks, tuple) else (asks,)
-            assert group
-            replies = tuple(Reply(ask.conversation.messages[0].text) for ask in group)
-            asks = dialogue.send(replies if isinstance(asks, tuple) else replies[0])
-    except StopIteration as stop:
-        result: tuple[list[str], ...] = stop.value
-        return result
+    return hold(dialogue, lambda ask: Reply(ask.conversation.messages[0].text))
 
 
 @given(st.lists(st.lists(st.integers(1, 3), max_size=4), max_size=5))
@@ -64,3 +56,21 @@ def test_closing_closes_every_dialogue() -> None:
     next(both)
     both.close()
     assert closed == ["a", "b"]
+
+
+def test_holding_closes_the_dialogue_when_a_question_cannot_be_answered() -> None:
+    closed: list[str] = []
+
+    def asking() -> Talk:
+        try:
+            yield Ask(Conversation((user("?"),)), "only")
+        finally:
+            closed.append("only")
+        return []
+
+    def answer(ask: Ask) -> Reply:
+        raise ValueError(f"no reply to '{ask.place}'")
+
+    with pytest.raises(ValueError, match="no reply to 'only'"):
+        hold(asking(), answer)
+    assert closed == ["only"]

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.conversation import Reply
 from harness.benchmarks import open_benchmark
-from harness.dialogue import Ask
+from harness.dialogue import Ask, hold
 from harness.evaluation.config import Asking, Choosing
 from harness.evaluation.prepare import Preparer
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
 from harness.protocols import PROTOCOLS
 from harness.protocols.opening import open_named
-from harness.protocols.playing import spelled
 from harness.rankers import open_ranks
 from harness.records import Row
 
@@ -52,11 +52,11 @@ def asked(row: Row, name: str) -> list[tuple[str, str]]:
     for reply in ("", "Answer: B.\nELEMENT: B\nACTION: CLICK"):
         seen: list[tuple[str, str]] = []
 
-        def note(ask: Ask, reply: str = reply, seen: list[tuple[str, str]] = seen) -> str:
+        def note(ask: Ask, reply: str = reply, seen: list[tuple[str, str]] = seen) -> Reply:
             seen.append((ask.place, ask.conversation.digest()))
-            return reply
+            return Reply(reply)
 
-        spelled(protocol.dialogue(question.step, question.choices), note)
+        hold(protocol.dialogue(question.step, question.choices), note)
         sent += seen
     return sent
 
