@@ -17,7 +17,7 @@ from harness.engine.cache import ReplyCache
 from harness.engine.observer import Observer
 from harness.runs import CallRecord, as_reply, message_record, reply_record
 
-PromptTokens = Callable[[Request], int | None]
+PromptTokens = Callable[[Conversation], int | None]
 
 
 class CallLog(Protocol):
@@ -30,7 +30,10 @@ class CallLog(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Open:
-    """A dialogue under way: who it is, its calls so far, and its conversations' digests."""
+    """A dialogue under way: who it is, its calls so far, and its conversations' digests.
+
+    `prompt_tokens` is the estimate of its longest prompt so far, None before there was one.
+    """
 
     step_id: str
     repeat: int
@@ -39,6 +42,7 @@ class Open:
     recorded: Mapping[str, CallRecord]
     calls: dict[str, CallRecord | None] = field(default_factory=dict)
     digests: dict[int, tuple[Conversation, str]] = field(default_factory=dict)
+    prompt_tokens: int | None = None
 
     def __str__(self) -> str:
         return f"step {self.step_id}" + (f", repeat {self.repeat}" if self.repeat else "")
@@ -76,6 +80,10 @@ class Calls:
         if ask.place in dialogue.calls:
             raise ProtocolError(f"{dialogue}: '{ask.place}' was asked twice")
         dialogue.calls[ask.place] = None
+        # Counted for calls on record and in the cache as well: a resumed run has the same numbers.
+        tokens = self._count(ask.conversation)
+        if tokens is not None:
+            dialogue.prompt_tokens = max(tokens, dialogue.prompt_tokens or 0)
         digest = ask.conversation.digest()
         earlier = dialogue.digests.get(id(ask.conversation.earlier))
         dialogue.digests[id(ask.conversation)] = ask.conversation, digest
@@ -93,7 +101,7 @@ class Calls:
             ask.continues,
             dialogue.repeat,
         )
-        cached, answered = await self._answer(dialogue, request, key)
+        cached, answered = await self._answer(dialogue, request, key, tokens)
         record = CallRecord(
             id=call_id(dialogue.step_id, dialogue.repeat, ask.place),
             step_id=dialogue.step_id,
@@ -115,8 +123,11 @@ class Calls:
         self._observer.called(record, replayed=False)
         return answered.reply
 
-    async def _answer(self, dialogue: Open, request: Request, key: str) -> tuple[bool, Answered]:
-        if self._too_long(request):
+    async def _answer(
+        self, dialogue: Open, request: Request, key: str, tokens: int | None
+    ) -> tuple[bool, Answered]:
+        context = self._info.context_tokens
+        if tokens is not None and context is not None and tokens > context:
             return False, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
         if self._cache is not None:
             reply = await self._cache.get(key)
@@ -137,11 +148,8 @@ class Calls:
         self._observer.called(recorded, replayed=True)
         return as_reply(recorded.reply)
 
-    def _too_long(self, request: Request) -> bool:
-        if self._prompt_tokens is None or self._info.context_tokens is None:
-            return False
-        tokens = self._prompt_tokens(request)
-        return tokens is not None and tokens > self._info.context_tokens
+    def _count(self, conversation: Conversation) -> int | None:
+        return self._prompt_tokens(conversation) if self._prompt_tokens else None
 
     def _model_key(self, generation: Generation) -> str:
         if generation not in self._model_keys:

@@ -69,11 +69,11 @@ Jobs = Iterable[Job] | AsyncIterable[Job]
 class Engine:
     """One session with one model.
 
-    `log` puts calls on record before their dialogues go on. `prompt_tokens` estimates a prompt, so
-    that one over the model's context is not sent. `spent` is what earlier sessions cost in US
-    dollars; it counts towards the cost limit. `ahead` is told of every picture of a call that is
-    going to be sent, while the call still waits for its turn; for batches, when its preparation
-    begins.
+    `log` puts calls on record before their dialogues go on. `prompt_tokens` estimates a prompt, for
+    outcomes, and so that one over the model's context is not sent. `spent` is what earlier sessions
+    cost in US dollars; it counts towards the cost limit. `ahead` is told of every picture of a call
+    that is going to be sent, while the call still waits for its turn; for batches, when its
+    preparation begins.
     """
 
     def __init__(
@@ -356,4 +356,5 @@ def _outcome(dialogue: Open, prediction: Prediction | None, error: str | None) -
         calls=tuple(record.id for record in records),
         usage=sum(usages, Usage()) if usages else None,
         cost=sum(costs) if costs else None,
+        prompt_tokens=dialogue.prompt_tokens,
     )

@@ -18,6 +18,8 @@ class Outcome:
     Without a prediction the step is unsettled and `error` says why; with `settle_failures` both are
     there. `calls` are ids in the order of asking. `usage` adds up what the replies took, those from
     the cache included; `cost` what was paid for them, in US dollars, None without a price.
+    `prompt_tokens` is the estimate of the longest prompt, played-back and unanswered ones included;
+    None when nothing was asked, or when nobody estimates.
     """
 
     step_id: str
@@ -27,6 +29,7 @@ class Outcome:
     calls: tuple[str, ...]
     usage: Usage | None
     cost: float | None
+    prompt_tokens: int | None = None
 
     @property
     def settled(self) -> bool:

@@ -97,7 +97,7 @@ async def carry_out(
                     ),
                     cache=cache,
                     pricing=model.pricing(),
-                    prompt_tokens=lambda request: tokens_of(request.conversation, model.info),
+                    prompt_tokens=lambda conversation: tokens_of(conversation, model.info),
                     observer=watching,
                     spent=directory.spent,
                     ahead=session.prepare_ahead,

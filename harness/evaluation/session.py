@@ -17,7 +17,6 @@ from harness.evaluation.prepare import Preparer, Question
 from harness.evaluation.scene import PageScene
 from harness.evaluation.stored import AS_STORED, StoredPictures
 from harness.evaluation.summary import scoring_rules
-from harness.evaluation.watch import measured
 from harness.pictures import Form, PictureStore
 from harness.protocols.contract import AskingProtocol
 from harness.records import Row, Step
@@ -63,7 +62,7 @@ class Session:
         self._rules = scoring_rules(config.scoring)
         last = protocol.settings().get("history")
         self._last = last if isinstance(last, int) else None
-        self._open: dict[StepKey, tuple[Question, list[int]]] = {}
+        self._open: dict[StepKey, Question] = {}
         self._steps: dict[str, int] = {}
 
     def prepare_ahead(self, picture: Picture) -> None:
@@ -110,7 +109,7 @@ class Session:
     def settle(self, outcome: Outcome) -> None:
         """Score an outcome and put the step's line on record."""
         key = outcome.step_id, outcome.repeat
-        question, prompts = self._open[key]
+        question = self._open[key]
         prediction = outcome.prediction
         record = replace(
             question.record,
@@ -118,7 +117,7 @@ class Session:
             asked=True,
             settled=outcome.settled,
             error=outcome.error,
-            prompt_tokens=max(prompts, default=None),
+            prompt_tokens=outcome.prompt_tokens,
             calls=outcome.calls,
             prediction=prediction,
             scores=score(prediction, question.gold, self._rules) if prediction else None,
@@ -133,13 +132,11 @@ class Session:
         self._scored(record)
 
     def _job(self, key: StepKey, question: Question) -> Job:
-        longest = self._open[key][1]
-        info = self._model.info
         step, choices = self._step(key, question), question.choices
         return Job(
             step_id=key[0],
             repeat=key[1],
-            dialogue=lambda: measured(self._protocol.dialogue(step, choices), info, longest),
+            dialogue=lambda: self._protocol.dialogue(step, choices),
             recorded=self._directory.recorded.get(key, {}),
         )
 
@@ -149,7 +146,7 @@ class Session:
         return replace(question.step, shuffle=key[1]) if shuffled else question.step
 
     def _enter(self, key: StepKey, question: Question) -> None:
-        self._open[key] = question, []
+        self._open[key] = question
         step = question.step
         self._steps[step.step_id] = self._steps.get(step.step_id, 0) + 1
         if self._model.policy is not None:
@@ -162,7 +159,7 @@ class Session:
             self._pictures.add(question.record.screenshot_digest, question.data, step.step_id)
 
     def _leave(self, key: StepKey) -> None:
-        question, _ = self._open.pop(key)
+        question = self._open.pop(key)
         step = question.step
         self._steps[step.step_id] -= 1
         last = not self._steps[step.step_id]

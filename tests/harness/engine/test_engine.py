@@ -229,7 +229,7 @@ def test_what_the_model_or_provider_decided_is_not_asked_again(finish: Finish) -
 
 def test_a_prompt_over_the_context_is_not_sent() -> None:
     model, log = Model(context_tokens=1000), Log()
-    driver = engine(model, log, prompt_tokens=lambda request: 1001)
+    driver = engine(model, log, prompt_tokens=lambda conversation: 1001)
     (outcome,) = run(driver, [Job("a", rounds("only"))])
     assert outcome.prediction is not None
     assert outcome.prediction.value == "too_long"
@@ -240,8 +240,26 @@ def test_a_prompt_over_the_context_is_not_sent() -> None:
 @pytest.mark.parametrize(("context", "tokens"), [(1000, 1000), (None, 9999), (1000, None)])
 def test_a_prompt_that_fits_or_may_fit_is_sent(context: int | None, tokens: int | None) -> None:
     model = Model(context_tokens=context)
-    run(engine(model, prompt_tokens=lambda request: tokens), [Job("a", rounds("only"))])
+    run(engine(model, prompt_tokens=lambda conversation: tokens), [Job("a", rounds("only"))])
     assert len(model.asked) == 1
+
+
+def test_the_longest_prompt_counts_whether_asked_played_back_or_unanswered() -> None:
+    def answer(request: Request) -> Reply:
+        if request.step_id == "lost" and request.place == "round-2":
+            raise Fault("server", "down")
+        return echo(request)
+
+    def tokens(conversation: Conversation) -> int:
+        return len(conversation.messages)
+
+    log = Log()
+    jobs = [two_rounds("a"), two_rounds("lost"), Job("silent", rounds())]
+    outcomes = run(engine(Model(answer), log, prompt_tokens=tokens), jobs)
+    assert [outcome.prompt_tokens for outcome in outcomes] == [3, 3, None]
+    resumed = engine(Model(), prompt_tokens=tokens)
+    (again,) = run(resumed, [two_rounds("a", recorded=log.of("a"))])
+    assert again.prompt_tokens == 3
 
 
 def test_a_permanent_error_ends_the_run_at_once() -> None:
