@@ -1,0 +1,42 @@
+"""The settings of a run, each declared once.
+
+    settings = read_settings({"model": "lexical", "benchmark": "sample", "limit": 2})
+    settings.distractors            # 20
+    SETTINGS["distractors"].help    # what `vlm-eval run --help` says of it
+
+Options, keys of `--config`, the configuration on record, refusals, comparisons and the headings of
+reports all follow from the declarations in `harness.settings.declared`.
+"""
+
+from harness.settings.declared import GROUPS, NoneRule, PointRule, Settings, Source
+from harness.settings.record import (
+    SETTINGS,
+    declare,
+    directory_name,
+    from_record,
+    of_session,
+    on_record,
+    read_settings,
+    with_absent,
+    written,
+)
+from harness.settings.setting import Setting, setting
+
+__all__ = [
+    "GROUPS",
+    "SETTINGS",
+    "NoneRule",
+    "PointRule",
+    "Setting",
+    "Settings",
+    "Source",
+    "declare",
+    "directory_name",
+    "from_record",
+    "of_session",
+    "on_record",
+    "read_settings",
+    "setting",
+    "with_absent",
+    "written",
+]

@@ -1,0 +1,507 @@
+"""Every setting of a run, declared once.
+
+The order is that of the help. What a declaration says of a setting (see `Setting`) is all that the
+command line, `--config`, the manifest, the check on resume, comparisons and reports know of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Annotated, Any, Literal, get_type_hints
+
+from msgspec import Meta
+
+from harness.settings.setting import Group, Setting, setting
+from parsers.records import F1Variant, Status
+
+AtLeastOne = Annotated[int, Meta(ge=1)]
+AtLeastZero = Annotated[int, Meta(ge=0)]
+
+Source = Literal["snapshot", "ranker", "all"]
+"""Where the candidates of a step come from."""
+NoneRule = Literal["last", "first", "absent"]
+"""Where a list of choices offers "none of these"."""
+PointRule = Literal["box", "smallest", "original"]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise ValueError(f"expected key=value, not '{text}'")
+    return key.strip().replace("-", "_"), value
+
+
+def _shard(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError(f"'{text}' is not a shard; write 1/4 to 4/4")
+    return int(match[1]), int(match[2])
+
+
+def _per_round(text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise ValueError(f"'{text}' is not a number of tokens per round (1024, or 800,300)")
+    return tuple(int(part) for part in parts)
+
+
+def _history(text: str) -> int | str:
+    if text == "all":
+        return text
+    if text == "none":
+        return 0
+    if not text.isdigit():
+        raise ValueError(f"'{text}' is neither all, none nor a number of actions")
+    return int(text)
+
+
+def _auto(text: str) -> str | None:
+    return None if text == "auto" else text
+
+
+_model = partial(setting, group="Model", about="model")
+_data = partial(setting, group="Data", about="data", forbids_ranking=True)
+_question = partial(setting, group="Question", about="question", forbids_ranking=True)
+_drawn = partial(_question, fixed_as="choices", needs=("drawn choices",))
+_scoring = partial(setting, group="Scoring", about="scoring", forbids_ranking=True)
+_running = partial(setting, group="Running", about="session", recorded="never", heading="never")
+_local = partial(
+    setting,
+    group="Models on this machine",
+    about="model",
+    recorded="when set",
+    needs=("local model",),
+)
+_device = partial(_local, about="session", recorded="never", heading="never")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of a run, as given or as they were resolved.
+
+    None means that a setting was left to the protocol, the model or the machine.
+    """
+
+    # Model
+    model: str = _model(
+        "",
+        "Model or policy to evaluate; `vlm-eval models` and `vlm-eval policies` list them.",
+        short="-m",
+        common=True,
+        heading="never",
+    )
+    base_url: str | None = _model(
+        None,
+        "Address of an OpenAI-compatible server, ending in /v1.",
+        common=True,
+        needs=("adapter",),
+        heading="never",
+    )
+    adapter_options: tuple[tuple[str, str], ...] = _model(
+        (),
+        "Setting of the model's adapter (detail=low, media_resolution=high); may be repeated.",
+        option="--adapter-option",
+        parse=_pair,
+        metavar="KEY=VALUE",
+        needs=("adapter",),
+        heading="never",
+    )
+    max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] = _model(
+        (1024,),
+        "Token limit of a reply, one for all rounds or one per round (800,300).",
+        parse=_per_round,
+        one_text=True,
+        metavar="N[,N]",
+        needs=("questions",),
+        heading="always",
+        to_protocol=True,
+    )
+    temperature: Annotated[float, Meta(ge=0)] | None = _model(
+        None,
+        "Sampling temperature. Default: 0 where the model accepts it, otherwise not sent.",
+        needs=("model",),
+    )
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = _model(
+        None,
+        "Nucleus sampling threshold. Default: the model's own.",
+        needs=("model",),
+        heading="never",
+    )
+    model_seed: int | None = _model(
+        None,
+        "Sampling seed sent to the model, if it accepts one.",
+        needs=("model",),
+        heading="never",
+    )
+    effort: str | None = _model(
+        None,
+        "Reasoning effort, in the provider's terms.",
+        needs=("model", "remote model"),
+        heading="never",
+    )
+    thinking_budget: int | None = _model(
+        None,
+        "Number of thinking tokens, for models that take such a budget.",
+        needs=("model", "remote model"),
+        heading="never",
+    )
+
+    # Data
+    benchmark: str = _data(
+        "multimodal-mind2web",
+        "Benchmark to run on; `vlm-eval benchmarks` lists them.",
+        short="-b",
+        common=True,
+        heading="always",
+    )
+    data: str | None = _data(
+        None,
+        "Local file or folder to read instead of the hub's copy.",
+        common=True,
+        recorded="never",
+        forbids_ranking=False,
+        heading="never",
+    )
+    splits: tuple[str, ...] = _data(
+        (),
+        "Only this split; may be repeated. Default: the test splits.",
+        option="--split",
+        common=True,
+    )
+    websites: tuple[str, ...] = _data(
+        (), "Only steps on this website; may be repeated.", option="--website"
+    )
+    domains: tuple[str, ...] = _data(
+        (), "Only steps of this domain; may be repeated.", option="--domain"
+    )
+    task_ids: tuple[str, ...] = _data((), "Only this task; may be repeated.", option="--task-id")
+    step_ids: tuple[str, ...] = _data((), "Only this step; may be repeated.", option="--step-id")
+    limit: AtLeastOne | None = _data(
+        None, "Only the first N tasks, each with all of its steps.", metavar="N", common=True
+    )
+    shard: tuple[int, int] | None = _data(
+        None,
+        "Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`.",
+        parse=_shard,
+        metavar="I/N",
+        recorded="when set",
+        forbids_ranking=False,
+        heading="never",
+    )
+    lost_rows: bool = _data(
+        False,
+        "Ask about steps whose screenshot is missing, too (text-only runs).",
+        fixed_as="images",
+    )
+
+    # Question
+    protocol: str = _question(
+        "seeact-two-rounds",
+        "How a step is asked; `vlm-eval protocols` lists the ways.",
+        common=True,
+        heading="always",
+    )
+    protocol_options: tuple[tuple[str, Any], ...] = _question(
+        (),
+        "Setting of the chosen protocol; may be repeated.",
+        option="--protocol-option",
+        parse=_pair,
+        metavar="KEY=VALUE",
+        absent={},
+    )
+    distractors: AtLeastZero = _drawn(
+        20,
+        "Number of negative candidates listed beside the positive one.",
+        short="-k",
+        common=True,
+        fixed_as="distractors",
+        follows=("candidates",),
+        heading="always",
+    )
+    seed: int = _question(
+        42,
+        "Seed that ranks the candidates; the same seed gives the same choices everywhere.",
+        fixed_as="seed",
+        needs=("seed",),
+        heading="always",
+    )
+    candidates: Source | None = _question(
+        None,
+        "Candidates to choose from: the positive among seeded negatives (snapshot), the top of a "
+        "ranking (ranker), or every element (all). Default: the protocol's.",
+        fixed_as="choices",
+        absent="snapshot",
+        usual="snapshot",
+        left_open=True,
+    )
+    ranker: str | None = _question(
+        None,
+        "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
+        fixed_as="choices",
+        needs=("ranked choices",),
+        follows=("candidates",),
+        absent=None,
+    )
+    top_k: AtLeastOne | None = _question(
+        None,
+        "Number of top-ranked candidates to choose from. Default: the protocol's.",
+        metavar="K",
+        fixed_as="choices",
+        needs=("ranked choices",),
+        follows=("candidates",),
+        absent=None,
+        left_open=True,
+    )
+    missed: Literal["zero", "ask"] | None = _question(
+        None,
+        "Steps without a positive among the top candidates: score them as zero (default), or ask "
+        "anyway.",
+        needs=("ranked choices",),
+        follows=("candidates",),
+        absent=None,
+        usual="zero",
+        left_open=True,
+    )
+    positives: Literal["all", "original"] = _question(
+        "all",
+        "Elements that count as correct: all acceptable ones, or only the labelled one.",
+        fixed_as="choices",
+    )
+    shown: Literal["seeded", "original", "top-level"] = _drawn(
+        "seeded", "Which of several positives is listed."
+    )
+    exclude_related: bool = _drawn(False, "Leave out ancestors and descendants of the positive.")
+    exclude_same_text: bool = _drawn(False, "Leave out negatives whose text equals the positive's.")
+    order: AtLeastZero = _drawn(
+        0, "Number of the shuffle that orders the listed choices.", metavar="N"
+    )
+    form: Literal["mindact", "bnid"] = _question(
+        "mindact",
+        "How a choice is written: MindAct's form with ten words, or compact HTML (bnid).",
+        fixed_as="choices",
+        needs=("form of choices",),
+    )
+    choice_tokens: AtLeastOne = _question(
+        400,
+        "Token limit of a choice written as bnid.",
+        metavar="N",
+        fixed_as="choices",
+        needs=("form of choices", "bnid"),
+    )
+    eager: bool = _question(
+        False,
+        "Ask all batches of a step at once (seeact-choice, seeact-annotation): the same answer, "
+        "sooner and for more money.",
+        recorded="never",
+        forbids_ranking=False,
+        heading="never",
+        fills_option=True,
+    )
+    prompts: str | None = _question(
+        None,
+        "File with prompt texts that replace the protocol's.",
+        fixed_as="prompts",
+        forbids_ranking=False,
+        heading="never",
+        to_protocol=True,
+    )
+    none: NoneRule | None = _question(
+        None,
+        "Position of the choice 'none of these'. Default: the protocol's.",
+        fixed_as="choices",
+        follows=("protocol",),
+        heading="always",
+        to_protocol=True,
+        left_open=True,
+    )
+    history: AtLeastZero | Literal["all"] | None = _question(
+        None,
+        "Previous actions shown: all, none, or the last K. Default: the protocol's.",
+        parse=_history,
+        metavar="all|none|K",
+        fixed_as="prompts",
+        heading="always",
+        to_protocol=True,
+        left_open=True,
+    )
+    image_policy: str | None = _question(
+        None,
+        "What is shown of the screenshot: full, viewport, tiles, candidates, none, or "
+        "oracle-target. Default: the protocol's.",
+        fixed_as="images",
+        heading="always",
+        left_open=True,
+    )
+    pixels: AtLeastOne | None = _question(
+        None, "Pixel budget of a screenshot shown in full.", metavar="N", fixed_as="images"
+    )
+    first_of_many: bool | None = _question(
+        None,
+        "If a reply names several letters, take the first instead of none.",
+        usual=False,
+        to_protocol=True,
+        left_open=True,
+    )
+    value_style: Literal["plain", "seeact"] | None = _question(
+        None,
+        "How values in replies are cleaned up (default: plain).",
+        usual="plain",
+        to_protocol=True,
+        left_open=True,
+    )
+    repeats: AtLeastOne = _question(
+        1,
+        "Number of times every step is asked.",
+        metavar="N",
+        about="model",
+        needs=("questions",),
+        heading="always",
+    )
+    shuffles: AtLeastOne = _question(
+        1,
+        "Number of shuffles of the candidates to ask about (tournaments).",
+        metavar="N",
+        about="model",
+        absent=1,
+    )
+
+    # Scoring
+    f1: F1Variant = _scoring(
+        "mind2web", "Variant of operation F1 in the headline; all are stored.", heading="always"
+    )
+    step_rule: Literal["f1", "exact"] = _scoring(
+        "f1",
+        "A step succeeds with the right element and F1 = 1 (f1), or with operation and value "
+        "exactly as recorded (exact).",
+        heading="always",
+    )
+    invalid: Literal["exclude", "fail"] = _scoring(
+        "exclude",
+        "Rows without a possible answer: excluded from the headline, or counted as failures.",
+        heading="always",
+    )
+    none_zeroes_operation: bool = _scoring(
+        False, "Operation F1 is 0 where the model answers 'none of these'."
+    )
+    wrong_element_zeroes_operation: bool = _scoring(
+        False, "Operation F1 is 0 where the element is wrong."
+    )
+    mapped_operations: bool = _scoring(
+        True, "Read HOVER and ENTER as CLICK, as Mind2Web's annotation does."
+    )
+    point_rule: PointRule = _scoring(
+        "box",
+        "A point is correct inside the box of an acceptable element (box), where the smallest "
+        "candidate under it is one (smallest), or inside the labelled element's box (original).",
+        needs=("points",),
+        absent="box",
+    )
+    bag: bool = _scoring(False, "Count repeated tokens in the cl100k-lc variant of F1.")
+    unattempted: Literal["exclude", "fail"] = _scoring(
+        "exclude", "Steps not settled yet: excluded, or counted as failures."
+    )
+    exclude_statuses: tuple[Status, ...] = _scoring(
+        (),
+        "Exclude steps that ended with this status; may be repeated, and the result says so.",
+        option="--exclude-status",
+    )
+
+    # Running
+    out: str | None = _running(
+        None, "Run directory. Default: runs/<name made from the settings>.", short="-o", common=True
+    )
+    concurrency: AtLeastOne | None = _running(
+        None,
+        "Maximum number of calls in flight. Default: the adapter's.",
+        metavar="N",
+        common=True,
+        needs=("remote model",),
+    )
+    timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
+        120.0,
+        "Seconds before a call is given up and retried.",
+        option="--timeout",
+        metavar="SECONDS",
+        needs=("remote model",),
+    )
+    max_cost: Annotated[float, Meta(ge=0)] | None = _running(
+        None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True
+    )
+    prices: str | None = _running(None, "File with prices that replace the built-in list.")
+    yes: bool = _running(False, "Do not ask for confirmation before spending money.", short="-y")
+    settle_failures: bool = _running(
+        False, "Score steps whose calls failed as zero, so that the run can be completed."
+    )
+    cache: bool = _running(True, "Reuse replies to identical requests.")
+    cache_dir: str | None = _running(None, "Folder of the reply cache.", needs=("reply cache",))
+    workers: AtLeastOne | None = _running(
+        None, "Number of processes that prepare pictures.", metavar="N"
+    )
+    preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
+    progress: Literal["auto", "bar", "plain", "off"] = _running(
+        "auto", "Progress display; auto: a bar on a terminal."
+    )
+
+    # Models on this machine
+    model_path: str | None = _local(
+        None, "Folder with the model's checkpoint.", recorded="never", heading="never"
+    )
+    revision: str | None = _local(None, "Commit, branch or tag of the model on the hub.")
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] | None = _local(
+        None, "Number format of the weights; auto: as published, float32 on a CPU."
+    )
+    attn: str | None = _local(
+        None, "Attention implementation (sdpa, eager, flash_attention_2).", metavar="NAME"
+    )
+    max_pixels: AtLeastOne | None = _local(
+        None, "Maximum number of pixels of a picture.", metavar="N"
+    )
+    quantization: Literal["4bit", "8bit"] | None = _local(None, "Quantise the weights on loading.")
+    trust_remote_code: bool = _local(False, "Run Python code that the checkpoint brings along.")
+    batch_size: AtLeastOne | None = _device(
+        None,
+        "Number of steps answered in one batch. Default: as memory allows (auto).",
+        parse=_auto,
+        metavar="auto|N",
+    )
+    devices: str | None = _device(
+        None, "Devices that get a copy of the model each: cuda:0,cuda:1 or cpu.", metavar="NAMES"
+    )
+    device_map: str | None = _device(
+        None, "Spread one model over several GPUs (auto, balanced, ...).", metavar="NAME"
+    )
+    kv_reuse: bool = _device(True, "Build the second round on the keys and values of the first.")
+    compile: bool = _device(False, "On a GPU: decode through captured CUDA graphs.")
+
+    given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """The names of the settings that the user gave, as opposed to those left at their defaults."""
+
+
+def declarations(declared: type[Settings]) -> dict[str, Setting]:
+    """The settings that a class declares, by name, in order."""
+    types = get_type_hints(declared, include_extras=True)
+    found = {}
+    for declaration in fields(declared):
+        facts = dict(declaration.metadata)
+        if not facts:
+            continue
+        facts.setdefault("option", f"--{declaration.name.replace('_', '-')}")
+        found[declaration.name] = Setting(
+            name=declaration.name,
+            type=types[declaration.name],
+            default=declaration.default,
+            **facts,
+        )
+    return found
+
+
+GROUPS: tuple[Group, ...] = (
+    "Model",
+    "Data",
+    "Question",
+    "Scoring",
+    "Running",
+    "Models on this machine",
+)

@@ -1,0 +1,138 @@
+"""Settings as they are given, as a run has them on record, and as they name its directory."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.settings.declared import Settings, declarations
+from harness.settings.setting import UNKNOWN, Setting
+
+SETTINGS: dict[str, Setting] = declarations(Settings)
+"""Every setting by name, in the order of the help."""
+
+_class: type[Settings] = Settings
+
+
+def declare(settings: type[Settings]) -> None:
+    """Use a class with further settings, derived from `Settings`, from now on."""
+    global _class
+    _class = settings
+    SETTINGS.clear()
+    SETTINGS.update(declarations(settings))
+
+
+def read_settings(values: Mapping[str, object]) -> Settings:
+    """The settings with the values given, by field or by option name (`splits` or `split`).
+
+    Raises ValueError for an unknown name and for a value that a setting does not take.
+    """
+    names = {
+        setting.option.strip("-").replace("-", "_"): name for name, setting in SETTINGS.items()
+    }
+    read: dict[str, Any] = {}
+    for given, value in values.items():
+        name = given if given in SETTINGS else names.get(given)
+        if name is None:
+            near = difflib.get_close_matches(given, names, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ValueError(f"unknown setting '{given}'{hint}")
+        setting = SETTINGS[name]
+        if isinstance(value, Mapping):
+            value = tuple(value.items())
+        if isinstance(value, Path):
+            value = str(value)
+        try:
+            read[name] = setting.read(value)
+        except ValueError as error:
+            raise ValueError(f"{given}: {error}") from error
+    for name in ("adapter_options", "protocol_options"):
+        if name in read:
+            read[name] = tuple(sorted(read[name]))
+    return _class(**read, given=frozenset(read))
+
+
+def on_record(settings: Settings) -> dict[str, Any]:
+    """What a run directory is bound to, flat and JSON: two runs with equal values are one."""
+    plain: dict[str, Any] = {}
+    for name, setting in SETTINGS.items():
+        value = getattr(settings, name)
+        if setting.recorded == "always" or (setting.recorded == "when set" and value):
+            plain[name] = list(value) if isinstance(value, tuple) else value
+    for name in ("adapter_options", "protocol_options"):
+        plain[name] = dict(getattr(settings, name))
+    if settings.candidates not in (None, "snapshot"):
+        # Nothing is drawn.
+        plain["distractors"] = None
+    return plain
+
+
+def of_session(settings: Settings) -> dict[str, Any]:
+    """The settings that change no result and may differ between the sessions of a run."""
+    names = [name for name, setting in SETTINGS.items() if setting.about == "session"]
+    return {name: getattr(settings, name) for name in names}
+
+
+def from_record(config: Mapping[str, Any]) -> Settings:
+    """The settings of a run from its configuration on record.
+
+    Raises ValueError for one that is missing or of another type.
+    """
+    read: dict[str, Any] = {}
+    for name, value in with_absent(config).items():
+        setting = SETTINGS.get(name)
+        if setting is None or (name == "distractors" and value is None):
+            continue
+        if isinstance(value, Mapping):
+            value = tuple(sorted(value.items()))
+        try:
+            read[name] = setting.read(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    for name, setting in SETTINGS.items():
+        if setting.recorded == "always" and name not in config and setting.absent is UNKNOWN:
+            raise ValueError(f"{name} is missing")
+    return _class(**read)
+
+
+def with_absent(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration on record, with the settings that its version did not have yet."""
+    absent = {name: s.absent for name, s in SETTINGS.items() if s.absent is not UNKNOWN}
+    return {**absent, **config}
+
+
+def directory_name(settings: Settings) -> str:
+    """A name that says what the run is and differs whenever a setting of its identity does."""
+    plain = {**on_record(settings), "data": settings.data}
+    if settings.model_path is not None:
+        plain["model_path"] = settings.model_path
+    # A run with settings as they always were keeps the name that it always had.
+    plain = {
+        name: value
+        for name, value in plain.items()
+        if name not in SETTINGS
+        or SETTINGS[name].absent is UNKNOWN
+        or value != SETTINGS[name].absent
+    }
+    text = json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    short = hashlib.sha256(text.encode()).hexdigest()[:8]
+    model = "".join(c if c.isalnum() or c in "-._" else "-" for c in settings.model).strip("-.")
+    name = Path(model).name[-48:].strip("-.") or "model"
+    offered = f"k{settings.distractors}"
+    if settings.candidates == "ranker":
+        offered = f"top{settings.top_k}"
+    elif settings.candidates == "all":
+        offered = "all"
+    return f"{name}-{settings.benchmark}-{offered}-{short}"
+
+
+def written(name: str) -> str:
+    """A setting as it is written on a command line: `--no-cache` for a switch that is on."""
+    setting = SETTINGS[name]
+    if setting.is_switch and setting.default is True:
+        return setting.option.replace("--", "--no-", 1)
+    return setting.option

@@ -1,0 +1,159 @@
+"""Read a value of a setting, whether it comes from a command line, a file or a Python caller.
+
+`read(kind, value)` is `msgspec.convert` with the spellings that people use: `yes` and `off` for
+switches, `none` for optional values, a single text where a list is expected.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+SWITCHES = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+
+
+def read(kind: Any, value: object) -> Any:
+    """The value as `kind`, a type annotation. Raises ValueError naming what was expected.
+
+    >>> read(int | None, "none"), read(bool, "yes"), read(tuple[str, ...], "test_task")
+    (None, True, ('test_task',))
+    """
+    try:
+        return msgspec.convert(_spelled_out(kind, value), kind, strict=False, dec_hook=_as_path)
+    except (msgspec.ValidationError, TypeError, ValueError, OverflowError):
+        raise ValueError(f"expected {describe(kind)}, not {_quoted(value)}") from None
+
+
+def _quoted(value: object) -> str:
+    return f"'{value}'" if isinstance(value, (str, int, float)) else repr(value)
+
+
+def _spelled_out(kind: Any, value: object) -> object:
+    """The value without the spellings that msgspec does not know."""
+    kind = bare(kind)
+    members = alternatives(kind)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        if type(None) in members and value.lower() == "none" and str not in members:
+            return None
+        if bool in members and value.lower() in SWITCHES:
+            return SWITCHES[value.lower()]
+    for member in members:
+        if get_origin(member) is tuple:
+            return _listed(member, value)
+    if isinstance(value, bool) and bool not in members and not _allows(members, value):
+        raise ValueError("a switch was given")
+    if isinstance(value, float) and not {float, Any} & set(members):
+        raise ValueError("a fraction was given")
+    return value
+
+
+def _listed(kind: Any, value: object) -> object:
+    if value is None:
+        return None
+    inner = get_args(kind)
+    if isinstance(value, (str, Path)) or not isinstance(value, Iterable):
+        value = (value,)
+    if len(inner) == 2 and inner[1] is Ellipsis:
+        return tuple(_spelled_out(inner[0], item) for item in value)
+    return tuple(value)
+
+
+def _allows(members: Iterable[Any], value: object) -> bool:
+    return Any in members or any(
+        get_origin(member) is Literal and value in get_args(member) for member in members
+    )
+
+
+def _as_path(kind: type[Any], value: object) -> object:
+    if kind is Path and isinstance(value, (str, Path)):
+        return Path(value)
+    raise ValueError(f"no {kind}")
+
+
+def bare(kind: Any) -> Any:
+    """The type without its constraints."""
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """The members of a union, constraints taken off; the type itself where it is none."""
+    kind = bare(kind)
+    if get_origin(kind) in (Union, types.UnionType):
+        return tuple(bare(member) for member in get_args(kind))
+    return (kind,)
+
+
+def choices(kind: Any) -> tuple[str, ...]:
+    """The values that a type lists, as text; () where it lists none."""
+    kinds = [member for member in alternatives(kind) if member is not type(None)]
+    if len(kinds) != 1:
+        return ()
+    only = kinds[0]
+    if get_origin(only) is tuple:
+        return choices(get_args(only)[0])
+    if get_origin(only) is Literal:
+        return tuple(str(value) for value in get_args(only))
+    if isinstance(only, type) and issubclass(only, Enum):
+        return tuple(str(member.value) for member in only)
+    return ()
+
+
+def is_list(kind: Any) -> bool:
+    """Whether the type holds any number of values."""
+    return any(
+        get_origin(member) is tuple and get_args(member)[-1] is Ellipsis
+        for member in alternatives(kind)
+    )
+
+
+def describe(kind: Any) -> str:
+    """The type in words, for error messages.
+
+    >>> describe(Annotated[int, msgspec.Meta(ge=1)])
+    'a whole number of at least 1'
+    """
+    listed = choices(kind)
+    if listed:
+        return f"one of {', '.join(listed)}"
+    least, most = _bounds(kind)
+    words = []
+    for member in alternatives(kind):
+        if member is type(None):
+            continue
+        if get_origin(member) is Literal:
+            words += [str(value) for value in get_args(member)]
+        elif get_origin(member) is tuple:
+            words.append(f"a list of {describe(get_args(member)[0]).removeprefix('a ')}")
+        else:
+            words.append(_PLAIN.get(member, "a text"))
+    text = " or ".join(dict.fromkeys(words))
+    if least is not None and most is not None:
+        return f"{text} from {least:g} to {most:g}"
+    return text if least is None else f"{text} of at least {least:g}"
+
+
+_PLAIN: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    Path: "a path",
+}
+
+
+def _bounds(kind: Any) -> tuple[float | None, float | None]:
+    for member in (kind, *get_args(kind)):
+        if get_origin(member) is Annotated:
+            for meta in get_args(member)[1:]:
+                if isinstance(meta, msgspec.Meta):
+                    return meta.ge, meta.le
+    return None, None
