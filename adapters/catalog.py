@@ -1,21 +1,19 @@
 """The models that can be named, and how a name becomes an adapter.
 
-A factory is a function `(model, **options) -> Adapter`; the options it takes are its keyword
-parameters, so that an unknown one is refused by name. Packages add factories of their own through
-the entry-point group `vlm_eval.adapters`.
+An adapter's class or factory is called with the model's name, then options by name; the options it
+takes are its other parameters, so that an unknown one is refused by name. Packages add adapters of
+their own through the entry-point group `vlm_eval.adapters`; see `adapters.registry`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from adapters.contract import Adapter, AdapterInfo, Fatal
 from adapters.registry import Registry, UnknownName
-
-Factory = Callable[..., Adapter]
 
 
 @runtime_checkable
@@ -29,7 +27,7 @@ class Describing(Protocol):
 
 CARRYING = {"timeout_s", "concurrency"}
 
-ADAPTERS: Registry[Factory] = Registry("model", "vlm_eval.adapters")
+ADAPTERS: Registry[Adapter] = Registry("model", "vlm_eval.adapters", has=("info", "ask"))
 ADAPTERS.add(
     "openai",
     "adapters.providers:openai",
@@ -107,8 +105,8 @@ def make(name: str, **options: object) -> Adapter:
     reach only the providers that take them. Raises `UnknownName` for a name that is none, and
     `Fatal` for any other option that the provider does not take, a missing key or package.
     """
-    spec, factory = _found(name, options)
-    return factory(spec.model, **_accepted(spec, factory, options))
+    spec = _resolved(name, options)
+    return ADAPTERS.make(spec.provider, spec.model, **_accepted(spec, options))
 
 
 def describe(name: str, *, loads: bool = False, **options: object) -> AdapterInfo:
@@ -117,34 +115,34 @@ def describe(name: str, *, loads: bool = False, **options: object) -> AdapterInf
     No weights are loaded; if that is what comes next (`loads`), whatever would keep a model from
     being loaded, too little memory say, is told already.
     """
-    spec, factory = _found(name, options)
+    spec = _resolved(name, options)
+    factory = ADAPTERS.get(spec.provider)
     if isinstance(factory, Describing):
-        return factory.describe(spec.model, loads=loads, **_accepted(spec, factory, options))
-    if "api_key" in inspect.signature(factory).parameters and not options.get("api_key"):
+        return factory.describe(spec.model, loads=loads, **_accepted(spec, options))
+    if "api_key" in ADAPTERS.parameters(spec.provider) and not options.get("api_key"):
         options["api_key"] = "not-needed-to-describe"
     return make(name, **options).info
 
 
-def _found(name: str, options: Mapping[str, object]) -> tuple[AdapterSpec, Factory]:
-    spec = resolve(name, base_url=_text(options.get("base_url")))
-    return spec, ADAPTERS.get(spec.provider)
+def _resolved(name: str, options: Mapping[str, object]) -> AdapterSpec:
+    return resolve(name, base_url=_text(options.get("base_url")))
 
 
-def _accepted(
-    spec: AdapterSpec, factory: Factory, options: Mapping[str, object]
-) -> dict[str, object]:
-    """The options that were given. Raises `Fatal` for one that the factory does not take."""
-    taken = inspect.signature(factory).parameters.values()
-    allowed = [p.name for p in taken if p.kind is inspect.Parameter.KEYWORD_ONLY]
+def _accepted(spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
+    """The options that were given. Raises `Fatal` for one that the adapter does not take."""
+    taken = ADAPTERS.parameters(spec.provider).values()
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    # The first one that can be given by position is the model's name.
+    positional = [p.name for p in taken if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    allowed = [p.name for p in taken if p.kind in by_name and p.name not in positional[:1]]
     anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken)
     given: dict[str, object] = {}
     for key, value in options.items():
         if value is None or (key in CARRYING and key not in allowed):
             continue
         if key not in allowed and not anything:
-            raise Fatal(
-                f"'{spec.provider}' takes no option '{key}' (it takes: {', '.join(allowed)})"
-            )
+            listed = ", ".join(allowed) or "none"
+            raise Fatal(f"'{spec.provider}' takes no option '{key}' (it takes: {listed})")
         given[key] = value
     return given
 

@@ -1,31 +1,58 @@
-"""Names to things, loaded when asked for.
+"""Models, benchmarks, policies, protocols, rankers and commands by name, loaded when asked for.
 
-    BENCHMARKS: Registry[Loader] = Registry("benchmark", "vlm_eval.benchmarks")
-    BENCHMARKS.add("mind2web", "harness.benchmarks.mind2web:load", "2,000 tasks on 137 sites")
+    POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
+    POLICIES.add("random", "harness.policies.baselines:RandomPolicy", "element by chance")
 
-    BENCHMARKS.get("mind2web")      # imports harness.benchmarks.mind2web now
-    BENCHMARKS.names()              # imports nothing
+    POLICIES.names()           # {"random": "element by chance"}; imports nothing
+    POLICIES.make("random")    # imports harness.policies.baselines now, and makes a policy
 
-A name may carry an argument after a colon (`openai:gpt-4o`); `split` takes it apart. Packages add
-names of their own through the entry-point group, which is looked at only when a name is not built
-in, or for a listing. A built-in name wins over an entry point of the same name.
+Packages add names of their own through the entry-point group, which is read only when a name is not
+built in, or for a listing. A built-in name wins over an entry point of the same name. A name may
+carry an argument after a colon (`openai:gpt-4o`); `split` takes it apart.
+
+What stands under a name, built in or from an entry point, may be one of three things for every
+kind:
+
+- a class, which `make` calls,
+- a factory: a function, or anything else that can be called, which `make` calls,
+- an instance, which `make` returns as it is.
+
+An instance is told from a factory by the attributes that every thing of the kind has (`has`). Both
+classes and factories are called with what the kind has to hand over:
+
+    kind        called with                             an instance has
+    model       model name, options by name             info, ask
+    benchmark   nothing                                 open
+    policy      nothing                                 predict
+    protocol    settings by name                        dialogue
+    ranker      what follows the name and a colon       of
+    command     nothing                                 make_context (a click.Command)
+
+A class or factory without a positional parameter is not handed an empty argument, so a ranker
+without arguments needs no parameter. An instance takes no argument and no values.
 """
 
 from __future__ import annotations
 
-import difflib
+import inspect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from adapters.entry_points import EntryPoint, entry_points
 
 T = TypeVar("T")
 
+_BY_POSITION = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.VAR_POSITIONAL,
+)
+
 
 class UnknownName(LookupError):
-    """No such name, or nothing loadable under it; the message is one line for the user."""
+    """No such name, or nothing usable under it; the message is one line for the user."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
@@ -33,44 +60,71 @@ class UnknownName(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[T]):
-    """A name, where to find it ("module:attribute", or the thing itself), and a line about it.
+    """A name of a registry and what is known of it without importing anything.
 
-    `plain` are beginnings of arguments that mean this entry by themselves: with `gpt-` here,
-    `gpt-4o` is `openai:gpt-4o`.
+    Attributes:
+        name: the name.
+        target: where it is ("module:attribute"), the thing itself, or None for an entry point.
+        summary: a line about it.
+        plain: beginnings of arguments that mean this entry by themselves: with `gpt-` here,
+            `gpt-4o` is `openai:gpt-4o`.
+        heading: the heading that it stands under in a listing, "" for none.
     """
 
     name: str
-    target: str | T
+    target: str | T | None
     summary: str = ""
     plain: tuple[str, ...] = ()
+    heading: str = ""
 
 
 class Registry(Generic[T]):
-    """The things of one kind, by name. `kind` is the word for messages ("model")."""
+    """The things of one kind, by name.
 
-    def __init__(self, kind: str, group: str) -> None:
+    Args:
+        kind: the word for messages ("model").
+        group: the entry-point group in which packages add to it.
+        has: attributes that every thing of the kind has.
+    """
+
+    def __init__(self, kind: str, group: str, *, has: tuple[str, ...] = ()) -> None:
         self.kind = kind
         self.group = group
+        self.has = has
         self._entries: dict[str, Entry[T]] = {}
-        self._foreign: dict[str, EntryPoint] | None = None
+        self._foreign: Mapping[str, EntryPoint] | None = None
 
     def add(
-        self, name: str, target: str | T, summary: str = "", *, plain: tuple[str, ...] = ()
+        self,
+        name: str,
+        target: str | T | None,
+        summary: str = "",
+        *,
+        plain: tuple[str, ...] = (),
+        heading: str = "",
     ) -> None:
-        """Add an entry. Raises ValueError when the name is taken by another target."""
+        """Add an entry. Raises ValueError if the name is taken by another target.
+
+        Without a target the entry describes an entry point, and is there only if that is.
+        """
         known = self._entries.get(name)
         if known is not None and known.target != target:
             raise ValueError(f"{self.kind} '{name}' is {known.target} already")
-        self._entries[name] = Entry(name, target, summary, plain)
+        self._entries[name] = Entry(name, target, summary, plain, heading)
+
+    def entries(self) -> Iterator[Entry[T]]:
+        """All entries, the built-in ones in the order in which they were added."""
+        points = self._points()
+        for entry in self._entries.values():
+            if entry.target is not None or entry.name in points:
+                yield entry
+        for name, point in sorted(points.items()):
+            if name not in self._entries:
+                yield Entry(name, None, f"from {point.package or 'an entry point'}")
 
     def names(self) -> dict[str, str]:
         """Every name with its one-line description; nothing is imported."""
-        foreign = {
-            name: f"from {point.dist.name}" if point.dist else "from an entry point"
-            for name, point in self._points().items()
-        }
-        own = {entry.name: entry.summary for entry in self._entries.values()}
-        return own | {name: line for name, line in sorted(foreign.items()) if name not in own}
+        return {entry.name: entry.summary for entry in self.entries()}
 
     def plain(self, name: str) -> tuple[str, ...]:
         """The beginnings of arguments that mean a built-in name by themselves."""
@@ -83,7 +137,7 @@ class Registry(Generic[T]):
         begins like an argument that needs none.
         """
         name, _, argument = text.partition(":")
-        if name in self._entries:
+        if self._is_built_in(name):
             return name, argument
         for entry in self._entries.values():
             if entry.plain and text.startswith(entry.plain):
@@ -92,40 +146,95 @@ class Registry(Generic[T]):
             return name, argument
         raise UnknownName(self._unknown(text))
 
-    def get(self, name: str) -> T:
-        """What stands under a name. Raises `UnknownName`, also when it cannot be loaded."""
-        entry = self._entries.get(name)
-        if entry is None:
-            point = self._points().get(name)
-            if point is None:
-                raise UnknownName(self._unknown(name))
-            return cast(T, self._load(name, point.value))
-        if isinstance(entry.target, str):
-            return cast(T, self._load(name, entry.target))
-        return entry.target
+    def get(self, name: str) -> Any:
+        """What stands under a name: a class, a factory or an instance; see the module's docstring.
 
-    def _load(self, name: str, target: str) -> object:
-        module, _, attribute = target.partition(":")
+        Raises `UnknownName`, also when it cannot be loaded.
+        """
+        target = self._target(name)
+        return _load(self.kind, name, target) if isinstance(target, str) else target
+
+    def is_instance(self, found: object) -> bool:
+        """Whether what stands under a name is an instance, rather than what makes one."""
+        return not isinstance(found, type) and all(hasattr(found, needed) for needed in self.has)
+
+    def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
+        """The parameters of the class or factory of a name; an instance has none.
+
+        Raises `UnknownName`.
+        """
+        found = self.get(name)
+        return {} if self.is_instance(found) else _parameters(found)
+
+    def make(self, name: str, argument: str | None = None, /, **values: object) -> T:
+        """The instance that a name stands for: what its class or factory returns, or itself.
+
+        Args:
+            name: the name.
+            argument: for kinds that take one, what follows the name and a colon.
+            values: further values for the class or factory, by name.
+
+        Raises:
+            UnknownName: there is no such name, or what stands there cannot be loaded, does not take
+                these values, or does not make a thing of this kind.
+        """
+        found = self.get(name)
+        made = found
+        if not self.is_instance(found):
+            if not callable(found):
+                raise UnknownName(self._misfit(name, found))
+            made = found(*self._call_with(name, found, argument, values), **values)
+            if not self.is_instance(made):
+                raise UnknownName(self._misfit(name, made))
+        elif argument or values:
+            rest = f"argument '{argument}'" if argument else f"'{next(iter(values))}'"
+            raise UnknownName(f"{self.kind} '{name}' takes no {rest}")
+        return cast(T, made)
+
+    def _call_with(
+        self, name: str, factory: object, argument: str | None, values: Mapping[str, object]
+    ) -> tuple[str, ...]:
+        """The positional values for a factory. Raises `UnknownName` if it does not take them."""
+        parameters = _parameters(factory).values()
+        positional = any(parameter.kind in _BY_POSITION for parameter in parameters)
+        handed = () if argument is None or (argument == "" and not positional) else (argument,)
+        if handed and not positional:
+            raise UnknownName(f"{self.kind} '{name}' takes no argument '{argument}'")
         try:
-            found: object = import_module(module)
-            for part in attribute.split("."):
-                found = getattr(found, part)
-        except (ImportError, AttributeError) as error:
-            raise UnknownName(
-                f"{self.kind} '{name}' cannot be loaded from {target}: {error}"
-            ) from error
-        return found
+            inspect.Signature(list(parameters)).bind(*handed, **values)
+        except TypeError as error:
+            raise UnknownName(f"{self.kind} '{name}' cannot be made: {error}") from error
+        return handed
 
-    def _points(self) -> dict[str, EntryPoint]:
+    def _is_built_in(self, name: str) -> bool:
+        entry = self._entries.get(name)
+        return entry is not None and entry.target is not None
+
+    def _target(self, name: str) -> str | T:
+        entry = self._entries.get(name)
+        if entry is not None and entry.target is not None:
+            return entry.target
+        point = self._points().get(name)
+        if point is None:
+            raise UnknownName(self._unknown(name))
+        return point.target
+
+    def _points(self) -> Mapping[str, EntryPoint]:
         if self._foreign is None:
-            # The metadata of every installed package is read here: tens of milliseconds.
-            from importlib.metadata import entry_points
-
-            self._foreign = {point.name: point for point in entry_points(group=self.group)}
+            self._foreign = entry_points(self.group)
         return self._foreign
 
+    def _misfit(self, name: str, found: object) -> str:
+        target = self._target(name)
+        where = f" ({target})" if isinstance(target, str) else ""
+        lacking = [f"it has no '{needed}'" for needed in self.has if not hasattr(found, needed)]
+        why = lacking[0] if lacking else "it makes a class, not an instance"
+        return f"{self.kind} '{name}'{where} is not a {self.kind}: {why}"
+
     def _unknown(self, text: str) -> str:
-        names = sorted({*self._entries, *self._points()})
+        import difflib
+
+        names = sorted(self.names())
         near = difflib.get_close_matches(text.partition(":")[0], names, n=1, cutoff=0.65)
         if near:
             hint = f"did you mean '{near[0]}'?"
@@ -137,6 +246,8 @@ class Registry(Generic[T]):
 
     def _plain_like(self, text: str) -> str | None:
         """The beginning of plain names that the text's own beginning is a misspelling of."""
+        import difflib
+
         starts = [start for entry in self._entries.values() for start in entry.plain]
         near = {
             difflib.SequenceMatcher(None, text[: len(start)].lower(), start).ratio(): start
@@ -144,3 +255,24 @@ class Registry(Generic[T]):
             if len(start) > 3
         }
         return near[max(near)] if near and max(near) >= 0.75 else None
+
+
+def _load(kind: str, name: str, target: str) -> object:
+    module, _, attribute = target.partition(":")
+    try:
+        found: object = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UnknownName(f"{kind} '{name}' cannot be loaded from {target}: {error}") from error
+    return found
+
+
+def _parameters(factory: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(factory).parameters
+    except ValueError:  # Some that are written in C do not tell.
+        return {
+            "args": inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+            "kwargs": inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+        }

@@ -43,7 +43,7 @@ class Benchmark(Protocol):
         ...
 
 
-BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks")
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks", has=("open",))
 BENCHMARKS.add(
     "multimodal-mind2web",
     "harness.benchmarks.mind2web:BENCHMARK",
@@ -74,7 +74,7 @@ BENCHMARKS.add(
 def benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises `DataError` when there is none."""
     try:
-        return BENCHMARKS.get(name)
+        return BENCHMARKS.make(name)
     except UnknownName as error:
         raise DataError(str(error)) from error
 

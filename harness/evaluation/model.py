@@ -112,7 +112,7 @@ def open_model(config: RunConfig, protocol: AskingProtocol, *, asks: bool = True
                 raise UserError(
                     f"{name} means nothing to the policy '{config.model}'; leave it out"
                 )
-        policy = PolicyAdapter(POLICIES.get(config.model)(), protocol, config.choosing.seed)
+        policy = PolicyAdapter(POLICIES.make(config.model), protocol, config.choosing.seed)
         return Model(policy, policy, sheet)
     loaded = _local(config)
     # What is unknown is told when it is made.

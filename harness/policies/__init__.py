@@ -1,19 +1,17 @@
 """Baselines: selected like models, run anywhere.
 
-policy = POLICIES.get("random")()
+policy = POLICIES.make("random")
 model = PolicyAdapter(policy, protocol, seed=42)    # from harness.policies.as_model
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from adapters.registry import Registry
 from harness.policies.contract import Policy, Secret, chance_for
 
 __all__ = ["POLICIES", "Policy", "Secret", "chance_for"]
 
-POLICIES: Registry[Callable[[], Policy]] = Registry("policy", "vlm_eval.policies")
+POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
 POLICIES.add(
     "random",
     "harness.policies.baselines:RandomPolicy",

@@ -1,12 +1,10 @@
 """Ways to ask a model about a step.
 
-protocol = PROTOCOLS.get("seeact-two-rounds")(none="last")
+protocol = PROTOCOLS.make("seeact-two-rounds", none="last")
 for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.dialogue
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from adapters.registry import Registry
 from harness.protocols.contract import (
@@ -30,7 +28,7 @@ __all__ = [
     "Source",
 ]
 
-PROTOCOLS: Registry[Callable[..., AskingProtocol]] = Registry("protocol", "vlm_eval.protocols")
+PROTOCOLS: Registry[AskingProtocol] = Registry("protocol", "vlm_eval.protocols", has=("dialogue",))
 PROTOCOLS.add(
     "seeact-two-rounds",
     "harness.protocols.seeact:two_rounds",

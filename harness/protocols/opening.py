@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -40,8 +40,7 @@ def open_named(
     them. Raises `UserError` for an unknown name, a setting that the protocol does not take, and a
     value that is none.
     """
-    factory = _factory(name)
-    hints = _signature(factory)
+    hints = _signature(_factory(name))
     given: dict[str, object] = {}
     for key, value in shared.items():
         if key in hints:
@@ -57,12 +56,14 @@ def open_named(
             raise UserError(f"--protocol-option {key}: '{name}' takes {taken}")
         given[key] = _value(f"--protocol-option {key}={value}", value, hints[key])
     try:
-        return factory(**given)
+        return PROTOCOLS.make(name, **given)
+    except UnknownName as error:
+        raise UserError(str(error)) from error
     except ValueError as error:
         raise UserError(f"protocol '{name}': {error}") from error
 
 
-def _factory(name: str) -> Callable[..., AskingProtocol]:
+def _factory(name: str) -> Any:
     try:
         return PROTOCOLS.get(name)
     except UnknownName as error:
@@ -70,8 +71,10 @@ def _factory(name: str) -> Callable[..., AskingProtocol]:
 
 
 @cache
-def _signature(factory: Callable[..., AskingProtocol]) -> dict[str, Any]:
+def _signature(factory: Any) -> dict[str, Any]:
     """Names and types of the parameters, in order; a type that cannot be resolved is `str`."""
+    if PROTOCOLS.is_instance(factory):
+        return {}
     annotated: Any = factory
     try:
         hints = get_type_hints(annotated.__init__ if isinstance(factory, type) else annotated)

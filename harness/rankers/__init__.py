@@ -4,13 +4,13 @@
     ranks = open_ranks("deberta.parquet")    # scores or ranks in a file
     ranks.of(row, page)[:50]
 
-A ranker is a name in `RANKERS` (entry-point group `vlm_eval.rankers`) for a function from an
-argument (what follows the name and a colon, "" without one) to `Ranks`.
+A ranker is a name in `RANKERS` (entry-point group `vlm_eval.rankers`) for an instance of
+`Ranks`, or for a class or factory called with what follows the name and a colon ("" without one).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from adapters.registry import Registry, UnknownName
@@ -19,7 +19,7 @@ from harness.rankers.contract import PUBLISHED, Ranks
 
 __all__ = ["PUBLISHED", "RANKERS", "Ranks", "check_covered", "open_ranks"]
 
-RANKERS: Registry[Callable[[str], Ranks]] = Registry("ranker", "vlm_eval.rankers")
+RANKERS: Registry[Ranks] = Registry("ranker", "vlm_eval.rankers", has=("of",))
 RANKERS.add(
     "lexical",
     "harness.rankers.lexical:lexical",
@@ -43,10 +43,10 @@ def open_ranks(text: str) -> Ranks:
     """The ranker of a name, or the ranks in a file. Raises `UserError` for neither."""
     path = Path(text)
     if path.suffix in SUFFIXES or path.is_file():
-        return RANKERS.get("file")(text)
+        return RANKERS.make("file", text)
     try:
         name, argument = RANKERS.split(text)
-        return RANKERS.get(name)(argument)
+        return RANKERS.make(name, argument)
     except UnknownName as error:
         raise UserError(f"--ranker {text}: {error}, and there is no such file") from error
 

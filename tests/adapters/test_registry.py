@@ -7,6 +7,7 @@ import pytest
 
 import adapters
 from adapters import ADAPTERS, Fatal, Registry, UnknownName, make, names, resolve
+from adapters.entry_points import EntryPoint
 
 
 def test_a_module_of_the_registry_is_imported_when_it_is_asked_for_and_not_before() -> None:
@@ -86,9 +87,7 @@ def test_every_name_has_a_line_about_it() -> None:
 
 
 def test_an_entry_point_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib.metadata import EntryPoint
-
-    point = EntryPoint("echo", "adapters.scripted:scripted", ADAPTERS.group)
+    point = EntryPoint("adapters.scripted:scripted")
     monkeypatch.setattr(ADAPTERS, "_foreign", {"echo": point})
     adapter = make("echo", lines=[{"default": True, "text": "hello"}])
     assert isinstance(adapter, adapters.Adapter)

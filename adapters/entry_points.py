@@ -1,0 +1,95 @@
+"""Entry points of installed packages, read without `importlib.metadata`.
+
+Importing that module takes longer than the rest of a short command. For a folder on `sys.path` it
+reads small text files, which are read here directly. Where packages may come from anything else (a
+zip file, an importer of its own), `importlib.metadata` is asked after all.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_INFO = (".dist-info", ".egg-info")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A name that an installed package provides.
+
+    Attributes:
+        target: what the name stands for, as "module:attribute".
+        package: the distribution that provides it, "" if that is unknown.
+    """
+
+    target: str
+    package: str = ""
+
+
+def entry_points(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by name. Like `importlib.metadata.entry_points(group=group)`."""
+    return dict(_all().get(group, {}))
+
+
+@cache
+def _all() -> Mapping[str, Mapping[str, EntryPoint]]:
+    groups: dict[str, dict[str, EntryPoint]] = {}
+    for group, name, point in _from_folders() if _only_folders() else _from_metadata():
+        groups.setdefault(group, {}).setdefault(name, point)
+    return groups
+
+
+def _only_folders() -> bool:
+    from importlib.machinery import PathFinder
+
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    return finders == [PathFinder] and not any(Path(place).is_file() for place in sys.path)
+
+
+def _from_folders() -> Iterator[tuple[str, str, EntryPoint]]:
+    seen: set[str] = set()
+    for place in sys.path:
+        try:
+            folders = sorted(path for path in Path(place).iterdir() if path.suffix in _INFO)
+        except OSError:
+            continue
+        for folder in folders:
+            package = folder.stem.partition("-")[0]
+            normal = re.sub(r"[-_.]+", "-", package).lower()
+            # As everywhere in Python, what comes first on the path hides what comes later.
+            if normal in seen:
+                continue
+            seen.add(normal)
+            yield from _in_folder(folder, normal)
+
+
+def _in_folder(folder: Path, package: str) -> Iterator[tuple[str, str, EntryPoint]]:
+    try:
+        text = (folder / "entry_points.txt").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1].strip()
+        elif line and not line.startswith(("#", ";")):
+            name, _, target = line.partition("=")
+            yield group, name.strip(), _entry(target, package)
+
+
+def _from_metadata() -> Iterator[tuple[str, str, EntryPoint]]:
+    from importlib.metadata import distributions
+
+    for distribution in distributions():
+        for point in distribution.entry_points:
+            yield point.group, point.name, _entry(point.value, distribution.name)
+
+
+def _entry(target: str, package: str) -> EntryPoint:
+    # What follows in brackets are extras of the package, which nobody reads any more.
+    return EntryPoint(target.partition("[")[0].strip(), package)
