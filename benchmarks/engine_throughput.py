@@ -26,7 +26,8 @@ from pathlib import Path
 from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, system, user
 from harness.dialogue import Ask, Dialogue
-from harness.engine import BuiltInPicture, Engine, Job, Outcome, ReplyCache
+from harness.engine import Engine, Job, Outcome, ReplyCache
+from harness.pictures import PictureStore
 from harness.runs import CallRecord, RunDirectory, Setup
 from parsers.records import Prediction, Status
 
@@ -100,7 +101,7 @@ def two_rounds(number: int) -> Callable[[], Dialogue]:
 
 async def bare(jobs: list[Job]) -> None:
     """Every dialogue side by side, nothing kept."""
-    model, pictures, generation = Instant(), BuiltInPicture(), Generation()
+    model, pictures, generation = Instant(), PictureStore(), Generation()
     slots = asyncio.Semaphore(CONCURRENCY)
 
     async def hold(job: Job) -> None:
@@ -121,7 +122,7 @@ async def bare(jobs: list[Job]) -> None:
 
 async def engine(jobs: list[Job], run: RunDirectory, cache: ReplyCache | None) -> int:
     outcomes: list[Outcome] = []
-    driver = Engine(Instant(), BuiltInPicture(), Generation(), run, cache=cache)
+    driver = Engine(Instant(), PictureStore(), Generation(), run, cache=cache)
     await driver.run(jobs, outcomes.append)
     if cache is not None:
         await cache.close()
@@ -130,7 +131,7 @@ async def engine(jobs: list[Job], run: RunDirectory, cache: ReplyCache | None) -
 
 async def batches(jobs: list[Job]) -> None:
     outcomes: list[Outcome] = []
-    driver = Engine(InstantBatches(), BuiltInPicture(), Generation(), NoLog())
+    driver = Engine(InstantBatches(), PictureStore(), Generation(), NoLog())
     await driver.run(jobs, outcomes.append)
 
 

@@ -23,11 +23,10 @@ from harness.engine.engine import Engine, Job, Jobs
 from harness.engine.interrupt import on_interrupt
 from harness.engine.observer import Observer, Observers, Outcome
 from harness.engine.policy import EnginePolicy, Pricing, RetryPolicy
-from harness.engine.preflight import BuiltInPicture, preflight
+from harness.engine.preflight import preflight
 from harness.engine.progress import Counters, Progress
 
 __all__ = [
-    "BuiltInPicture",
     "CallLog",
     "CostLimitReached",
     "Counters",

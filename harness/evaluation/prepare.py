@@ -6,6 +6,7 @@ and nothing else: no picture is decoded and no model is asked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adapters.contract import ImageRule
@@ -46,8 +47,9 @@ class Question:
     """Everything about one step before it is asked; the page lives on in `step.scene` at most.
 
     `record` is the step's line as long as nothing was asked; its `invalid` is the reason why no
-    model is asked, None for a valid step. `data` is the encoded screenshot. `missed` says that a
-    valid step has an acceptable element but that the ranker does not offer it.
+    model is asked, None for a valid step. `sources` are the encoded pictures that `step.pictures`
+    are made from, by digest. `missed` says that a valid step has an acceptable element but that the
+    ranker does not offer it.
     """
 
     step: Step
@@ -55,7 +57,7 @@ class Question:
     gold: Gold
     shown: str | None
     record: StepRecord
-    data: bytes | None
+    sources: Mapping[str, bytes]
     missed: bool = False
 
     @property
@@ -124,7 +126,7 @@ class Preparer:
             gold=gold,
             shown=listed.shown,
             record=record,
-            data=row.screenshot,
+            sources=_sources(row, pictures, screenshot),
             missed=record.invalid is None and listed.shown is None,
         )
 
@@ -219,6 +221,14 @@ class Preparer:
     def _may_miss(self, row: Row) -> bool:
         """Whether candidates without an acceptable one are the ranker's doing."""
         return self._choosing.candidates == "ranker" and bool(accepted(row, self._options))
+
+
+def _sources(
+    row: Row, pictures: Sequence[Picture], screenshot: Screenshot | None
+) -> dict[str, bytes]:
+    if row.stored is not None:
+        return {p.digest: data for p, data in zip(pictures, row.stored.pictures, strict=True)}
+    return {screenshot.digest: row.screenshot} if screenshot and row.screenshot else {}
 
 
 def _target(listed: Listed) -> Box | None:

@@ -11,7 +11,6 @@ from typing import Any
 from adapters.contract import Adapter, Measuring
 from adapters.prices import source
 from harness.engine import (
-    BuiltInPicture,
     CostLimitReached,
     Engine,
     EnginePolicy,
@@ -27,9 +26,8 @@ from harness.evaluation.config import RunConfig
 from harness.evaluation.model import Model, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.session import Session
-from harness.evaluation.stored import StoredPictures
 from harness.evaluation.summary import summarise
-from harness.pictures import PictureStats, PictureStore
+from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, StepRecord, open_run
 
 
@@ -64,28 +62,15 @@ async def carry_out(
     settings = {**asdict(config.carrying), "prices_from": source()}
     with RunDirectory.start(plan.directory, setup_of(plan), settings) as directory:
         pictures = PictureStore(config.carrying.workers)
-        stored = StoredPictures(pictures)
-        shown = BuiltInPicture(stored)
         cache = _cache(config, model, say)
         stopped: Stopped | None = None
         total = plan.dialogues
         try:
             with observer(total, len(directory.settled)) as watching:
-                session = Session(
-                    config,
-                    plan.dataset,
-                    plan.protocol,
-                    model,
-                    plan.preparer(),
-                    directory,
-                    pictures,
-                    stored,
-                    scored,
-                    watching,
-                )
+                session = Session(plan, directory, pictures, scored, watching)
                 engine = Engine(
                     model.adapter,
-                    shown,
+                    pictures,
                     config.asking.generation(0),
                     directory,
                     policy=EnginePolicy(
@@ -109,7 +94,7 @@ async def carry_out(
                     try:
                         if len(directory.settled) < total and wants_preflight(plan):
                             sends = plan.pictures.name != "none"
-                            await preflight(engine, shown.picture if sends else None)
+                            await preflight(engine, built_in_picture() if sends else None)
                         await engine.run(session.jobs(), session.settle)
                     except Stopped as reason:
                         stopped = reason

@@ -9,16 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from adapters import BatchAdapter, Picture
-from harness.benchmarks import Dataset
-from harness.engine import BuiltInPicture, Job, Observer, Outcome
-from harness.evaluation.config import RunConfig
-from harness.evaluation.model import Model
+from harness.engine import Job, Observer, Outcome
+from harness.evaluation.plan import Plan
 from harness.evaluation.prepare import Preparer, Question
 from harness.evaluation.scene import PageScene
-from harness.evaluation.stored import AS_STORED, StoredPictures
 from harness.evaluation.summary import scoring_rules
 from harness.pictures import Form, PictureStore
-from harness.protocols.contract import AskingProtocol
 from harness.records import Row, Step
 from harness.runs import RunDirectory, StepRecord, picture_record
 from parsers import score
@@ -35,40 +31,34 @@ class Session:
 
     def __init__(
         self,
-        config: RunConfig,
-        dataset: Dataset,
-        protocol: AskingProtocol,
-        model: Model,
-        preparer: Preparer,
+        plan: Plan,
         directory: RunDirectory,
         pictures: PictureStore,
-        stored: StoredPictures,
         scored: Callable[[StepRecord], None],
         observer: Observer,
     ) -> None:
+        config, model = plan.config, plan.model
         self._config = config
-        self._dataset = dataset
-        self._protocol = protocol
+        self._dataset = plan.dataset
+        self._protocol = plan.protocol
         self._model = model
-        self._preparer = preparer
+        self._preparer = plan.preparer()
         self._directory = directory
         self._pictures = pictures
-        self._stored = stored
         self._scored = scored
         self._observer = observer
         # A model on this machine takes pixels; whatever goes over a wire takes bytes.
         batches = isinstance(model.adapter, BatchAdapter) and model.info.batch_size is not None
         self._form: Form = "pixels" if batches else "encoded"
         self._rules = scoring_rules(config.scoring)
-        last = protocol.settings().get("history")
+        last = plan.protocol.settings().get("history")
         self._last = last if isinstance(last, int) else None
         self._open: dict[StepKey, Question] = {}
         self._steps: dict[str, int] = {}
 
     def prepare_ahead(self, picture: Picture) -> None:
         """Start on a picture that is going to be sent."""
-        ready = picture.recipe in (AS_STORED, BuiltInPicture.RECIPE)
-        if self._model.policy is None and not ready:
+        if self._model.policy is None:
             self._pictures.prepare(picture, self._form)
 
     async def jobs(self) -> AsyncIterator[Job]:
@@ -153,10 +143,8 @@ class Session:
             seen = replace(self._step(key, question), history=latest(step.history, self._last))
             self._model.policy.announce(seen, question.choices, question.secret, key[1])
             return
-        if step.stored is not None:
-            self._stored.add(step.stored.pictures)
-        elif question.data is not None and question.record.screenshot_digest:
-            self._pictures.add(question.record.screenshot_digest, question.data, step.step_id)
+        for digest, data in question.sources.items():
+            self._pictures.add(digest, data, step.step_id)
 
     def _leave(self, key: StepKey) -> None:
         question = self._open.pop(key)
@@ -168,10 +156,9 @@ class Session:
         if self._model.policy is not None:
             if last:
                 self._model.policy.forget(step.step_id)
-        elif step.stored is not None:
-            self._stored.discard(step.stored.pictures)
-        elif question.data is not None and question.record.screenshot_digest:
-            self._pictures.discard(question.record.screenshot_digest)
+            return
+        for digest in question.sources:
+            self._pictures.discard(digest)
 
 
 def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from adapters import Message, Picture, Text
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import UserError
 from harness.evaluation.plan import Plan
-from harness.evaluation.prepare import Preparer
+from harness.evaluation.prepare import Preparer, Question
 from harness.evaluation.summary import TEST_DATA_NOTE
 from harness.pictures import PictureStore
 from harness.protocols.seeact import TwoRounds
-from harness.records import Row
 
 
 def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
@@ -50,7 +49,7 @@ def _rows(
     preparer: Preparer = plan.preparer()
     for row in plan.dataset.rows():
         question = preparer.prepare(row)
-        urls = runner.run(_encoded(store, row, question.step.pictures))
+        urls = runner.run(_encoded(store, question))
         first = protocol.opening(question.step)
         second = protocol.question(question.step, question.choices)
         yield SnapshotRow(
@@ -62,18 +61,16 @@ def _rows(
         )
 
 
-async def _encoded(
-    store: PictureStore, row: Row, pictures: Sequence[Picture]
-) -> dict[Picture, str]:
-    """The pictures of a row as data URLs."""
-    if row.screenshot is None or not pictures:
-        return {}
-    digest = pictures[0].digest
-    store.add(digest, row.screenshot, row.step_id)
+async def _encoded(store: PictureStore, question: Question) -> dict[Picture, str]:
+    """The pictures of a question as data URLs."""
+    pictures = question.step.pictures
+    for digest, data in question.sources.items():
+        store.add(digest, data, question.step.step_id)
     try:
         made = [await store.encoded(picture) for picture in pictures]
     finally:
-        store.discard(digest)
+        for digest in question.sources:
+            store.discard(digest)
     return {
         picture: f"data:{found.media_type};base64,{base64.b64encode(found.data).decode()}"
         for picture, found in zip(pictures, made, strict=True)

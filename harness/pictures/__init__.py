@@ -11,12 +11,12 @@ Importing this package does not import an image library.
 
 from __future__ import annotations
 
-from harness.pictures.decoding import decode
 from harness.pictures.header import MAX_PIXELS, PictureError, Screenshot, read_size
 from harness.pictures.planning import plan
 from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
 from harness.pictures.recipe import Form, Recipe
 from harness.pictures.store import PictureStats, PictureStore
+from harness.pictures.unprepared import built_in_picture, decode, stored_picture
 
 __all__ = [
     "MAX_PIXELS",
@@ -30,8 +30,10 @@ __all__ = [
     "PictureStore",
     "Recipe",
     "Screenshot",
+    "built_in_picture",
     "decode",
     "plan",
     "read_size",
     "show_answers",
+    "stored_picture",
 ]

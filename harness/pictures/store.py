@@ -1,4 +1,4 @@
-"""Prepared pictures on demand: ahead of need, once per step, in processes, in bounded memory."""
+"""Pictures on demand: prepared ahead of need, once per step, in processes, in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import TracebackType
 
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
+from harness.pictures import unprepared
 from harness.pictures.header import PictureError
 from harness.pictures.recipe import Form, Recipe, libraries
 from harness.pictures.workers import Workers, available_cpus
@@ -42,13 +43,16 @@ class _Source:
 
 
 class PictureStore:
-    """A `PictureSource` over the screenshots of the steps in flight.
+    """The one `PictureSource` of a run, over the pictures of the steps in flight.
 
-    The engine gives it the encoded screenshot of a step (`add`), may ask for pictures ahead of need
-    (`prepare`), and takes the screenshot back when the step is done (`discard`): what waits its
-    turn holds no bytes, so memory is bounded by the steps in flight and `cache_bytes`. No process
-    is started before the first picture is needed. To be used from one event loop, and closed before
-    that loop ends; `async with` does.
+    The session gives it the encoded screenshot of a step (`add`), may ask for pictures ahead of
+    need (`prepare`), and takes the screenshot back when the step is done (`discard`): what waits
+    its turn holds no bytes, so memory is bounded by the steps in flight and `cache_bytes`. No
+    process is started before the first picture has to be prepared. To be used from one event loop,
+    and closed before that loop ends; `async with` does.
+
+    Pictures that a data set stores are added and discarded in the same way and sent as they are;
+    so is `built_in_picture()`, which is always there.
     """
 
     def __init__(self, workers: int | None = None, cache_bytes: int = 256 * 1024 * 1024) -> None:
@@ -71,9 +75,10 @@ class PictureStore:
         return self._workers.pids if self._workers else ()
 
     def add(self, digest: str, data: bytes, name: str = "") -> None:
-        """Hold the encoded screenshot with this SHA-256; `name` (the step) is for error messages.
+        """Hold the screenshot or stored picture with this SHA-256, encoded.
 
-        Steps that share a screenshot each add it, and each discard it.
+        `name` (the step) is for error messages. Steps that share a screenshot each add it, and each
+        discard it.
         """
         held = self._sources.get(digest)
         if held is None:
@@ -97,6 +102,8 @@ class PictureStore:
 
         Raises `PictureError` as `encoded` does when the picture cannot even be started.
         """
+        if picture.recipe in (unprepared.AS_STORED, unprepared.BUILT_IN):
+            return
         if (picture.digest, picture.recipe, form) not in self._kept:
             self._future(picture, form)
 
@@ -106,15 +113,32 @@ class PictureStore:
         Raises `PictureError`, naming the step or the digest, when the screenshot is not held, does
         not decode, was planned with another version of the image library, or ended two processes.
         """
+        data = self._as_is(picture)
+        if data is not None:
+            return unprepared.encoded(picture, data)
         prepared = await self._get(picture, "encoded")
         assert isinstance(prepared, EncodedPicture)
         return prepared
 
     async def pixels(self, picture: Picture) -> PixelPicture:
         """The same picture before it is encoded, for models on this machine. Raises the same."""
+        data = self._as_is(picture)
+        if data is not None:
+            return await asyncio.to_thread(unprepared.decode, data)
         prepared = await self._get(picture, "pixels")
         assert isinstance(prepared, PixelPicture)
         return prepared
+
+    def _as_is(self, picture: Picture) -> bytes | None:
+        """The bytes of a picture that is sent as it is; None for one to be prepared."""
+        if picture.recipe == unprepared.BUILT_IN:
+            return unprepared.built_in_bytes()
+        if picture.recipe != unprepared.AS_STORED:
+            return None
+        held = self._sources.get(picture.digest)
+        if held is None:
+            raise self._error(picture.digest, "the stored picture is not at hand")
+        return held.data
 
     async def _get(self, picture: Picture, form: Form) -> Prepared:
         key = picture.digest, picture.recipe, form

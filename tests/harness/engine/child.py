@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Reply, Usage, system, user
 from harness.dialogue import Ask, Dialogue
-from harness.engine import BuiltInPicture, Engine, Job, Outcome
+from harness.engine import Engine, Job, Outcome
+from harness.pictures import PictureStore
 from harness.runs import GoldRecord, RunDirectory, Setup, StepRecord
 from parsers.records import Prediction, Scores, Status
 
@@ -114,7 +115,7 @@ def step_record(outcome: Outcome) -> StepRecord:
 
 
 async def drive(run: RunDirectory, url: str, steps: int, concurrency: int) -> None:
-    engine = Engine(Chat(url, concurrency), BuiltInPicture(), Generation(), run)
+    engine = Engine(Chat(url, concurrency), PictureStore(), Generation(), run)
     jobs = (
         Job(f"s{n}", two_rounds(n), recorded=run.recorded.get((f"s{n}", 0), {}))
         for n in range(steps)

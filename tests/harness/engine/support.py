@@ -11,7 +11,8 @@ from typing import Any
 from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, user
 from harness.dialogue import Ask, Dialogue
-from harness.engine import BuiltInPicture, Engine, EnginePolicy, Job, Outcome, RetryPolicy
+from harness.engine import Engine, EnginePolicy, Job, Outcome, RetryPolicy
+from harness.pictures import PictureStore
 from harness.runs import CallRecord
 from parsers.records import Prediction, Status
 
@@ -146,7 +147,7 @@ class Fetched:
 def engine(model: Model, log: Log | None = None, **more: Any) -> Engine:
     policy = more.pop("policy", None) or EnginePolicy()
     policy = replace(policy, retry=IMPATIENT) if policy.retry == RetryPolicy() else policy
-    return Engine(model, BuiltInPicture(), Generation(), log or Log(), policy=policy, **more)
+    return Engine(model, PictureStore(), Generation(), log or Log(), policy=policy, **more)
 
 
 def run(driver: Engine, jobs: Iterable[Job]) -> list[Outcome]:

@@ -14,7 +14,6 @@ from rich.console import Console
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Reply, Usage
 from harness.engine import (
-    BuiltInPicture,
     Counters,
     EnginePolicy,
     Outcome,
@@ -25,6 +24,7 @@ from harness.engine import (
     preflight,
 )
 from harness.engine.progress import status_line
+from harness.pictures import built_in_picture
 from harness.runs import CallRecord, ReplyRecord
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, two_rounds
@@ -44,7 +44,7 @@ def test_the_first_call_shows_a_picture_and_is_not_put_on_record() -> None:
     model, log = Seeing(), Log()
     pricing = Pricing(lambda usage: 0.1, lambda request: 0.2)
     driver = engine(model, log, pricing=pricing)
-    asyncio.run(preflight(driver, BuiltInPicture().picture))
+    asyncio.run(preflight(driver, built_in_picture()))
     assert len(model.asked) == 1
     assert log.records == []
     assert driver.spent == 0.1
@@ -76,7 +76,7 @@ def test_what_would_end_the_run_is_found_before_it(error: Exception, said: str) 
         raise error
 
     with pytest.raises(Fatal, match=said):
-        asyncio.run(preflight(engine(Model(answer)), BuiltInPicture().picture))
+        asyncio.run(preflight(engine(Model(answer)), built_in_picture()))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import os
 import signal
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 import pytest
 from PIL import Image
 
+from adapters.contract import EncodedPicture
 from adapters.conversation import Picture
 from harness.pictures import (
     PictureError,
@@ -23,9 +25,11 @@ from harness.pictures import (
     PictureStore,
     Recipe,
     _work,
+    built_in_picture,
     decode,
     plan,
     read_size,
+    stored_picture,
 )
 from tests.harness.pictures.examples import encoded_page, real_page
 
@@ -357,3 +361,33 @@ def test_stored_pictures_are_decoded_on_white() -> None:
     assert decoded.data == b"\xff\xff\xff" + b"\xff\x00\x00" + b"\xff\xff\xff"
     with pytest.raises(PictureError, match="does not decode"):
         decode(out.getvalue()[:40])
+
+
+def test_stored_pictures_are_given_as_they_are_while_they_are_held() -> None:
+    async def main() -> None:
+        data = encoded_page(40, 30, "PNG")
+        picture = stored_picture(data)
+        async with PictureStore(1) as store:
+            store.add(picture.digest, data, "step 3")
+            store.prepare(picture)
+            assert await store.encoded(picture) == EncodedPicture(data, "image/png", 40, 30)
+            assert await store.pixels(picture) == decode(data)
+            store.discard(picture.digest)
+            with pytest.raises(PictureError, match="not at hand"):
+                await store.encoded(picture)
+            assert store.worker_pids == ()
+
+    run(main())
+
+
+def test_the_built_in_picture_is_always_there() -> None:
+    async def main() -> None:
+        picture = built_in_picture()
+        async with PictureStore(1) as store:
+            store.prepare(picture)
+            encoded = await store.encoded(picture)
+            assert hashlib.sha256(encoded.data).hexdigest() == picture.digest
+            pixels = await store.pixels(picture)
+            assert pixels.data == b"\x80" * (3 * picture.width * picture.height)
+
+    run(main())

@@ -1,0 +1,67 @@
+"""Pictures that are sent as they are: those that a data set stores, and one that is built in."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from functools import cache
+
+from adapters.contract import EncodedPicture, PixelPicture
+from adapters.conversation import Picture
+from harness.pictures.header import PictureError, read_size
+
+AS_STORED = "as-stored"
+"""Recipe of a picture that a data set stores ready to be sent."""
+BUILT_IN = "preflight"
+"""Recipe of the built-in picture."""
+SIDE = 64
+"""Width and height of the built-in picture, in pixels."""
+MEDIA_TYPES = {"jpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
+
+
+def stored_picture(data: bytes) -> Picture:
+    """A stored picture by reference. Raises `PictureError` when the bytes are no picture."""
+    header = read_size(data)
+    return Picture(header.digest, AS_STORED, header.width, header.height)
+
+
+@cache
+def built_in_picture() -> Picture:
+    """A grey square, which every `PictureStore` has: what a preflight call shows."""
+    return Picture(hashlib.sha256(built_in_bytes()).hexdigest(), BUILT_IN, SIDE, SIDE)
+
+
+@cache
+def built_in_bytes() -> bytes:
+    """The built-in picture as PNG."""
+    row = b"\x00" + b"\x80" * SIDE
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", SIDE, SIDE, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(row * SIDE)),
+        (b"IEND", b""),
+    )
+    parts = [b"\x89PNG\r\n\x1a\n"]
+    for kind, data in chunks:
+        checksum = zlib.crc32(kind + data)
+        parts.append(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum))
+    return b"".join(parts)
+
+
+def encoded(picture: Picture, data: bytes) -> EncodedPicture:
+    """The bytes of an unprepared picture as adapters take them. Raises `PictureError`."""
+    return EncodedPicture(data, MEDIA_TYPES[read_size(data).format], picture.width, picture.height)
+
+
+def decode(data: bytes) -> PixelPicture:
+    """The RGB pixels of an encoded picture, transparent parts on white; blocks for a moment.
+
+    Raises `PictureError` when it does not decode.
+    """
+    from harness.pictures import _work
+
+    try:
+        image = _work.decoded(data)
+    except ValueError as error:
+        raise PictureError(str(error)) from error
+    return PixelPicture(image.tobytes(), *image.size)
