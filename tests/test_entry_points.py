@@ -18,7 +18,7 @@ from adapters import ADAPTERS, AdapterInfo, Reply, make
 from adapters.contract import Fatal, PictureSource, Request
 from adapters.entry_points import EntryPoint, entry_points
 from adapters.registry import Registry, UnknownName
-from harness.benchmarks import BENCHMARKS, Dataset, open_benchmark
+from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, open_benchmark
 from harness.page import Page
 from harness.policies import POLICIES, Secret
 from harness.protocols import PROTOCOLS, AskingProtocol
@@ -51,7 +51,7 @@ echo_instance = Echo()
 
 
 @dataclass(frozen=True)
-class OneRow:
+class OneRow(Benchmark):
     """A benchmark."""
 
     name: str = "one-row"

@@ -1,86 +1,54 @@
-"""What a benchmark is to the rest of the harness, and where benchmarks are found by name."""
+"""What a benchmark is to the rest of the harness."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Literal
 
-from adapters.registry import Registry, UnknownName
 from harness.benchmarks.dataset import Dataset
-from harness.errors import DataError
+
+Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
+"""What data may fix: how many negatives are drawn, the seed that draws them, the candidates as
+listed, the texts around them, and the pictures as sent."""
 
 
-class Benchmark(Protocol):
-    """A collection of recorded steps.
+@dataclass(frozen=True)
+class Benchmark(ABC):
+    """A collection of recorded steps. Instances are values: frozen dataclasses.
 
-    `fixes` names the settings that the data itself fixes (`distractors`, `seed`, `choices`,
-    `prompts`, `images`), so that a command can refuse options that would have no effect. One
-    without pictures of its pages also has an attribute `screenshots`, which is False.
+    Attributes:
+        name: its name in the registry, and in every row and run.
+        description: a line about it.
+        splits: all its splits; () where the files say which there are.
+        default_splits: the splits that are read if the user names none.
+        screenshots: whether its rows have screenshots; without, no row is invalid for lack of one.
+        fixes: what the data itself fixes, so that options for it are refused.
     """
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    description: str = ""
+    splits: tuple[str, ...] = ()
+    default_splits: tuple[str, ...] = ()
+    screenshots: bool = True
+    fixes: frozenset[Fixed] = frozenset()
 
-    @property
-    def splits(self) -> tuple[str, ...]: ...
-
-    @property
-    def default_splits(self) -> tuple[str, ...]: ...
-
-    @property
-    def description(self) -> str: ...
-
-    @property
-    def fixes(self) -> frozenset[str]: ...
-
+    @abstractmethod
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
         """The steps of some splits (None: the default ones), from `data` or from the usual place.
 
         Raises:
             DataError: the data cannot be had or is not of the form expected.
         """
-        ...
 
+    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
+        """The settings that the data was made with, read without opening or downloading it.
 
-BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks", has=("open",))
-BENCHMARKS.add(
-    "multimodal-mind2web",
-    "harness.benchmarks.mind2web:BENCHMARK",
-    "Multimodal-Mind2Web (Zheng et al. 2024): 1,013 test tasks on 127 sites, with screenshots",
-)
-BENCHMARKS.add(
-    "mind2web",
-    "harness.benchmarks.original:BENCHMARK",
-    "Mind2Web as first published (Deng et al. 2023): 1,341 test tasks, text only",
-)
-BENCHMARKS.add(
-    "mm-mind2web-tilde",
-    "harness.benchmarks.tilde:BENCHMARK",
-    "rabbit's snapshot of the test splits with 20 distractors, prompts and choices as stored",
-)
-BENCHMARKS.add(
-    "snapshot",
-    "harness.benchmarks.tilde:SNAPSHOT",
-    "a snapshot written by `vlm-eval snapshot`, given with --data",
-)
-BENCHMARKS.add(
-    "sample",
-    "harness.benchmarks.sample:BENCHMARK",
-    "a few tasks on made-up sites, shipped with the package, to try things out",
-)
+        They are those of `Dataset.settings`; {} where there are none.
 
-
-def benchmark(name: str) -> Benchmark:
-    """The benchmark of that name. Raises `DataError` when there is none."""
-    try:
-        return BENCHMARKS.make(name)
-    except UnknownName as error:
-        raise DataError(str(error)) from error
-
-
-def open_benchmark(
-    name: str, *, splits: Sequence[str] | None = None, data: Path | None = None
-) -> Dataset:
-    """Open a benchmark by name; see `Benchmark.open`."""
-    return benchmark(name).open(splits=splits, data=data)
+        Raises:
+            DataError: `data` cannot be read.
+        """
+        return {}

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import LOCAL_SPLIT, by_split, check_splits, local_files, split_of
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
@@ -90,15 +91,14 @@ class Mind2WebLayout(TableLayout):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Mind2Web:
+@dataclass(frozen=True)
+class Mind2Web(Benchmark):
     """The benchmark: from the hub at a pinned revision, or from local files of the same form."""
 
     name: str = "multimodal-mind2web"
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
     default_splits: tuple[str, ...] = TEST_SPLITS
     description: str = "Multimodal-Mind2Web: recorded tasks on real sites, with screenshots"
-    fixes: frozenset[str] = frozenset()
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
         """See `Benchmark.open`. The split `local` is that of files whose names tell none."""

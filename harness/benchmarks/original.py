@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import (
     LOCAL_SPLIT,
@@ -102,15 +103,14 @@ class OriginalLayout:
         return row
 
 
-@dataclass(frozen=True, slots=True)
-class OriginalMind2Web:
+@dataclass(frozen=True)
+class OriginalMind2Web(Benchmark):
     """The benchmark. Training data comes from the hub, test data from a folder of the user's."""
 
     name: str = "mind2web"
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
     default_splits: tuple[str, ...] = TEST_SPLITS
     description: str = "Mind2Web as first published: text only"
-    fixes: frozenset[str] = frozenset()
     screenshots: bool = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:

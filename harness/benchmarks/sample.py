@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.mind2web import Mind2WebLayout, open_files
 from harness.errors import DataError
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+@dataclass(frozen=True)
+class Sample(Benchmark):
     """Made-up sites and tasks: needs no network, and its scores say nothing about a model."""
 
     name: str = "sample"
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
     description: str = "a few tasks on made-up sites, shipped with the package"
-    fixes: frozenset[str] = frozenset()
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
         """See `Benchmark.open`; `data` is refused."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from harness.benchmarks.contract import Benchmark, Fixed
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, local_files, missing_shards
 from harness.benchmarks.hints import instead
@@ -137,16 +138,12 @@ class TildeLayout(TableLayout):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+@dataclass(frozen=True)
+class Snapshot(Benchmark):
     """A benchmark of such files. `repo` is where they are on the hub, None for local ones only."""
 
-    name: str
-    description: str
-    default_splits: tuple[str, ...]
-    splits: tuple[str, ...]
-    repo: str | None
-    fixes: frozenset[str] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
+    repo: str | None = None
+    fixes: frozenset[Fixed] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
         """See `Benchmark.open`. Which splits there are is for the files to say."""
@@ -173,6 +170,10 @@ class Snapshot:
         if missing_shards([file.name for file in files]):
             notices.append("some shards are missing, going by the numbers in file names")
         return Dataset(self.name, layout, files, kept, origin, _settings(files), tuple(notices))
+
+    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
+        """How the files were made. Those on the hub, which are not ours, do not say."""
+        return {} if data is None else _settings(local_files(data))
 
 
 def _choices(record: Record) -> tuple[Choice, ...]:
@@ -253,8 +254,8 @@ def _settings(files: Sequence[DataFile]) -> dict[str, object]:
 BENCHMARK = Snapshot(
     "mm-mind2web-tilde",
     "rabbit's snapshot of Multimodal-Mind2Web with 20 distractors, as stored",
-    TEST_SPLITS,
-    TEST_SPLITS,
-    REPO,
+    splits=TEST_SPLITS,
+    default_splits=TEST_SPLITS,
+    repo=REPO,
 )
-SNAPSHOT = Snapshot("snapshot", "a snapshot written by `vlm-eval snapshot`", (), (), None)
+SNAPSHOT = Snapshot("snapshot", "a snapshot written by `vlm-eval snapshot`")

@@ -152,7 +152,7 @@ def check_pictures(config: RunConfig, protocol: AskingProtocol, policy: PictureP
             f"--image-policy {policy.name}: '{protocol.name}' marks candidates all down the page, "
             f"and some would lie outside of the picture; ask with {', '.join(WHOLE)}"
         )
-    if getattr(benchmark(name), "screenshots", True):
+    if benchmark(name).screenshots:
         return
     if config.asking.lost_rows:
         raise UserError(

@@ -1,0 +1,82 @@
+"""The benchmarks that can be named, and the data of a recorded step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adapters.registry import Registry, UnknownName
+from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.dataset import Dataset
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from harness.runs import StepData
+
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks", has=("open",))
+BENCHMARKS.add(
+    "multimodal-mind2web",
+    "harness.benchmarks.mind2web:BENCHMARK",
+    "Multimodal-Mind2Web (Zheng et al. 2024): 1,013 test tasks on 127 sites, with screenshots",
+)
+BENCHMARKS.add(
+    "mind2web",
+    "harness.benchmarks.original:BENCHMARK",
+    "Mind2Web as first published (Deng et al. 2023): 1,341 test tasks, text only",
+)
+BENCHMARKS.add(
+    "mm-mind2web-tilde",
+    "harness.benchmarks.tilde:BENCHMARK",
+    "rabbit's snapshot of the test splits with 20 distractors, prompts and choices as stored",
+)
+BENCHMARKS.add(
+    "snapshot",
+    "harness.benchmarks.tilde:SNAPSHOT",
+    "a snapshot written by `vlm-eval snapshot`, given with --data",
+)
+BENCHMARKS.add(
+    "sample",
+    "harness.benchmarks.sample:BENCHMARK",
+    "a few tasks on made-up sites, shipped with the package, to try things out",
+)
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark of that name. Raises `DataError` when there is none."""
+    try:
+        return BENCHMARKS.make(name)
+    except UnknownName as error:
+        raise DataError(str(error)) from error
+
+
+def open_benchmark(
+    name: str, *, splits: Sequence[str] | None = None, data: Path | None = None
+) -> Dataset:
+    """Open a benchmark by name; see `Benchmark.open`."""
+    return benchmark(name).open(splits=splits, data=data)
+
+
+def step_data(dataset: Mapping[str, Any], step_id: str) -> StepData:
+    """Page and encoded screenshot of a step, from the data that a manifest's `dataset` names.
+
+    The caller compares digests. Raises `DataGone` when the data is not there any more.
+    """
+    # Imported when called: runs are read without benchmarks, and benchmarks without runs.
+    from harness.runs import DataGone, StepData
+
+    data, asked = dataset.get("data"), dataset.get("splits_asked")
+    try:
+        opened = _opened(str(dataset.get("benchmark")), data, tuple(asked or ()))
+        row = opened.row(step_id)
+    except DataError as error:
+        raise DataGone(str(error)) from error
+    except KeyError:
+        raise DataGone(f"the data has no step {step_id} any more") from None
+    return StepData(row.html, row.screenshot)
+
+
+@lru_cache(maxsize=2)
+def _opened(name: str, data: str | None, splits: tuple[str, ...]) -> Dataset:
+    return open_benchmark(name, splits=splits or None, data=Path(data) if data else None)
