@@ -11,7 +11,7 @@ from harness.benchmarks import Dataset, benchmark, open_benchmark
 from harness.candidates.snapshot_file import write_snapshot
 from harness.errors import DataError
 from tests.harness.benchmarks._files import picture
-from tests.harness.benchmarks._tilde import SERIES, element, stored, write
+from tests.harness.benchmarks._snapshots import SERIES, element, stored, write
 
 
 def opened(path: Path, *splits: str) -> Dataset:
