@@ -21,7 +21,6 @@ from harness.engine import (
     Progress,
     Stopped,
     on_interrupt,
-    preflight,
 )
 from harness.engine.progress import status_line
 from harness.pictures import built_in_picture
@@ -44,7 +43,7 @@ def test_the_first_call_shows_a_picture_and_is_not_put_on_record() -> None:
     model, log = Seeing(), Log()
     pricing = Pricing(lambda usage: 0.1, lambda request: 0.2)
     driver = engine(model, log, pricing=pricing)
-    asyncio.run(preflight(driver, built_in_picture()))
+    asyncio.run(driver.preflight(built_in_picture()))
     assert len(model.asked) == 1
     assert log.records == []
     assert driver.spent == 0.1
@@ -54,7 +53,7 @@ def test_the_first_call_shows_a_picture_and_is_not_put_on_record() -> None:
 def test_a_run_follows_on_the_first_call(kind: type[Model]) -> None:
     async def main() -> list[Outcome]:
         driver, outcomes = engine(kind()), list[Outcome]()
-        await preflight(driver, None)
+        await driver.preflight(None)
         await driver.run([two_rounds(f"s{n}") for n in range(9)], outcomes.append)
         return outcomes
 
@@ -76,7 +75,7 @@ def test_what_would_end_the_run_is_found_before_it(error: Exception, said: str) 
         raise error
 
     with pytest.raises(Fatal, match=said):
-        asyncio.run(preflight(engine(Model(answer)), built_in_picture()))
+        asyncio.run(engine(Model(answer)).preflight(built_in_picture()))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
