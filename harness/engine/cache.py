@@ -20,6 +20,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -27,7 +28,6 @@ import platformdirs
 
 from adapters.contract import AdapterInfo, Generation
 from adapters.conversation import Finish, Reply, canonical_json
-from harness.runs import ReplyRecord, as_reply, reply_record
 
 FORM = 1
 """Rises when the same request gets another hash, or a stored reply another meaning."""
@@ -84,7 +84,7 @@ class ReplyCache:
         self._thread = ThreadPoolExecutor(1, "reply-cache")
         self._database: sqlite3.Connection | None = None
         self._broken: str | None = None
-        self._decoder = msgspec.json.Decoder(ReplyRecord)
+        self._decoder = msgspec.json.Decoder(Reply)
         self._unsaved: dict[str, bytes] = {}
         self._saving: asyncio.Future[None] | None = None
         self._warned = False
@@ -101,7 +101,7 @@ class ReplyCache:
         if data is None:
             return None
         try:
-            return as_reply(self._decoder.decode(data))
+            return self._decoder.decode(data)
         except msgspec.MsgspecError as error:
             self._broken = f"an entry cannot be read: {error}"
             self._warn_once()
@@ -111,7 +111,7 @@ class ReplyCache:
         """Keep a reply that ended normally; others are passed over. Returns before it is saved."""
         if reply.finish is not Finish.STOP or self._broken is not None:
             return
-        self._unsaved[key] = msgspec.json.encode(reply_record(reply))
+        self._unsaved[key] = msgspec.json.encode(replace(reply, sent=dict(reply.sent)))
         if self._saving is None:
             self._save_soon()
 

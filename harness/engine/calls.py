@@ -16,7 +16,7 @@ from harness.engine.limits import Budget
 from harness.engine.observer import Observer
 from harness.engine.retries import Answered, Attempts
 from harness.engine.stopping import ProtocolError, ReplayMismatch, most_severe
-from harness.runs import CallRecord, as_reply, message_record, reply_record
+from harness.runs import CallRecord, MessageRecord
 
 PromptTokens = Callable[[Conversation], int | None]
 
@@ -103,8 +103,8 @@ class Calls:
             place=ask.place,
             request=key,
             conversation=digest,
-            messages=tuple(message_record(message) for message in added),
-            reply=reply_record(answered.reply),
+            messages=tuple(MessageRecord.of(message) for message in added),
+            reply=answered.reply,
             attempts=answered.attempts,
             from_cache=cached,
             cost=answered.cost,
@@ -140,7 +140,7 @@ class Calls:
             )
         dialogue.calls[recorded.place] = recorded
         self._observer.called(recorded, replayed=True)
-        return as_reply(recorded.reply)
+        return recorded.reply
 
     def _count(self, conversation: Conversation) -> int | None:
         return self._prompt_tokens(conversation) if self._prompt_tokens else None

@@ -24,7 +24,7 @@ from harness.engine import (
 )
 from harness.engine.progress import status_line
 from harness.pictures import built_in_picture
-from harness.runs import CallRecord, ReplyRecord
+from harness.runs import CallRecord
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, two_rounds
 
@@ -104,7 +104,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_twice_leaves_at_once(times: int) 
 
 def call(*, from_cache: bool = False) -> CallRecord:
     usage = Usage(1_500, output=20)
-    reply = ReplyRecord("x", usage=usage)
+    reply = Reply("x", usage=usage)
     cost = 0.0 if from_cache else 0.5
     return CallRecord("i", "s", 0, "p", "r", "c", (), reply, from_cache=from_cache, cost=cost)
 
