@@ -6,11 +6,21 @@ what can be named. Importing this package loads no provider's SDK. Prices are in
 Part of vlm-web-eval.
 """
 
-from adapters.catalog import ADAPTERS, LOCAL, AdapterSpec, describe, make, names, resolve
+from adapters.catalog import (
+    ADAPTERS,
+    LOCAL,
+    AdapterSpec,
+    describe,
+    make,
+    names,
+    options_of,
+    resolve,
+)
 from adapters.contract import (
     Adapter,
     AdapterInfo,
     BatchAdapter,
+    Described,
     EncodedPicture,
     Fatal,
     Fault,
@@ -45,6 +55,7 @@ __all__ = [
     "AdapterSpec",
     "BatchAdapter",
     "Conversation",
+    "Described",
     "EncodedPicture",
     "Fatal",
     "Fault",
@@ -68,6 +79,7 @@ __all__ = [
     "describe",
     "make",
     "names",
+    "options_of",
     "resolve",
     "system",
     "user",

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from adapters.contract import Adapter, AdapterInfo, Fatal
+from adapters.contract import Adapter, Described, Fatal
+from adapters.options import read_options
 from adapters.registry import Registry, UnknownName
 
 
@@ -22,7 +23,7 @@ class Describing(Protocol):
 
     def __call__(self, model: str, **options: object) -> Adapter: ...
 
-    def describe(self, model: str, *, loads: bool = False, **options: object) -> AdapterInfo: ...
+    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described: ...
 
 
 CARRYING = {"timeout_s", "concurrency"}
@@ -109,33 +110,50 @@ def make(name: str, **options: object) -> Adapter:
     return ADAPTERS.make(spec.provider, spec.model, **_accepted(spec, options))
 
 
-def describe(name: str, *, loads: bool = False, **options: object) -> AdapterInfo:
-    """What the adapter would declare, without needing a key: for estimates. Raises as `make`.
+def describe(name: str, *, loads: bool = False, **options: object) -> Described:
+    """What a model's adapter declares, and how to load it. Raises as `make`.
 
-    No weights are loaded; if that is what comes next (`loads`), whatever would keep a model from
-    being loaded, too little memory say, is told already.
+    No key is needed and no weights are loaded. If the model is to be loaded next (`loads`),
+    whatever would prevent that (a missing key, too little memory) is an error now.
     """
     spec = _resolved(name, options)
     factory = ADAPTERS.get(spec.provider)
     if isinstance(factory, Describing):
         return factory.describe(spec.model, loads=loads, **_accepted(spec, options))
-    if "api_key" in ADAPTERS.parameters(spec.provider) and not options.get("api_key"):
-        options["api_key"] = "not-needed-to-describe"
-    return make(name, **options).info
+    if loads:
+        adapter = make(name, **options)
+        return Described(adapter.info, lambda: adapter)
+    known = dict(options)
+    if "api_key" in ADAPTERS.parameters(spec.provider) and not known.get("api_key"):
+        known["api_key"] = "not-needed-to-describe"
+    return Described(make(name, **known).info, lambda: make(name, **options))
+
+
+def options_of(name: str, *, base_url: str | None = None) -> tuple[str, ...]:
+    """The options that a model's adapter takes, by name. Raises `UnknownName`."""
+    return _taken(resolve(name, base_url=base_url))
 
 
 def _resolved(name: str, options: Mapping[str, object]) -> AdapterSpec:
     return resolve(name, base_url=_text(options.get("base_url")))
 
 
-def _accepted(spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
-    """The options that were given. Raises `Fatal` for one that the adapter does not take."""
+def _taken(spec: AdapterSpec) -> tuple[str, ...]:
     taken = ADAPTERS.parameters(spec.provider).values()
     by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     # The first one that can be given by position is the model's name.
     positional = [p.name for p in taken if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    allowed = [p.name for p in taken if p.kind in by_name and p.name not in positional[:1]]
-    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken)
+    return tuple(p.name for p in taken if p.kind in by_name and p.name not in positional[:1])
+
+
+def _accepted(spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
+    """The options that were given, as the types that the adapter declares for them.
+
+    Raises `Fatal` for one that it does not take, and for a value of another type.
+    """
+    allowed = _taken(spec)
+    kinds = {p.kind for p in ADAPTERS.parameters(spec.provider).values()}
+    anything = inspect.Parameter.VAR_KEYWORD in kinds
     given: dict[str, object] = {}
     for key, value in options.items():
         if value is None or (key in CARRYING and key not in allowed):
@@ -144,7 +162,7 @@ def _accepted(spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, obj
             listed = ", ".join(allowed) or "none"
             raise Fatal(f"'{spec.provider}' takes no option '{key}' (it takes: {listed})")
         given[key] = value
-    return given
+    return read_options(ADAPTERS.get(spec.provider), given)
 
 
 def _text(value: object) -> str | None:

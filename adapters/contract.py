@@ -151,6 +151,11 @@ class AdapterInfo:
     text_factor: float = 1.0
     settings: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def runs_here(self) -> bool:
+        """Whether the model runs on this machine, loaded by its adapter."""
+        return self.provider == "local"
+
 
 @runtime_checkable
 class Adapter(Protocol):
@@ -168,6 +173,16 @@ class Adapter(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A model that is known and not loaded yet."""
+
+    info: AdapterInfo
+    """What its adapter declares. A local model's batch size is known once it is loaded."""
+    load: Callable[[], Adapter]
+    """The adapter, ready to be asked. Raises `Fatal`; for a local model this takes minutes."""
 
 
 @runtime_checkable

@@ -106,8 +106,7 @@ def _original(
     import torch
 
     from adapters.local.options import LocalOptions
-    from adapters.qwen_vl.describe import described
-    from adapters.qwen_vl.loading import empty_model
+    from adapters.local.qwen_vl.loading import described, empty_model
 
     ranks = _ranks(texts, ENDOFTEXT if full else MERGES)
     lines = (f"{base64.b64encode(token).decode()} {rank}" for rank, token in enumerate(ranks))

@@ -8,6 +8,7 @@ import tomllib
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,10 +73,22 @@ def test_the_report_command_is_found_by_its_entry_point() -> None:
     assert "report" in names
 
 
-def test_the_contract_forbids_reports_every_module_of_the_harness_but_runs() -> None:
+def contract(kind: str) -> dict[str, Any]:
+    """The import contract of a kind."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    (forbidden,) = (c for c in settings["contracts"] if c["type"] == "forbidden")
-    folder = Path(str(files("harness")))
-    names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/*.py")}
-    expected = {f"harness.{name}" for name in names - {"__init__", "runs"}}
-    assert set(forbidden["forbidden_modules"]) == expected
+    (found,) = (c for c in settings["contracts"] if c["type"] == kind)
+    return dict(found)
+
+
+def test_reports_may_import_three_packages_of_the_harness() -> None:
+    forbidden = contract("forbidden")
+    assert forbidden["forbidden_modules"] == ["harness"]
+    assert set(forbidden["ignore_imports"]) == {
+        f"reports.** -> harness.{name}" for name in ("runs", "settings", "tables")
+    }
+
+
+def test_circles_are_looked_for_below_every_package() -> None:
+    circles = contract("acyclic_siblings")
+    assert set(circles["ancestors"]) <= set(PACKAGES)
+    assert not {"depth", "skip_descendants", "ignore_imports"} & set(circles)

@@ -103,11 +103,12 @@ def locate(options: LocalOptions, *, weights: bool) -> Checkpoint:
     folder = _download(options, SMALL + (("*.py",) if options.trust_remote_code else ()))
     checkpoint = Checkpoint(folder, folder.name, _config(folder))
     if weights:
-        _download_weights(options, checkpoint)
+        fetch_weights(options, checkpoint)
     return checkpoint
 
 
-def _download_weights(options: LocalOptions, checkpoint: Checkpoint) -> None:
+def fetch_weights(options: LocalOptions, checkpoint: Checkpoint) -> None:
+    """Download the weights of a checkpoint of the hub. Raises `Fatal`."""
     indexed = tuple(path.name for path in checkpoint.weights_named)
     for names in (indexed,) if indexed else (_SINGLE[:1], _SINGLE[1:]):
         _download(options, names, checkpoint.commit)

@@ -132,3 +132,38 @@ class Loaded:
     device: str
     context_tokens: int | None
     facts: Mapping[str, object] = field(default_factory=dict)
+
+
+class Unloaded(Protocol):
+    """A model of which everything but the weights has been read, for one device."""
+
+    @property
+    def family(self) -> Family: ...
+
+    @property
+    def identity(self) -> str:
+        """The hub's commit, or the digest of a folder's files."""
+        ...
+
+    @property
+    def context_tokens(self) -> int | None: ...
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """What changes replies, for the run's record."""
+        ...
+
+    def check(self) -> None:
+        """Raise `Fatal` for weights that are damaged, or that do not fit on the device."""
+        ...
+
+    def fetch(self) -> None:
+        """Download weights that come from the hub. Raises `Fatal`."""
+        ...
+
+    def load(self) -> Loaded:
+        """The model, ready on its device.
+
+        Raises `Fatal` with one line for what is missing, damaged, too large or not to be had here.
+        """
+        ...

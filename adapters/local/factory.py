@@ -1,109 +1,43 @@
-"""The names of local models as factories: options to an adapter, or to what it would declare."""
+"""The names of local models as factories: options to what a model declares, and to its adapter."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from adapters.contract import Adapter, AdapterInfo, Fatal
-from adapters.local.options import LocalOptions
+from adapters.contract import Adapter, Described, Fatal
+from adapters.local.options import HUB, LocalOptions
+from adapters.options import parameters_of, read_options
 
 INSTALL = "pip install 'vlm-web-eval[local]'"
 OLDEST = (5, 20)
-HUB = {
-    "qwen-vl": "Qwen/Qwen-VL-Chat",
-    "seeclick": "cckevinn/SeeClick",
-    "qwen2-vl": "Qwen/Qwen2-VL-7B-Instruct",
-    "qwen2.5-vl": "Qwen/Qwen2.5-VL-7B-Instruct",
-    "qwen3-vl": "Qwen/Qwen3-VL-8B-Instruct",
-}
-"""What a name means when nothing follows it."""
 
 
 class LocalFactory:
-    """Makes the adapter of a local model. Numbers and switches may be written as text, as a command
-    line has to; None is what is not given."""
+    """Makes the adapter of a local model, from the options that `LocalOptions` declares."""
+
+    __signature__: inspect.Signature = parameters_of(LocalOptions)
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(
-        self,
-        model: str,
-        *,
-        model_path: str | None = None,
-        revision: str | None = None,
-        dtype: str = "auto",
-        device_map: str | None = None,
-        devices: str | Sequence[str] | None = None,
-        attn: str | None = None,
-        max_pixels: int | str | None = None,
-        batch_size: int | str | None = None,
-        trust_remote_code: bool | str = False,
-        quantization: str | None = None,
-        kv_reuse: bool | str = True,
-        compile: bool | str = False,
-        workers: int | str | None = None,
-    ) -> Adapter:
+    def __call__(self, model: str, **options: object) -> Adapter:
         """Load the model. Raises `Fatal` with one line."""
-        options = self.options(
-            model,
-            model_path=model_path,
-            revision=revision,
-            dtype=dtype,
-            device_map=device_map,
-            devices=devices,
-            attn=attn,
-            max_pixels=max_pixels,
-            batch_size=batch_size,
-            trust_remote_code=trust_remote_code,
-            quantization=quantization,
-            kv_reuse=kv_reuse,
-            compile=compile,
-            workers=workers,
-        )
-        check_installed()
-        from adapters.local.describe import describe
+        return self.describe(model, loads=True, **options).load()
 
-        info = describe(options, loads=True)
-        from adapters.local.start import start
+    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
+        """What the adapter declares, and how to load it. Raises `Fatal`, and if the model is to be
+        loaded next (`loads`), also for whatever would prevent that."""
+        return describe(self.options(model, **options), loads=loads)
 
-        return start(options, info)
-
-    def describe(self, model: str, *, loads: bool = False, **options: object) -> AdapterInfo:
-        """What the adapter would declare; no weights are loaded. Raises `Fatal`, also for what
-        would keep the model from being loaded if it `loads` next."""
-        read = self.options(model, **options)
-        check_installed()
-        from adapters.local.describe import describe
-
-        return describe(read, loads=loads)
-
-    def options(self, model: str, **given: object) -> LocalOptions:
-        """The options in their own types. Raises `Fatal` for a value that is none."""
-        if not model and self.name == "hf" and given.get("model_path") is None:
+    def options(self, model: str, **options: object) -> LocalOptions:
+        """The options in their own types. Raises `Fatal` for a value of another type."""
+        read = read_options(self, options)
+        if not model and self.name == "hf" and "model_path" not in read:
             raise Fatal("which model? name it like hf:Qwen/Qwen2.5-VL-7B-Instruct or hf:FOLDER")
-        devices = given.get("devices")
-        if isinstance(devices, str):
-            devices = devices.split(",")
-        return LocalOptions(
-            model=model or HUB.get(self.name) or str(given["model_path"]),
-            name=self.name,
-            model_path=_text(given, "model_path"),
-            revision=_text(given, "revision"),
-            dtype=_text(given, "dtype") or "auto",
-            device_map=_text(given, "device_map"),
-            devices=_names(devices),
-            attn=_text(given, "attn"),
-            max_pixels=_number(given, "max_pixels"),
-            batch_size=None if given.get("batch_size") == "auto" else _number(given, "batch_size"),
-            trust_remote_code=_switch(given, "trust_remote_code", False),
-            quantization=_text(given, "quantization"),
-            kv_reuse=_switch(given, "kv_reuse", True),
-            compile=_switch(given, "compile", False),
-            workers=_number(given, "workers"),
-        )
+        named = model or HUB.get(self.name) or str(read["model_path"])
+        return LocalOptions(named, self.name, **read)  # type: ignore[arg-type]
 
 
 hf = LocalFactory("hf")
@@ -112,6 +46,27 @@ qwen2_5_vl = LocalFactory("qwen2.5-vl")
 qwen3_vl = LocalFactory("qwen3-vl")
 qwen_vl = LocalFactory("qwen-vl")
 seeclick = LocalFactory("seeclick")
+
+
+def describe(options: LocalOptions, *, loads: bool = False) -> Described:
+    """What a local model declares, and how to load it; see `LocalFactory.describe`."""
+    check_installed()
+    from adapters.local.devices import devices_of
+    from adapters.local.processors import check_torchvision
+    from adapters.local.unloaded import declared, read
+
+    check_torchvision()
+    model = read(options, devices_of(options)[0])
+    if loads:
+        model.check()
+    info = declared(options, model)
+
+    def load() -> Adapter:
+        from adapters.local.start import start
+
+        return start(options, info, model)
+
+    return Described(info, load)
 
 
 def check_installed() -> None:
@@ -125,36 +80,3 @@ def check_installed() -> None:
         return
     if tuple(int(part) for part in found.split(".")[:2]) < OLDEST:
         raise Fatal(f"local models need transformers 5.20 or newer, and {found} is here: {INSTALL}")
-
-
-def _text(given: dict[str, object], name: str) -> str | None:
-    value = given.get(name)
-    return None if value is None else str(value)
-
-
-def _number(given: dict[str, object], name: str) -> int | None:
-    value = given.get(name)
-    if value is None:
-        return None
-    try:
-        number = int(str(value))
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise Fatal(f"{name} must be a whole number from 1 on: {value}")
-    return number
-
-
-def _switch(given: dict[str, object], name: str, default: bool) -> bool:
-    value = given.get(name, default)
-    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    if str(value).lower() not in known:
-        raise Fatal(f"{name} must be true or false: {value}")
-    return known[str(value).lower()]
-
-
-def _names(devices: object) -> tuple[str, ...] | None:
-    if not isinstance(devices, Sequence):
-        return None
-    names = tuple(str(name).strip() for name in devices if str(name).strip())
-    return names or None

@@ -6,17 +6,18 @@ import hashlib
 import json
 import pickle
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
-from adapters.local import footprint, recognition
-from adapters.local.checkpoint import Checkpoint, locate
+from adapters.local import footprint
+from adapters.local.checkpoint import Checkpoint, fetch_weights
 from adapters.local.contract import Loaded
-from adapters.local.families import HuggingFaceFamily, family_of
+from adapters.local.families import QWEN, HuggingFaceFamily, family_of
 from adapters.local.options import LocalOptions
-from adapters.local.processors import check_torchvision, load_processor
+from adapters.local.processors import load_processor
 
 if TYPE_CHECKING:
     import torch
@@ -26,29 +27,56 @@ QUANTIZATIONS = ("4bit", "8bit")
 _OUTSIDE = ("cpu", "disk")
 
 
-def load(options: LocalOptions, *, device: str) -> Loaded:
-    """The model that the options name, ready on `device` (of torch: `cuda:0`, `cpu`).
+@dataclass(frozen=True, slots=True, eq=False)
+class TransformersModel:
+    """See `Unloaded`."""
 
-    With a `device_map` the device is where prompts go. Raises `Fatal` with one line for what is
-    missing, damaged, unknown, too large or not to be had here.
-    """
-    check_torchvision()
-    if recognition.is_native(options):
-        from adapters.qwen_vl import load as load_native
+    options: LocalOptions
+    device: str
+    checkpoint: Checkpoint
+    family: HuggingFaceFamily
 
-        return load_native(options, device)
-    checkpoint = locate(options, weights=False)
-    if recognition.is_original(checkpoint, options):
-        from adapters.qwen_vl import load as load_native
+    @property
+    def identity(self) -> str:
+        return self.checkpoint.identity
 
-        return load_native(options, device)
-    own = family(options, checkpoint)
-    # Before many gigabytes are downloaded or read.
-    check_fit(options, checkpoint, own.config, device)
-    if checkpoint.commit is not None:
-        checkpoint = locate(options, weights=True)
-        check_fit(options, checkpoint, own.config, device)
-    return _load(options, checkpoint, own, device)
+    @property
+    def context_tokens(self) -> int | None:
+        return context_tokens(self.family.config)
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        options = self.options
+        dtype = dtype_of(options, self.family.config, self.device)
+        return {
+            "dtype": str(dtype).removeprefix("torch."),
+            "attention": options.attn or "default",
+            "image_processor": self.family.image_processor,
+            "quantization": options.quantization or _brought(self.checkpoint),
+            "trust_remote_code": options.trust_remote_code,
+        }
+
+    def check(self) -> None:
+        """See `Unloaded`."""
+        check_fit(self.options, self.checkpoint, self.family.config, self.device)
+
+    def fetch(self) -> None:
+        """See `Unloaded`."""
+        if self.checkpoint.commit is not None:
+            fetch_weights(self.options, self.checkpoint)
+
+    def load(self) -> Loaded:
+        """See `Unloaded`."""
+        # Before many gigabytes are downloaded or read.
+        self.check()
+        if self.checkpoint.commit is not None:
+            self.fetch()
+            self.check()
+        family, checkpoint = self.family, self.checkpoint
+        dtype = dtype_of(self.options, family.config, self.device)
+        model = _model(self.options, checkpoint, family.config, dtype, self.device)
+        facts = _facts(checkpoint, model, family)
+        return Loaded(model, family, str(model.device), self.context_tokens, facts)
 
 
 def check_fit(options: LocalOptions, checkpoint: Checkpoint, config: Any, device: str) -> None:
@@ -72,11 +100,69 @@ def check_fit(options: LocalOptions, checkpoint: Checkpoint, config: Any, device
 
 def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
     """The family of a checkpoint, without its weights. Raises `Fatal`."""
-    recognition.check(checkpoint, options)
+    check_kind(checkpoint, options)
     quiet()
-    config = recognition.configuration(checkpoint, options)
+    config = configuration(checkpoint, options)
     processor = _processor(options, checkpoint, config)
     return family_of(config, processor, stop_ids(checkpoint, config, processor), options.max_pixels)
+
+
+def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
+    """Raises `Fatal` for a checkpoint that is not of the named family, needs code that was not
+    allowed, or is nothing that takes pictures and text."""
+    from transformers import __version__
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+
+    kind, where = checkpoint.model_type, checkpoint.folder
+    if options.name != "hf" and QWEN.get(kind, ("",))[0] != options.name:
+        named = QWEN.get(kind, ("hf",))[0]
+        raise Fatal(
+            f"{where} is a checkpoint of {checkpoint.architecture}, not of {options.name}: "
+            f"name it with --model {named}"
+        )
+    if options.trust_remote_code and checkpoint.config.get("auto_map"):
+        return
+    if kind not in CONFIG_MAPPING:
+        if checkpoint.config.get("auto_map"):
+            raise Fatal(
+                f"{where} ({checkpoint.architecture}) brings its own code, which is not run unless "
+                "you trust it: read it, then give --trust-remote-code"
+            )
+        raise Fatal(
+            f"{where} is a checkpoint of {checkpoint.architecture}, which transformers "
+            f"{__version__} does not know; a newer one may"
+        )
+    if kind not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+        raise Fatal(
+            f"{where} is a checkpoint of {checkpoint.architecture}, which does not take pictures "
+            "and text to text"
+        )
+
+
+def configuration(checkpoint: Checkpoint, options: LocalOptions) -> Any:
+    """Transformers' configuration object. Raises `Fatal`."""
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(
+            checkpoint.folder, trust_remote_code=options.trust_remote_code
+        )
+    except (ImportError, OSError, ValueError, KeyError, TypeError) as error:
+        told = (str(error) or type(error).__name__).splitlines()[0]
+        raise Fatal(f"{checkpoint.folder}/config.json cannot be used: {told}") from error
+
+
+def model_class(config: Any, trust_remote_code: bool) -> Any:
+    """The class that loads a checkpoint."""
+    import transformers
+
+    listed = getattr(config, "auto_map", None) or {}
+    if trust_remote_code:
+        for name in ("AutoModelForImageTextToText", "AutoModelForCausalLM", "AutoModel"):
+            if name in listed:
+                return getattr(transformers, name)
+    return transformers.AutoModelForImageTextToText
 
 
 def quiet() -> None:
@@ -132,16 +218,6 @@ def _processor(options: LocalOptions, checkpoint: Checkpoint, config: Any) -> An
         ) from error
 
 
-def _load(
-    options: LocalOptions, checkpoint: Checkpoint, own: HuggingFaceFamily, device: str
-) -> Loaded:
-
-    model = _model(options, checkpoint, own.config, dtype_of(options, own.config, device), device)
-    return Loaded(
-        model, own, str(model.device), context_tokens(own.config), _facts(checkpoint, model, own)
-    )
-
-
 def _model(
     options: LocalOptions, checkpoint: Checkpoint, config: Any, dtype: torch.dtype, device: str
 ) -> Any:
@@ -159,7 +235,7 @@ def _model(
         arguments["attn_implementation"] = options.attn
     if options.quantization is not None:
         arguments["quantization_config"] = _quantization(options.quantization, dtype)
-    kind = recognition.model_class(config, options.trust_remote_code)
+    kind = model_class(config, options.trust_remote_code)
     try:
         model, told = kind.from_pretrained(checkpoint.folder, **arguments)
     except Exception as error:
@@ -180,6 +256,12 @@ def _model(
     model.eval().requires_grad_(False)
     model.generation_config = GenerationConfig(do_sample=False)
     return model
+
+
+def _brought(checkpoint: Checkpoint) -> str | None:
+    """The quantization that a checkpoint was stored in."""
+    found = checkpoint.config.get("quantization_config")
+    return str(found.get("quant_method", "unnamed")) if isinstance(found, dict) else None
 
 
 def _quantization(name: str, dtype: torch.dtype) -> Any:

@@ -1,32 +1,57 @@
-"""The settings of a local model. What changes replies is part of a run's identity."""
+"""The options of a local model, each declared once. What changes replies is part of a run's
+identity."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=1)]
+
+HUB = {
+    "qwen-vl": "Qwen/Qwen-VL-Chat",
+    "seeclick": "cckevinn/SeeClick",
+    "qwen2-vl": "Qwen/Qwen2-VL-7B-Instruct",
+    "qwen2.5-vl": "Qwen/Qwen2.5-VL-7B-Instruct",
+    "qwen3-vl": "Qwen/Qwen3-VL-8B-Instruct",
+}
+"""What a name means when nothing follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """`model` is a hub id or a folder; `model_path` a folder that stands in for it. `name` is the
-    entry that the user named (`hf`, `qwen2.5-vl`, ...), which all but `hf` say what it must be.
-
-    `batch_size` is None for `auto`. `devices` are torch's names, one worker each (None: every GPU,
-    or the CPU); `device_map` hands one model's layers to several GPUs instead. `workers` is the
-    number of workers when devices are shared (tests; None: one per device).
-    """
+    """Which model to load and how. The fields after `name` are the options that a user may give."""
 
     model: str
-    model_path: str | None = None
-    revision: str | None = None
-    dtype: str = "auto"
-    device_map: str | None = None
-    devices: tuple[str, ...] | None = None
-    attn: str | None = None
-    max_pixels: int | None = None
-    batch_size: int | None = None
-    trust_remote_code: bool = False
-    quantization: str | None = None
-    kv_reuse: bool = True
-    compile: bool = False
-    workers: int | None = None
+    """A model id of the hub, or a folder."""
     name: str = "hf"
+    """The name that the user gave (`hf`, `qwen2.5-vl`, ...): the family, but for `hf`."""
+    _: KW_ONLY
+    model_path: str | None = None
+    """A folder to load in place of `model`."""
+    revision: str | None = None
+    """Commit, branch or tag on the hub."""
+    dtype: str = "auto"
+    """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
+    device_map: str | None = None
+    """How to spread one model over several GPUs, in accelerate's words."""
+    devices: tuple[str, ...] | None = None
+    """Torch's names, a worker each. None: every GPU, or the CPU."""
+    attn: str | None = None
+    """The implementation of attention, in transformers' words."""
+    max_pixels: Count | None = None
+    """The most pixels of a picture."""
+    batch_size: Count | None = None
+    """None (`auto`): as many as memory allows."""
+    trust_remote_code: bool = False
+    """Whether code that comes with the checkpoint may run."""
+    quantization: str | None = None
+    """`4bit` or `8bit`."""
+    kv_reuse: bool = True
+    """Whether a second round builds on the keys and values of the first."""
+    compile: bool = False
+    """Whether tokens are written by CUDA graphs."""
+    workers: Count | None = None
+    """Number of workers where they share devices (for tests). None: one per device."""

@@ -41,15 +41,15 @@ class Settings:
 class Seq2SeqAdapter:
     """A batch adapter over one model on one device. Calls share nothing, rounds included."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tokenizer: Any, info: AdapterInfo) -> None:
         """Load the model. Raises `Fatal`."""
         import torch
 
         self._torch = torch
         self._device = settings.device
         self._piece_tokens = settings.piece_tokens
-        self._tokenizer = tokenizer_of(settings.checkpoint)
-        self._info = declared(settings, self._tokenizer)
+        self._tokenizer = tokenizer
+        self._info = info
         self._model = _loaded(settings)
         special = set(self._tokenizer.all_special_ids) - {self._tokenizer.unk_token_id}
         # What a page writes must not become an end token; `unk` is what its odd characters become.

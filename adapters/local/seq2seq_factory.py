@@ -1,100 +1,92 @@
-"""`seq2seq:...` as a factory: options to an adapter, or to what it would declare."""
+"""`seq2seq:...` as a factory: options to what a model declares, and to its adapter."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import inspect
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
-from adapters.contract import Adapter, AdapterInfo, Fatal
-from adapters.local.factory import LocalFactory, check_installed
-from adapters.local.options import LocalOptions
+from msgspec import Meta
 
-if TYPE_CHECKING:
-    from adapters.local.seq2seq import Settings
+from adapters.contract import Adapter, Described, Fatal
+from adapters.local.factory import check_installed
+from adapters.local.options import Count, LocalOptions
+from adapters.options import parameters_of, read_options
 
 EXAMPLE = "seq2seq:osunlp/MindAct_ActionPrediction_flan-t5-base"
 
 
+@dataclass(frozen=True, slots=True)
+class Seq2SeqOptions:
+    """Which model to load and how; fields as in `LocalOptions`."""
+
+    _: KW_ONLY
+    model_path: str | None = None
+    revision: str | None = None
+    dtype: str = "auto"
+    devices: tuple[str, ...] | None = None
+    batch_size: Count | None = None
+    piece_tokens: Annotated[int, Meta(ge=2)] = 512
+    """Tokens to which each text of a conversation is cut by itself, as in training."""
+
+
 class Seq2SeqFactory:
-    """Makes the adapter of an encoder-decoder model. Numbers may be written as text."""
+    """Makes the adapter of an encoder-decoder model, from what `Seq2SeqOptions` declares."""
 
-    def __call__(
-        self,
-        model: str,
-        *,
-        model_path: str | None = None,
-        revision: str | None = None,
-        dtype: str = "auto",
-        devices: str | Sequence[str] | None = None,
-        batch_size: int | str | None = None,
-        piece_tokens: int | str = 512,
-    ) -> Adapter:
-        """Load the model. Raises `Fatal` with one line.
+    __signature__: inspect.Signature = parameters_of(Seq2SeqOptions)
 
-        Each text of a conversation is cut to `piece_tokens` tokens by itself, as in training.
+    def __call__(self, model: str, **options: object) -> Adapter:
+        """Load the model. Raises `Fatal` with one line."""
+        return self.describe(model, loads=True, **options).load()
+
+    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
+        """What the adapter declares, and how to load it. Raises `Fatal`.
+
+        These models are small: what can be wrong before one is loaded is the same if it `loads`.
         """
-        options = self._options(
-            model,
-            model_path=model_path,
-            revision=revision,
-            dtype=dtype,
-            devices=devices,
-            batch_size=batch_size,
-        )
-        settings = self._settings(options, piece_tokens, weights=True)
-        from adapters.local.seq2seq import Seq2SeqAdapter
-
-        return Seq2SeqAdapter(settings)
-
-    def describe(
-        self,
-        model: str,
-        *,
-        loads: bool = False,
-        piece_tokens: int | str = 512,
-        **options: object,
-    ) -> AdapterInfo:
-        """What the adapter would declare; no weights are loaded. Raises `Fatal`.
-
-        These models are small: what is known before one `loads` is no more than that.
-        """
-        settings = self._settings(self._options(model, **options), piece_tokens, weights=False)
-        from adapters.local.seq2seq import declared, tokenizer_of
-
-        return declared(settings, tokenizer_of(settings.checkpoint))
-
-    def _options(self, model: str, **given: object) -> LocalOptions:
-        if not model and given.get("model_path") is None:
+        read = Seq2SeqOptions(**read_options(self, options))  # type: ignore[arg-type]
+        if not model and read.model_path is None:
             raise Fatal(f"which model? name it like {EXAMPLE} or seq2seq:FOLDER")
-        return LocalFactory("seq2seq").options(model, **given)
-
-    def _settings(
-        self, options: LocalOptions, piece_tokens: int | str, *, weights: bool
-    ) -> Settings:
-        try:
-            pieces = int(piece_tokens)
-        except ValueError:
-            pieces = 0
-        if pieces < 2:
-            raise Fatal(f"piece_tokens must be a whole number from 2 on: {piece_tokens}")
         check_installed()
-        from adapters.local.checkpoint import locate
+        from adapters.local.checkpoint import fetch_weights, locate
         from adapters.local.devices import devices_of
         from adapters.local.processors import check_torchvision
-        from adapters.local.seq2seq import Settings, dtype_of
+        from adapters.local.seq2seq import (
+            Seq2SeqAdapter,
+            Settings,
+            declared,
+            dtype_of,
+            tokenizer_of,
+        )
 
         check_torchvision()
-        device = devices_of(options)[0]
-        if options.devices and len(options.devices) > 1:
-            raise Fatal("seq2seq models run on one device: name one with --devices")
-        return Settings(
-            name=f"seq2seq:{options.model}",
-            checkpoint=locate(options, weights=weights),
-            device=device,
-            dtype=dtype_of(options.dtype, device),
-            batch_size=options.batch_size or (4 if device == "cpu" else 32),
-            piece_tokens=pieces,
+        named = LocalOptions(
+            model or str(read.model_path),
+            "seq2seq",
+            model_path=read.model_path,
+            revision=read.revision,
+            devices=read.devices,
         )
+        device = devices_of(named)[0]
+        if read.devices and len(read.devices) > 1:
+            raise Fatal("seq2seq models run on one device: name one with --devices")
+        settings = Settings(
+            name=f"seq2seq:{named.model}",
+            checkpoint=locate(named, weights=False),
+            device=device,
+            dtype=dtype_of(read.dtype, device),
+            batch_size=read.batch_size or (4 if device == "cpu" else 32),
+            piece_tokens=read.piece_tokens,
+        )
+        tokenizer = tokenizer_of(settings.checkpoint)
+        info = declared(settings, tokenizer)
+
+        def load() -> Adapter:
+            if settings.checkpoint.commit is not None:
+                fetch_weights(named, settings.checkpoint)
+            return Seq2SeqAdapter(settings, tokenizer, info)
+
+        return Described(info, load)
 
 
 seq2seq = Seq2SeqFactory()

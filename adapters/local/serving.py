@@ -98,13 +98,13 @@ def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
 def _worker(job: Job, tell: Any) -> Any:
     import torch
 
-    from adapters.local import loading
+    from adapters.local import unloaded
 
     if job.threads is not None:
         torch.set_num_threads(job.threads)
-    loaded = loading.load(job.options, device=job.device)
+    loaded = unloaded.load(job.options, job.device)
     # Not before: much of transformers comes with it, which fails over some installations.
-    from adapters.local.start import thread_worker
+    from adapters.local.worker import thread_worker
 
     worker = thread_worker(loaded, job.options)
     tell(Ready(worker.plan, loaded.context_tokens, dict(loaded.facts)))

@@ -10,24 +10,22 @@ from dataclasses import replace
 
 import torch
 
-from adapters.contract import AdapterInfo, Fatal
-from adapters.local import loading
+from adapters.contract import AdapterInfo
 from adapters.local.adapter import LocalAdapter
-from adapters.local.contract import Loaded
-from adapters.local.describe import family_alone
+from adapters.local.contract import Loaded, Unloaded
 from adapters.local.devices import devices_of
 from adapters.local.memory import free_bytes
 from adapters.local.options import LocalOptions
 from adapters.local.process_worker import start_workers
 from adapters.local.work import Worker
-from adapters.local.worker import ThreadWorker
+from adapters.local.worker import thread_worker
 
 _log = logging.getLogger(__name__)
 LONG_S = 2.0
 """After so many seconds of loading a user is told what is waited for."""
 
 
-def start(options: LocalOptions, info: AdapterInfo) -> LocalAdapter:
+def start(options: LocalOptions, info: AdapterInfo, model: Unloaded) -> LocalAdapter:
     """Load the model once per device: one in this process, several in a process each. `info` is
     what is known without loading. A load that takes long, as most do, is logged.
 
@@ -40,32 +38,22 @@ def start(options: LocalOptions, info: AdapterInfo) -> LocalAdapter:
     long.start()
     try:
         if len(devices) > 1:
-            return _in_processes(options, info, devices)
-        loaded = loading.load(options, device=devices[0])
+            return _in_processes(options, info, model, devices)
+        loaded = model.load()
         return adapter(options, info, loaded, [thread_worker(loaded, options)])
     finally:
         long.cancel()
 
 
-def _in_processes(options: LocalOptions, info: AdapterInfo, devices: Sequence[str]) -> LocalAdapter:
+def _in_processes(
+    options: LocalOptions, info: AdapterInfo, model: Unloaded, devices: Sequence[str]
+) -> LocalAdapter:
     # Before any process is started: what is wrong with the files is then said once.
-    family = family_alone(options, devices[0])
+    model.fetch()
     workers = start_workers(options, devices, torch.get_num_threads())
     first = workers[0].wait()
-    known = Loaded(None, family, devices[0], first.context_tokens, first.facts)
+    known = Loaded(None, model.family, devices[0], first.context_tokens, first.facts)
     return adapter(options, info, known, workers)
-
-
-def thread_worker(loaded: Loaded, options: LocalOptions) -> ThreadWorker:
-    """A worker as the options say. Raises `Fatal` where `compile` has nothing to offer."""
-    if options.compile and not loaded.device.startswith("cuda"):
-        raise Fatal(
-            f"--compile replays CUDA graphs, and the model runs on {loaded.device}, where compiled "
-            "code was slower: leave it out"
-        )
-    return ThreadWorker(
-        loaded, rows=options.batch_size, kv_reuse=options.kv_reuse, compiled=options.compile
-    )
 
 
 def adapter(

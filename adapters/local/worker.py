@@ -19,6 +19,7 @@ from adapters.local.memory import (
     typical_tokens,
     worked_per_token,
 )
+from adapters.local.options import LocalOptions
 from adapters.local.work import Generated, Plan, Work, WorkerStats
 
 Results = list[Generated | Fault]
@@ -136,4 +137,16 @@ def planned(loaded: Loaded, rows: int | None) -> Plan:
         typical_tokens(loaded.family, loaded.context_tokens),
         rows,
         CPU_ROWS if loaded.device == "cpu" else MOST_ROWS,
+    )
+
+
+def thread_worker(loaded: Loaded, options: LocalOptions) -> ThreadWorker:
+    """A worker as the options say. Raises `Fatal` where `compile` has nothing to offer."""
+    if options.compile and not loaded.device.startswith("cuda"):
+        raise Fatal(
+            f"--compile replays CUDA graphs, and the model runs on {loaded.device}, where compiled "
+            "code was slower: leave it out"
+        )
+    return ThreadWorker(
+        loaded, rows=options.batch_size, kv_reuse=options.kv_reuse, compiled=options.compile
     )

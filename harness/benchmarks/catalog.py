@@ -23,17 +23,17 @@ BENCHMARKS.add(
 )
 BENCHMARKS.add(
     "mind2web",
-    "harness.benchmarks.mind2web_json:BENCHMARK",
+    "harness.benchmarks.original:BENCHMARK",
     "Mind2Web as first published (Deng et al. 2023): 1,341 test tasks, text only",
 )
 BENCHMARKS.add(
     "mm-mind2web-tilde",
-    "harness.benchmarks.snapshots:BENCHMARK",
+    "harness.benchmarks.tilde:BENCHMARK",
     "rabbit's snapshot of the test splits with 20 distractors, prompts and choices as stored",
 )
 BENCHMARKS.add(
     "snapshot",
-    "harness.benchmarks.snapshots:SNAPSHOT",
+    "harness.benchmarks.tilde:SNAPSHOT",
     "a snapshot written by `vlm-eval snapshot`, given with --data",
 )
 BENCHMARKS.add(

@@ -138,12 +138,12 @@ def open_model(config: RunConfig, protocol: AskingProtocol, *, asks: bool = True
         options.pop("timeout_s")
     try:
         if asks and runs_here(config):
-            info = describe(config.model, loads=True, **options)
-            waits = _Described(replace(info, batch_size=None, batches_at_once=1))
-            return Model(waits, None, sheet, lambda: make(config.model, **options))
+            described = describe(config.model, loads=True, **options)
+            waits = _Described(replace(described.info, batch_size=None, batches_at_once=1))
+            return Model(waits, None, sheet, described.load)
         if asks:
             return Model(make(config.model, **options), None, sheet)
-        return Model(_Described(describe(config.model, **options)), None, sheet)
+        return Model(_Described(describe(config.model, **options).info), None, sheet)
     except UnknownName as error:
         raise UserError(_with_policies(config.model, error)) from error
 

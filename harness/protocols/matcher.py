@@ -21,8 +21,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.records import Choice
-from parsers.records import Description
+from harness.records import Choice, Description
 
 TYPES = ("BUTTON", "TEXTBOX", "SELECTBOX", "LINK")
 MATCHING, TIE = ("matched-exactly", "matched-nearly", "matcher-none"), "matcher-tie"

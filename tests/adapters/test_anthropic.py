@@ -157,7 +157,7 @@ def test_a_second_round_after_a_first_on_record_writes_nothing() -> None:
 
 
 def test_what_is_declared() -> None:
-    info = describe("claude-opus-5-5")
+    info = describe("claude-opus-5-5").info
     assert (info.provider, info.price_ref, info.billed) == ("anthropic", "claude-opus-5-5", True)
     assert info.context_tokens == 1_000_000
     assert info.text_factor == 1.2

@@ -115,7 +115,7 @@ def test_an_empty_reply_does_not_go_back_empty() -> None:
 
 
 def test_what_is_declared() -> None:
-    info = describe("gemini-3.8-flash", media_resolution="low")
+    info = describe("gemini-3.8-flash", media_resolution="low").info
     assert (info.provider, info.price_ref, info.billed) == ("google", "gemini-3.8-flash", True)
     assert info.coordinates == "per-mille"
     assert info.settings["media_resolution"] == "low"

@@ -191,17 +191,17 @@ def test_parallel_calls_run_side_by_side() -> None:
 
 
 def test_what_is_declared() -> None:
-    info = describe("gpt-4o")
+    info = describe("gpt-4o").info
     assert (info.name, info.price_ref, info.billed) == ("openai:gpt-4o", "gpt-4o", True)
     assert info.context_tokens == 128_000
     assert info.image_rule is not None
     assert info.image_rule.fit(1280, 7400) == (354, 2048)
-    served = describe("Qwen/Qwen2.5-VL-7B-Instruct", base_url="http://localhost:8000/v1")
+    served = describe("Qwen/Qwen2.5-VL-7B-Instruct", base_url="http://localhost:8000/v1").info
     assert (served.billed, served.price_ref, served.coordinates) == (False, None, "absolute")
     assert served.settings["endpoint"] == "http://localhost:8000/v1"
     assert served.image_rule is not None
     assert served.image_rule.tokens(SCREENSHOT.width, SCREENSHOT.height) == 1196
-    assert describe("llava", base_url="http://localhost:8000/v1").image_rule is None
+    assert describe("llava", base_url="http://localhost:8000/v1").info.image_rule is None
 
 
 def test_a_detail_that_the_model_does_not_have_is_refused() -> None:
@@ -211,5 +211,5 @@ def test_a_detail_that_the_model_does_not_have_is_refused() -> None:
 
 def test_the_environments_address_counts_as_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    info = describe("gpt-4o")
+    info = describe("gpt-4o").info
     assert (info.endpoint, info.billed) == ("http://localhost:1/v1", False)

@@ -23,15 +23,15 @@ from adapters.scripted import scripted
 )
 def test_the_packages_prices(model: str, usage: Usage, dollars: float) -> None:
     when = datetime(2026, 11, 20, tzinfo=UTC)
-    assert price_of(describe(model), usage, when) == pytest.approx(dollars)
+    assert price_of(describe(model).info, usage, when) == pytest.approx(dollars)
 
 
 def test_what_is_not_billed_is_free_and_what_is_not_listed_is_unknown() -> None:
     assert price_of(scripted(lines=[]).info, Usage(9, output=9)) == 0.0
-    assert price_of(describe("m", base_url="http://localhost/v1"), Usage(9)) == 0.0
-    assert price_of(describe("openai:not-listed"), Usage(9)) is None
-    assert has_price(describe("gpt-4o"))
-    assert not has_price(describe("openai:not-listed"))
+    assert price_of(describe("m", base_url="http://localhost/v1").info, Usage(9)) == 0.0
+    assert price_of(describe("openai:not-listed").info, Usage(9)) is None
+    assert has_price(describe("gpt-4o").info)
+    assert not has_price(describe("openai:not-listed").info)
 
 
 def test_a_file_of_ones_own_wins(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ def test_a_file_of_ones_own_wins(tmp_path: Path) -> None:
         '["openai:gpt-4o"]\ninput = 1\ncached = 0.5\noutput = 2\n[m]\ninput=3\noutput=4'
     )
     sheet = PriceSheet.read(path)
-    assert sheet.price_of(describe("gpt-4o"), Usage(2_000_000, 1_000_000, 0, 1_000_000)) == 3.5
-    served = describe("m", base_url="http://localhost/v1")
+    assert sheet.price_of(describe("gpt-4o").info, Usage(2_000_000, 1_000_000, 0, 1_000_000)) == 3.5
+    served = describe("m", base_url="http://localhost/v1").info
     assert sheet.price_of(served, Usage(1_000_000)) == 3.0
     path = tmp_path / "prices.json"
     path.write_text('{"m": {"input": 1, "output": 1, "cache_write": 2}}')
@@ -59,13 +59,13 @@ def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
 
 def test_the_upper_bound_pays_for_writing_the_whole_prompt() -> None:
     sheet = PriceSheet()
-    info = describe("claude-sonnet-5-5")
+    info = describe("claude-sonnet-5-5").info
     plain = sheet.price_of(info, Usage(10_000, output=100))
     bound = sheet.upper_bound(info, 10_000, 100)
     assert plain is not None
     assert bound is not None
     assert bound > plain
-    assert sheet.upper_bound(describe("openai:not-listed"), 1, 1) is None
+    assert sheet.upper_bound(describe("openai:not-listed").info, 1, 1) is None
 
 
 def test_the_source_is_named_with_its_version() -> None:
@@ -85,7 +85,7 @@ def test_the_source_is_named_with_its_version() -> None:
     ],
 )
 def test_servers_of_ones_own_are_free_and_prices_of_others_unknown(url: str, free: bool) -> None:
-    info = describe("openai:some-model", base_url=url)
+    info = describe("openai:some-model", base_url=url).info
     assert price_of(info, Usage(input=10, output=10)) == (0.0 if free else None)
 
 

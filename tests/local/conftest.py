@@ -46,15 +46,15 @@ def checkpoint(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Ch
 @pytest.fixture(scope="session")
 def load(checkpoint: Checkpoint) -> Load:
     """The tiny model of a family on the CPU, in float32; shared, so leave it as it was."""
-    from adapters.local import loading
     from adapters.local.options import LocalOptions
+    from adapters.local.unloaded import load as load_model
 
     held: dict[str, Loaded] = {}
 
     def at(family: str) -> Loaded:
         if family not in held:
             options = LocalOptions("hf", model_path=str(checkpoint(family)))
-            held[family] = loading.load(options, device="cpu")
+            held[family] = load_model(options, "cpu")
         return held[family]
 
     return at

@@ -259,8 +259,9 @@ def test_the_engine_is_told_what_fits(adapter: Adapters) -> None:
 
 def test_compiling_is_refused_where_it_was_slower(checkpoint: Checkpoint) -> None:
     from adapters.local.start import start
+    from adapters.local.unloaded import read
 
     options = LocalOptions("hf", model_path=str(checkpoint("qwen2-vl")), compile=True)
     with pytest.raises(Fatal, match="--compile") as told:
-        start(options, AdapterInfo("hf:tiny", "tiny", "local"))
+        start(options, AdapterInfo("hf:tiny", "tiny", "local"), read(options, "cpu"))
     assert "\n" not in str(told.value)

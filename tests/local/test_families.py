@@ -24,10 +24,10 @@ from adapters.conversation import Conversation, Message, Picture, Reply, Text, s
 from adapters.local.checkpoint import locate
 from adapters.local.contract import Encoded, Loaded
 from adapters.local.loading import family as family_in
-from adapters.local.loading import load as load_model
 from adapters.local.options import LocalOptions
 from adapters.local.padding import pad
 from adapters.local.processors import image_only
+from adapters.local.unloaded import load as load_model
 from tests.local.conftest import Checkpoint, Load
 from tests.local.tiny import FAMILIES
 

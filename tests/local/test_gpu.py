@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 import torch
 
-from adapters.local import loading
+from adapters.local import unloaded
 from adapters.local.generate import Generator
 from adapters.local.options import LocalOptions
 from tests.local.conftest import Checkpoint
@@ -30,7 +30,7 @@ def test_two_rounds_are_those_of_single_rows_in_full(
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     options = LocalOptions("hf", model_path=str(checkpoint(family)), dtype="float32")
-    loaded = loading.load(options, device="cuda:0")
+    loaded = unloaded.load(options, "cuda:0")
     together = Generator(loaded, compiled=compiled)
     alone = Generator(loaded, rows=1, kv_reuse=False)
     for seed in range(2):

@@ -16,9 +16,9 @@ from adapters import make
 from adapters.contract import Fatal
 from adapters.local import digests, footprint
 from adapters.local.checkpoint import locate
-from adapters.local.describe import describe
-from adapters.local.loading import load
+from adapters.local.factory import describe
 from adapters.local.options import LocalOptions
+from adapters.local.unloaded import load
 from tests.local.conftest import Checkpoint
 from tests.local.tiny import FAMILIES
 
@@ -74,9 +74,8 @@ def test_nothing_but_the_ends_is_taken_from_a_published_generation_config(
 def test_the_type_of_numbers_is_the_one_asked_for(checkpoint: Checkpoint, dtype: str) -> None:
     loaded = load(LocalOptions(str(checkpoint("qwen3-vl")), dtype=dtype), device="cpu")
     assert {str(p.dtype) for p in loaded.model.parameters()} == {f"torch.{dtype}"}
-    assert (
-        describe(LocalOptions(str(checkpoint("qwen3-vl")), dtype=dtype)).settings["dtype"] == dtype
-    )
+    told = describe(LocalOptions(str(checkpoint("qwen3-vl")), dtype=dtype)).info
+    assert told.settings["dtype"] == dtype
 
 
 def test_attention_is_the_one_asked_for(checkpoint: Checkpoint) -> None:
@@ -160,7 +159,7 @@ def test_a_description_needs_no_weights_and_fits_the_model(
 
     loaded = load(LocalOptions(str(checkpoint(family))), device="cpu")
     monkeypatch.setattr(PreTrainedModel, "from_pretrained", lambda *_, **__: pytest.fail("loaded"))
-    told = describe(LocalOptions(str(checkpoint(family)), name=family, max_pixels=70_000))
+    told = describe(LocalOptions(str(checkpoint(family)), name=family, max_pixels=70_000)).info
     assert (told.provider, told.billed, told.takes_pictures) == ("local", False, True)
     assert told.name == f"{family}:{checkpoint(family)}"
     assert told.revision == loaded.facts["identity"]

@@ -29,9 +29,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     happened: list[str] = []
     real = start.start
 
-    def counted(options: object, info: object) -> object:
+    def counted(*given: object) -> object:
         happened.append("loaded")
-        return real(options, info)  # type: ignore[arg-type]
+        return real(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(start, "start", counted)
     return happened

@@ -172,7 +172,7 @@ def test_a_downloaded_model_is_known_by_its_commit(
 ) -> None:
     import huggingface_hub
 
-    from adapters.local.describe import describe as described
+    from adapters.local.factory import describe as described
 
     commit = place / "snapshots" / ("a" * 40)
     asked: list[list[str]] = []
@@ -184,7 +184,7 @@ def test_a_downloaded_model_is_known_by_its_commit(
         return str(commit)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    told = described(LocalOptions("some/model", name="qwen2-vl", revision="main"))
+    told = described(LocalOptions("some/model", name="qwen2-vl", revision="main")).info
     assert told.revision == "a" * 40
     assert told.model == "some/model"
     assert not any(pattern in ("*.py", "*.bin", "*.safetensors") for pattern in asked[0])
@@ -210,11 +210,12 @@ def test_memory_that_files_fill_counts_as_free(
 def test_a_user_is_told_what_takes_long(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from adapters.local import loading, start
+    from adapters.local import start
+    from adapters.local.loading import TransformersModel
 
     monkeypatch.setattr(start, "LONG_S", 0.01)
     caplog.set_level(logging.INFO, "adapters")
-    plain = loading.load
+    plain = TransformersModel.load
 
     def slow(*args: Any, **options: Any) -> Any:
         deadline = time.monotonic() + 10
@@ -222,7 +223,7 @@ def test_a_user_is_told_what_takes_long(
             time.sleep(0.01)
         return plain(*args, **options)
 
-    monkeypatch.setattr(loading, "load", slow)
+    monkeypatch.setattr(TransformersModel, "load", slow)
     folder = str(checkpoint("qwen2-vl"))
     adapter = make("qwen2-vl", model_path=folder, devices="cpu")
     asyncio.run(adapter.close())

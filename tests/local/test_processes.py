@@ -21,7 +21,7 @@ import torch
 
 from adapters.contract import AdapterInfo, Fatal, Fault
 from adapters.conversation import Reply
-from adapters.local import loading, process_worker
+from adapters.local import process_worker, unloaded
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded
 from adapters.local.frames import receive, send
@@ -44,7 +44,7 @@ def options(checkpoint: Checkpoint) -> LocalOptions:
 
 @pytest.fixture(scope="module")
 def model(options: LocalOptions) -> Loaded:
-    return loading.load(options, device="cpu")
+    return unloaded.load(options, "cpu")
 
 
 def adapter(loaded: Loaded, workers: list[ProcessWorker] | list[ThreadWorker]) -> LocalAdapter:

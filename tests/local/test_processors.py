@@ -12,9 +12,9 @@ pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from adapters.contract import Fatal
-from adapters.local.loading import load as load_now
 from adapters.local.options import LocalOptions
 from adapters.local.processors import image_only
+from adapters.local.unloaded import load as load_now
 from tests.local.conftest import Checkpoint, Load
 from tests.local.others import metaspace
 

@@ -12,16 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.runs import (
-    DiskFull,
-    RunDiffers,
-    RunDirectory,
-    RunError,
-    RunInUse,
-    Setup,
-    journal,
-    open_run,
-)
+from harness.runs import DiskFull, RunDiffers, RunDirectory, RunError, RunInUse, Setup, open_run
+from harness.runs import _journal as journal
 from tests.harness.runs.examples import SETUP, call, step, write
 
 

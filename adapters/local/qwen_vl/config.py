@@ -1,0 +1,162 @@
+"""The published configuration of an original Qwen-VL, and the shapes that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+from transformers import PreTrainedConfig
+
+from adapters.contract import Fatal
+from adapters.local.qwen_vl.recognition import MODEL_TYPE
+
+# The side of the grid for which position embeddings are stored; other grids are interpolated.
+STORED_SIDE = 16
+POOL_HEAD_SIZE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class VisionShape:
+    """The vision tower's and resampler's sizes (`visual` in `config.json`).
+
+    A picture of `image_size` pixels a side is cut into patches of `patch_size`, `grid` of them a
+    side, and comes out as `queries` vectors of `output` values. `image_start` is the id before
+    which nothing is a picture: the next `queries` ids stand for its vectors, then comes
+    `image_end`.
+    """
+
+    image_size: int
+    patch_size: int
+    width: int
+    layers: int
+    heads: int
+    mlp: int
+    output: int
+    queries: int
+    image_start: int
+
+    @property
+    def grid(self) -> int:
+        return self.image_size // self.patch_size
+
+    @property
+    def image_end(self) -> int:
+        return self.image_start + 1
+
+    @property
+    def image_pad(self) -> int:
+        return self.image_start + 2
+
+    @property
+    def pool_heads(self) -> int:
+        return self.output // POOL_HEAD_SIZE
+
+    @classmethod
+    def of(cls, visual: Mapping[str, Any]) -> VisionShape:
+        """Read from `config.json`'s `visual`. Raises `Fatal` for sizes that do not go together."""
+        try:
+            shape = cls(
+                image_size=int(visual["image_size"]),
+                patch_size=int(visual["patch_size"]),
+                width=int(visual["width"]),
+                layers=int(visual["layers"]),
+                heads=int(visual["heads"]),
+                mlp=int(visual["width"] * visual["mlp_ratio"]),
+                output=int(visual["output_dim"]),
+                queries=int(visual.get("n_queries", 256)),
+                image_start=int(visual["image_start_id"]),
+            )
+        except KeyError as error:
+            raise Fatal(f"config.json: 'visual' has no {error}") from error
+        except (TypeError, ValueError) as error:
+            raise Fatal(f"config.json: 'visual' has a value that is no number ({error})") from error
+        for wrong, why in (
+            (min(shape.image_size, shape.patch_size, shape.heads) < 1, "a size below 1"),
+            (
+                shape.image_size % max(1, shape.patch_size),
+                "image_size is no multiple of patch_size",
+            ),
+            (shape.width % max(1, shape.heads), "width is no multiple of heads"),
+            (shape.output % POOL_HEAD_SIZE, f"output_dim is no multiple of {POOL_HEAD_SIZE}"),
+            (isqrt(shape.queries) ** 2 != shape.queries, "n_queries is no square"),
+        ):
+            if wrong:
+                raise Fatal(f"config.json: 'visual': {why}")
+        return shape
+
+
+class QwenVLConfig(PreTrainedConfig):  # type: ignore[misc]
+    """`config.json` as published with Qwen-VL-Chat; the values below are that checkpoint's.
+
+    `intermediate_size` counts both halves of the gated layer. `seq_length` is the length that the
+    model was trained at: rotary base and attention scale change beyond it.
+    """
+
+    model_type = MODEL_TYPE
+    keys_to_ignore_at_inference = ("past_key_values",)
+
+    vocab_size: int = 151936
+    hidden_size: int = 4096
+    num_hidden_layers: int = 32
+    num_attention_heads: int = 32
+    kv_channels: int = 128
+    intermediate_size: int = 22016
+    layer_norm_epsilon: float = 1e-6
+    initializer_range: float = 0.02
+    max_position_embeddings: int = 8192
+    seq_length: int = 2048
+    rotary_emb_base: float = 10000
+    rotary_pct: float = 1.0
+    use_dynamic_ntk: bool = True
+    use_logn_attn: bool = True
+    no_bias: bool = True
+    use_cache: bool = True
+    tie_word_embeddings: bool = False
+    visual: dict[str, Any] | None = None
+
+    @property
+    def vision(self) -> VisionShape:
+        return VisionShape.of(self.visual or {})
+
+    @property
+    def image_token_id(self) -> int:
+        """What a reply must not contain: it would promise a picture."""
+        return self.vision.image_start
+
+    @property
+    def head_dim(self) -> int:
+        return self.kv_channels
+
+    @property
+    def num_key_value_heads(self) -> int:
+        return self.num_attention_heads
+
+    @property
+    def attention_size(self) -> int:
+        return self.kv_channels * self.num_attention_heads
+
+    @classmethod
+    def of(cls, published: Mapping[str, Any]) -> QwenVLConfig:
+        """Read from a parsed `config.json`. Raises `Fatal` for what is not implemented."""
+        try:
+            config = cls(**published)
+        except Exception as error:
+            line = " ".join(str(error).split())
+            raise Fatal(f"config.json is not an original Qwen-VL's: {line}") from error
+        shape = config.vision
+        for wrong, why in (
+            (config.rotary_pct != 1.0, "rotary_pct is not 1"),
+            (config.tie_word_embeddings, "tied word embeddings"),
+            (not config.scale_attention, "scale_attn_weights is off"),
+            (shape.output != config.hidden_size, "visual output_dim differs from hidden_size"),
+            (config.seq_length < 2, "seq_length is below 2"),
+        ):
+            if wrong:
+                raise Fatal(f"config.json: no original Qwen-VL has this: {why}")
+        return config
+
+    @property
+    def scale_attention(self) -> bool:
+        return bool(getattr(self, "scale_attn_weights", True))

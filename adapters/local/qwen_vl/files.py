@@ -1,0 +1,160 @@
+"""Where a checkpoint's files are: in the user's folder, or fetched from the model hub."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from adapters.contract import Fatal
+from adapters.local.digests import digest_of
+from adapters.local.options import HUB, LocalOptions
+from adapters.local.qwen_vl.recognition import foreign_kind
+from adapters.local.qwen_vl.tokenizer import FILE
+from adapters.local.qwen_vl.weights import WANTED, shards
+
+CHAT: Final = HUB["qwen-vl"]
+SEECLICK: Final = HUB["seeclick"]
+WEIGHTS: Final = {
+    "safetensors": ["*.safetensors", "*.safetensors.index.json"],
+    "bin": ["pytorch_model*.bin", "pytorch_model.bin.index.json"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A folder with weights and `config.json`, its parsed configuration, its vocabulary.
+
+    `source` is the hub id or folder that was asked for, `commit` the hub's commit if it came from
+    there. `seeclick` says that it was fine-tuned to point (coordinates from 0 to 1).
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    vocabulary: Path
+    source: str
+    commit: str | None
+    seeclick: bool
+
+    @property
+    def identity(self) -> str:
+        """What the files say: the hub's commit, or the digest of a folder's content."""
+        if self.commit is not None:
+            return self.commit
+        read = [self.folder / "config.json", self.vocabulary, *shards(self.folder)]
+        return "sha256:" + digest_of(self.folder, read)
+
+
+def find(options: LocalOptions) -> Checkpoint:
+    """The files of the model that the options name; from the hub, all but the weights.
+
+    Raises `Fatal` that says what is needed, or what else it is."""
+    source = HUB.get(options.model, options.model)
+    local = source.startswith((".", "/", "~")) or Path(source).is_dir()
+    given = options.model_path or (source if local else None)
+    commit = None
+    if given:
+        folder = Path(given).expanduser()
+        if not folder.is_dir():
+            raise Fatal(f"{folder}: no such folder; it should hold {_needed(source)}")
+        if options.revision is not None:
+            raise Fatal("--revision is for models of the hub; a folder has none")
+    else:
+        folder = fetched(source, options.revision, ["config.json", FILE])
+        commit = folder.name
+    config = _configuration(folder, source)
+    if kind := foreign_kind(config):
+        raise Fatal(f"{folder} holds no original Qwen-VL: it is {kind}")
+    names = (options.name, options.model, folder.name, str(config.get("_name_or_path", "")))
+    seeclick = any("seeclick" in name.lower() for name in names)
+    return Checkpoint(
+        folder,
+        config,
+        _vocabulary(folder, bool(given), seeclick),
+        str(folder) if given else source,
+        commit,
+        seeclick,
+    )
+
+
+def fetch_weights(checkpoint: Checkpoint) -> None:
+    """Let the weights of a checkpoint of the hub come to its folder. Raises `Fatal`."""
+    if checkpoint.commit is not None:
+        kind = _format(checkpoint.source, checkpoint.commit)
+        fetched(checkpoint.source, checkpoint.commit, WEIGHTS[kind])
+
+
+def fetched(repository: str, revision: str | None, wanted: list[str]) -> Path:
+    """The folder with those files of a hub repository that match the patterns in `wanted`."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=wanted))
+    except Exception as error:
+        at = f" at revision {revision}" if revision else ""
+        raise Fatal(
+            f"{repository}{at} cannot be fetched from the model hub ({_reason(error)}): put "
+            f"{_needed(repository)} into a folder and give --model-path FOLDER"
+        ) from error
+
+
+def _format(repository: str, revision: str | None) -> str:
+    """Which kind of weights to fetch where a repository may hold both."""
+    from huggingface_hub import HfApi
+
+    try:
+        info = HfApi().model_info(repository, revision=revision, timeout=20)
+    except Exception:
+        return "bin"  # The download itself reports what is wrong, or finds them in its cache.
+    names = [entry.rfilename for entry in info.siblings or ()]
+    return "safetensors" if any(name.endswith(".safetensors") for name in names) else "bin"
+
+
+def _vocabulary(folder: Path, local: bool, seeclick: bool) -> Path:
+    path = folder / FILE
+    if path.is_file():
+        return path
+    if local:
+        why = " (SeeClick was published without one)" if seeclick else ""
+        raise Fatal(f"{folder}: no {FILE}{why}; copy {FILE} of {CHAT} into this folder")
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(CHAT, FILE))
+    except Exception as error:
+        raise Fatal(
+            f"{FILE} of {CHAT} cannot be fetched from the model hub ({_reason(error)}): put it "
+            "beside the other files into a folder and give --model-path FOLDER"
+        ) from error
+
+
+def _configuration(folder: Path, source: str) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise Fatal(f"{folder}: no config.json; wanted: {_needed(source)}") from None
+    except (OSError, ValueError) as error:
+        raise Fatal(f"{path}: not readable as JSON ({error})") from error
+    if not isinstance(config, dict):
+        raise Fatal(f"{path}: not a JSON object")
+    return config
+
+
+def _needed(source: str) -> str:
+    own = f"{FILE} (that of {CHAT})" if source == SEECLICK else FILE
+    return f"config.json, {own} and {WANTED}"
+
+
+def _reason(error: BaseException) -> str:
+    """One line about a failed download; the library's own text runs over several."""
+    kind = type(error).__name__
+    if kind in ("LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectError"):
+        return "it cannot be reached"
+    known = {
+        "RepositoryNotFoundError": "no such repository",
+        "RevisionNotFoundError": "no such revision",
+        "GatedRepoError": "access is denied",
+    }
+    return known.get(kind) or f"{kind}: {' '.join(str(error).split())[:200]}"

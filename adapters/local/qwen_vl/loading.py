@@ -1,0 +1,163 @@
+"""An original Qwen-VL: what its checkpoint is, and from there to a model that answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+
+from adapters.contract import Fatal
+from adapters.conversation import canonical_json
+from adapters.local.contract import Loaded
+from adapters.local.options import LocalOptions
+from adapters.local.qwen_vl.config import QwenVLConfig
+from adapters.local.qwen_vl.family import QwenVLFamily, image_rule
+from adapters.local.qwen_vl.files import Checkpoint, fetch_weights, find
+from adapters.local.qwen_vl.model import QwenVL
+from adapters.local.qwen_vl.placing import Plan, check_room, dispatch, place_in, spread, value_count
+from adapters.local.qwen_vl.tokenizer import IMAGE, Tokenizer
+from adapters.local.qwen_vl.weights import load_weights
+
+DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
+ATTENTION = "sdpa"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Described:
+    """See `Unloaded`."""
+
+    options: LocalOptions
+    device: str
+    checkpoint: Checkpoint
+    config: QwenVLConfig
+    family: QwenVLFamily
+    dtype: torch.dtype
+    attention: str
+
+    @property
+    def identity(self) -> str:
+        return self.checkpoint.identity
+
+    @property
+    def context_tokens(self) -> int:
+        """Positions that the configuration allows (8,192), four times the training length."""
+        return int(self.config.max_position_embeddings)
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        vocabulary = self.checkpoint.vocabulary.read_bytes()
+        return {
+            # Where it was when the first runs were recorded.
+            "implementation": "adapters.qwen_vl",
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "attention": self.attention,
+            "vocabulary_sha256": hashlib.sha256(vocabulary).hexdigest(),
+        }
+
+    def check(self) -> None:
+        """See `Unloaded`. Whether there is room is found out by `load`."""
+
+    def fetch(self) -> None:
+        """See `Unloaded`."""
+        fetch_weights(self.checkpoint)
+
+    def load(self) -> Loaded:
+        """See `Unloaded`."""
+        options, device = self.options, self.device
+        folder, dtype = self.checkpoint.folder, self.dtype
+        model = empty_model(self.config, self.attention)
+        needed = value_count(model) * dtype.itemsize
+        # The size follows from the configuration: known before many gigabytes come from the hub.
+        if options.device_map:
+            plan: Plan = spread(model, options.device_map, dtype)
+        else:
+            plan = {"": device}
+            source = self.checkpoint.source
+            check_room(needed, device, source, asked_for=options.devices is not None)
+        self.fetch()
+        load_weights(model, folder, dtype, partial(place_in, plan))
+        if options.device_map:
+            dispatch(model, plan)
+        model.config.dtype = dtype
+        model.eval()
+        facts = {**_facts(self, device), "weights_gb": round(needed / 1e9, 2)}
+        return Loaded(model, self.family, device, self.context_tokens, facts)
+
+
+def described(options: LocalOptions, device: str) -> Described:
+    """Find the checkpoint that the options name, and read all of it but the weights.
+
+    Raises `Fatal` with one line: files that lack, a foreign architecture, an option that this model
+    cannot follow.
+    """
+    if options.quantization:
+        raise Fatal(
+            "the original Qwen-VL is not offered quantised; leave --quantization out, "
+            "or spread it over several GPUs with --device-map auto"
+        )
+    checkpoint = find(options)
+    config = QwenVLConfig.of(checkpoint.config)
+    family = QwenVLFamily(
+        _tokenizer(checkpoint, config),
+        config.vision.image_size,
+        config.seq_length if config.use_dynamic_ntk else None,
+        image_rule(config.vision.queries, options.max_pixels),
+        "unit" if checkpoint.seeclick else "per-mille",
+    )
+    dtype = _dtype(options.dtype, config, device)
+    return Described(options, device, checkpoint, config, family, dtype, options.attn or ATTENTION)
+
+
+def _tokenizer(checkpoint: Checkpoint, config: QwenVLConfig) -> Tokenizer:
+    shape = config.vision
+    tokenizer = Tokenizer.read(checkpoint.vocabulary, shape.queries)
+    if tokenizer.specials[IMAGE] != shape.image_start or tokenizer.size > config.vocab_size:
+        raise Fatal(
+            f"{checkpoint.vocabulary} is of another model: <img> is {tokenizer.specials[IMAGE]} of "
+            f"{tokenizer.size} ids, config.json says {shape.image_start} of {config.vocab_size}"
+        )
+    return tokenizer
+
+
+def _dtype(wanted: str, config: QwenVLConfig, device: str) -> torch.dtype:
+    """`auto`: the published type on a GPU, float32 on the CPU, where others are slow."""
+    if wanted == "auto":
+        if torch.device(device).type == "cpu":
+            return torch.float32
+        published = config.dtype
+        return published if published in DTYPES.values() else torch.bfloat16
+    if wanted not in DTYPES:
+        raise Fatal(f"--dtype {wanted}: known are auto, {', '.join(DTYPES)}")
+    return DTYPES[wanted]
+
+
+def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
+    """The model without weights, on the meta device. Raises `Fatal` for an unknown attention."""
+    config._attn_implementation = attention
+    try:
+        with torch.device("meta"):
+            return QwenVL(config)
+    except (ImportError, ValueError) as error:
+        reason = " ".join(str(error).split()).partition(". ")[0]
+        raise Fatal(f"--attn {attention} cannot be had here: {reason}") from error
+
+
+def _facts(known: Described, device: str) -> dict[str, object]:
+    import PIL
+    import transformers
+
+    config = canonical_json(known.checkpoint.config).encode()
+    cuda = torch.device(device).type == "cuda"
+    return {
+        "architecture": "Qwen-VL",
+        "identity": known.identity,
+        "config_sha256": hashlib.sha256(config).hexdigest(),
+        **known.settings,
+        "device": torch.cuda.get_device_name(device) if cuda else "cpu",
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "pillow": PIL.__version__,
+    }

@@ -1,0 +1,87 @@
+"""On which device the parameters go, and whether they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from adapters.contract import Fatal
+from adapters.local.footprint import check_memory
+
+if TYPE_CHECKING:
+    from adapters.local.qwen_vl.model import QwenVL
+
+MAPS = ("auto", "balanced", "sequential")
+Plan = Mapping[str, Any]
+"""Parts of the model by name, and the GPU (by number) or device that each goes to, as accelerate
+writes it."""
+
+
+def value_count(model: torch.nn.Module) -> int:
+    """Values in all parameters."""
+    return sum(tensor.numel() for tensor in model.state_dict().values())
+
+
+def check_room(needed: int, device: str, source: str, *, asked_for: bool) -> None:
+    """Raises `Fatal` when `needed` bytes of weights do not fit on a device, or only on a CPU that
+    nobody asked for."""
+    where = torch.device(device)
+    if where.type == "cuda":
+        free, whole = torch.cuda.mem_get_info(where)
+        if needed > free:
+            raise Fatal(
+                f"{source} needs {needed / 1e9:.1f} GB of GPU memory for its weights, {device} has "
+                f"{free / 1e9:.1f} GB free of {whole / 1e9:.1f} GB: try --device-map auto over "
+                "several GPUs"
+            )
+        return
+    try:
+        check_memory(needed, where, asked_for=asked_for)
+    except Fatal as error:
+        raise Fatal(f"{source}: {error}") from error
+
+
+def spread(model: QwenVL, device_map: str, dtype: torch.dtype) -> Plan:
+    """Which layers go to which GPU. Raises `Fatal` without GPUs, or with too small ones."""
+    from accelerate import infer_auto_device_map
+    from accelerate.utils import get_balanced_memory
+
+    if device_map not in MAPS:
+        raise Fatal(f"--device-map {device_map}: known are {', '.join(MAPS)}")
+    if not torch.cuda.is_available():
+        raise Fatal("--device-map hands layers to several GPUs, and there is none")
+    whole = list(model._no_split_modules)
+    memory = None
+    if device_map != "sequential":
+        memory = get_balanced_memory(model, dtype=dtype, no_split_module_classes=whole)
+    plan: Plan = infer_auto_device_map(model, memory, no_split_module_classes=whole, dtype=dtype)
+    if left := [name for name, where in plan.items() if where in ("cpu", "disk")]:
+        raise Fatal(
+            f"the GPUs have no room for the whole model, which needs "
+            f"{value_count(model) * dtype.itemsize / 1e9:.1f} GB: {left[0]} and "
+            f"{len(left) - 1} more parts are left over"
+        )
+    return plan
+
+
+def place_in(plan: Plan, name: str) -> str:
+    """The device of a parameter: that of the smallest part it belongs to.
+
+    >>> place_in({"transformer": 0, "transformer.h.7": 1}, "transformer.h.7.ln_1.weight")
+    'cuda:1'
+    """
+    part = name
+    while part and part not in plan:
+        part = part.rpartition(".")[0]
+    where = plan.get(part, 0)
+    return f"cuda:{where}" if isinstance(where, int) else str(where)
+
+
+def dispatch(model: QwenVL, plan: Plan) -> None:
+    """Let every part fetch what it is given to its own device."""
+    from accelerate import dispatch_model
+
+    dispatch_model(model, dict(plan), skip_keys=list(model._skip_keys_device_placement))
+    model.hf_device_map = dict(plan)

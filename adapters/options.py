@@ -1,0 +1,124 @@
+"""The values of adapters' options, which a command line gives as text.
+
+An adapter's options are the keyword parameters of its class or factory. A value given as text is
+read as the parameter's type: `true`, `yes`, `on` or `1` for a switch, a list's items between
+commas, a JSON object for a mapping, and `none` or `auto` for what may be left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from adapters.contract import Fatal
+
+SWITCHES = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+
+
+def parameters_of(declared: type, *, but: AbstractSet[str] = frozenset()) -> inspect.Signature:
+    """The keyword-only fields of a dataclass as the signature of a factory that takes a model's
+    name and these."""
+    kinds = get_type_hints(declared, include_extras=True)
+    model = inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
+    taken = [
+        parameter.replace(annotation=kinds[name])
+        for name, parameter in inspect.signature(declared).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in but
+    ]
+    return inspect.Signature([model, *taken])
+
+
+def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, object]:
+    """The options that are given, as the types that a class or factory declares for them.
+
+    Raises `Fatal` naming the option whose value is of another type.
+    """
+    kinds = _kinds(factory)
+    return {
+        name: read_option(name, value, kinds[name]) if name in kinds else value
+        for name, value in options.items()
+        if value is not None
+    }
+
+
+def read_option(name: str, value: object, kind: Any) -> Any:
+    """One value as a type. What types here do not describe is left as it is.
+
+    >>> read_option("kv_reuse", "no", bool), read_option("devices", "cuda:0, cpu", tuple[str, ...])
+    (False, ('cuda:0', 'cpu'))
+    """
+    members = [_bare(member) for member in _members(kind)]
+    if isinstance(value, str) and str not in members:
+        if type(None) in members and value.lower() in {"none", "auto"}:
+            return None
+        value = _from_text(value, members)
+    if any(get_origin(member) is tuple for member in members) and isinstance(value, Sequence):
+        value = tuple(str(item).strip() for item in value if str(item).strip()) or None
+    elif not any(member in _WORDS for member in members):
+        return value
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError:
+        raise Fatal(f"{name} must be {_expected(kind, members)}: {_shown(value)}") from None
+
+
+_WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    Mapping: 'a JSON object such as {"top_k": 1}',
+}
+
+
+def _kinds(factory: Any) -> Mapping[str, Any]:
+    declared = getattr(factory, "__signature__", None)
+    if declared is not None:
+        return {name: one.annotation for name, one in declared.parameters.items()}
+    made_by: Any = vars(factory).get("__init__") if isinstance(factory, type) else factory
+    try:
+        return get_type_hints(made_by, include_extras=True)
+    except (NameError, TypeError):  # Names that exist for type checkers only, or no annotations.
+        return {}
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _bare(kind: Any) -> Any:
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return Mapping if get_origin(bare) in (Mapping, dict) else bare
+
+
+def _from_text(text: str, members: Sequence[Any]) -> object:
+    if bool in members:
+        return SWITCHES.get(text.lower(), text)
+    if Mapping in members:
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return text
+    if any(get_origin(member) is tuple for member in members):
+        return text.split(",")
+    return text
+
+
+def _expected(kind: Any, members: Sequence[Any]) -> str:
+    words = next(_WORDS[member] for member in members if member in _WORDS)
+    for member in _members(kind):
+        for fact in get_args(member)[1:] if get_origin(member) is Annotated else ():
+            if isinstance(fact, msgspec.Meta) and fact.ge is not None:
+                return f"{words} from {fact.ge} on"
+    return words
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)

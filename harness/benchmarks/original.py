@@ -1,0 +1,204 @@
+"""Mind2Web as it was first published (Deng et al. 2023): tasks as JSON, without screenshots.
+
+Each task holds its actions; the operation and the candidates are objects, and only a candidate's
+`attributes` is still a JSON text. Its test splits are larger than Multimodal-Mind2Web's (252, 177
+and 912 tasks), so results on the two are about different populations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.files import (
+    LOCAL_SPLIT,
+    DataFile,
+    by_split,
+    check_splits,
+    local_files,
+    split_of,
+)
+from harness.benchmarks.index import IndexEntry, with_lengths
+from harness.benchmarks.json_tasks import TaskSpan, task_spans
+from harness.benchmarks.mind2web import TEST_SPLITS
+from harness.benchmarks.parquet import Record
+from harness.benchmarks.recorded import recorded_row
+from harness.errors import DataError
+from harness.records import Row
+
+REPO = "osunlp/Mind2Web"
+_ARCHIVE = (
+    "is distributed as an archive with a password, to keep it out of crawls: download the zip file "
+    "named at https://github.com/OSU-NLP-Group/Mind2Web, unpack it (unzip -P mind2web FILE) and "
+    "give the folder with --data"
+)
+
+
+class _Action(msgspec.Struct, gc=False):
+    operation: dict[str, Any]
+    pos_candidates: list[msgspec.Raw] | None = None
+    neg_candidates: list[msgspec.Raw] | None = None
+    cleaned_html: str | None = ""
+
+
+class _Task(msgspec.Struct, gc=False):
+    actions: list[msgspec.Raw]
+    confirmed_task: str | None = ""
+    action_reprs: list[str | None] | None = None
+
+
+_TASK = msgspec.json.Decoder(_Task)
+_ACTION = msgspec.json.Decoder(_Action)
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalLayout:
+    """Tasks in JSON files; a group is a task, an offset the number of an action in it."""
+
+    spans: Mapping[Path, Sequence[TaskSpan]] = field(repr=False)
+    negatives_column: str | None = "neg_candidates"
+
+    def records(
+        self,
+        path: Path,
+        group: int,
+        offsets: Collection[int],
+        columns: Sequence[str] | None = None,
+    ) -> Iterator[tuple[int, Record]]:
+        """The actions of a task, decoded one by one; `raw_html` never is."""
+        where = f"{path}, task {group + 1}"
+        task = _decoded(_TASK, _bytes(path, self.spans[path][group]), where)
+        for offset in sorted(offsets):
+            action: _Action = _decoded(
+                _ACTION, task.actions[offset], f"{where}, action {offset + 1}"
+            )
+            yield (
+                offset,
+                {
+                    "confirmed_task": task.confirmed_task,
+                    "action_reprs": task.action_reprs,
+                    "operation": action.operation,
+                    "cleaned_html": action.cleaned_html,
+                    "pos_candidates": action.pos_candidates,
+                    "neg_candidates": action.neg_candidates,
+                },
+            )
+
+    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
+        """The row. One without a picture is as good as any here: nobody has one."""
+        where = f"{entry.file}, task {entry.row_group + 1}, action {entry.offset + 1}"
+        row = recorded_row(record, entry, benchmark, where, pictured=False)
+        stored = len(record["action_reprs"] or ())
+        if stored < entry.index:
+            raise DataError(
+                f"{where}: 'action_reprs' has {stored} entries, too few for the "
+                f"{entry.index} actions before this one"
+            )
+        return row
+
+
+@dataclass(frozen=True)
+class OriginalMind2Web(Benchmark):
+    """The benchmark. Training data comes from the hub, test data from a folder of the user's."""
+
+    name: str = "mind2web"
+    splits: tuple[str, ...] = (*TEST_SPLITS, "train")
+    default_splits: tuple[str, ...] = TEST_SPLITS
+    description: str = "Mind2Web as first published: text only"
+    screenshots: bool = False
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+        """See `Benchmark.open`. The split `local` is that of files whose names tell none."""
+        asked = tuple(splits) if splits else None
+        if asked != (LOCAL_SPLIT,) or data is None:
+            check_splits(asked, self.splits, self.name)
+        if data is not None:
+            if data.suffix == ".zip":
+                raise DataError(f"{data} is an archive: the test set {_ARCHIVE}")
+            origin: dict[str, object] = {"origin": "local"}
+            found = local_files(data, ".json")
+            files, notices = by_split(found, asked, self.splits, self.default_splits, str(data))
+        elif asked == ("train",):
+            from harness.benchmarks.hub import fetch
+
+            copy = fetch(REPO, None, [_is_train], suffix=".json")
+            origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
+            files, notices = by_split(copy.files, asked, self.splits, asked, f"{REPO} on the hub")
+        else:
+            raise DataError(f"the test set of mind2web {_ARCHIVE}")
+        spans = {file.path: task_spans(file) for file in files}
+        entries, doubled = _entries(files, spans)
+        if not entries:
+            raise DataError(f"no tasks in {', '.join(str(file.path) for file in files)}")
+        if doubled:
+            notices.append(f"{doubled} steps stored twice were left out")
+        return Dataset(
+            self.name,
+            OriginalLayout(spans),
+            tuple(files),
+            with_lengths(entries),
+            origin,
+            notices=tuple(notices),
+        )
+
+
+def _is_train(name: str) -> bool:
+    return split_of(name, (*TEST_SPLITS, "train")) == "train"
+
+
+def _entries(
+    files: Sequence[DataFile], spans: Mapping[Path, Sequence[TaskSpan]]
+) -> tuple[list[IndexEntry], int]:
+    """The distinct steps in file order, and how many were left out as stored before."""
+    entries: dict[str, IndexEntry] = {}
+    doubled = row = 0
+    for file in files:
+        row = 0
+        for group, span in enumerate(spans[file.path]):
+            for offset, action_uid in enumerate(span.action_uids):
+                row += 1
+                step_id = f"{span.task_id}_{action_uid}"
+                doubled += step_id in entries
+                entries.setdefault(
+                    step_id,
+                    IndexEntry(
+                        step_id=step_id,
+                        task_id=span.task_id,
+                        action_uid=action_uid,
+                        index=offset,
+                        split=file.split or "",
+                        website=span.website,
+                        domain=span.domain,
+                        subdomain=span.subdomain,
+                        file=file.path,
+                        row_group=group,
+                        offset=offset,
+                        row=row,
+                    ),
+                )
+    return list(entries.values()), doubled
+
+
+def _bytes(path: Path, span: TaskSpan) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(span.start)
+            return file.read(span.length)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, where: str) -> Any:
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"{where}: broken JSON, or no action of Mind2Web: {error}") from error
+
+
+BENCHMARK = OriginalMind2Web()

@@ -1,0 +1,261 @@
+"""Snapshots: steps whose choices and prompts are fixed on disk, and are sent as they stand.
+
+Two kinds of files have the same columns (data set card of
+rabbit-hmi/MM-Mind2Web-tilde_test_snapshot_20dist): rabbit's, where the ids of elements are read
+from the `bnid` of the stored texts, and our own, which carry in columns of their own whatever a run
+needs to come out the same as one on the original data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.benchmarks.contract import Benchmark, Fixed
+from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.files import DataFile, local_files, missing_shards
+from harness.benchmarks.hints import instead
+from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
+from harness.benchmarks.messages import stored_messages
+from harness.benchmarks.mind2web import TEST_SPLITS
+from harness.benchmarks.parquet import Record, column_names, opened
+from harness.benchmarks.recorded import candidates_in, decode_operation
+from harness.errors import DataError
+from harness.page import Box, Candidate
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, StoredQuestion
+from parsers.letters import letter
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+REPO = "rabbit-hmi/MM-Mind2Web-tilde_test_snapshot_20dist"
+MARKED_INVALID = "marked_invalid"
+"""A stored row that is flagged as invalid though it has a positive and a picture."""
+
+OWN = "vlm_eval_"
+"""What the names of our own columns begin with."""
+SETTINGS = b"vlm_eval_snapshot"
+"""Where a file of ours says, as JSON in its metadata, how it was made."""
+
+_CARD = (
+    "task_id",
+    "split",
+    "step",
+    "task_description",
+    "prompt_0",
+    "prompt_1",
+    "cleaned_html",
+    "candidates",
+    "target_elements",
+    "target_op",
+    "target_op_value",
+    "website",
+    "domain",
+    "subdomain",
+    "is_valid",
+)
+_UID = OWN + "action_uid"
+_ELEMENT = re.compile(r"\s*<\s*([\w:.-]+)[^>]*?\bbnid\s*=\s*[\"']?([^\s\"'>]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class TildeLayout(TableLayout):
+    """The columns of a snapshot, with or without ours."""
+
+    what: str = "a snapshot"
+    required: tuple[str, ...] = _CARD
+    negatives_column: str | None = None
+
+    def narrow(self, present: Collection[str]) -> list[str]:
+        own = [_UID] if _UID in present else []
+        return ["task_id", "split", "step", "website", "domain", "subdomain", *own]
+
+    def wide(self, file: pq.ParquetFile) -> list[str]:
+        return [n for n in column_names(file) if n in self.required or n.startswith(OWN)]
+
+    def key(self, record: Record, where: str) -> Key:
+        step = whole(record["step"], "step", where)
+        if step is None:
+            raise DataError(f"{where}: column 'step' is empty")
+        if not record["task_id"]:
+            raise DataError(f"{where}: column 'task_id' is empty")
+        return Key(
+            task_id=record["task_id"],
+            action_uid=str(record.get(_UID) or step),
+            index=step,
+            split=record["split"] or "",
+            website=record["website"] or "",
+            domain=record["domain"] or "",
+            subdomain=record["subdomain"] or "",
+        )
+
+    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
+        where = entry.where
+        operation, _, value = decode_operation(
+            {"op": record["target_op"], "value": record["target_op_value"]}, where
+        )
+        first, pictures = stored_messages(record["prompt_0"], "prompt_0", where)
+        second, more = stored_messages(record["prompt_1"], "prompt_1", where)
+        own = _UID in record
+        choices = _own_choices(record) if own else _choices(record)
+        positives, negatives = _own_candidates(record, where) if own else _by_text(record, choices)
+        problems = _problems(record, bool(positives), bool(pictures), own)
+        valid = _is_true(record["is_valid"]) and bool(positives)
+        return Row(
+            benchmark=benchmark,
+            split=entry.split,
+            task_id=entry.task_id,
+            action_uid=entry.action_uid,
+            index=entry.index,
+            total_steps=record.get(OWN + "total_steps") or entry.task_steps,
+            website=entry.website,
+            domain=entry.domain,
+            subdomain=entry.subdomain,
+            task=record["task_description"] or "",
+            history=tuple(record.get(OWN + "history") or ()),
+            html=record["cleaned_html"] or "",
+            screenshot=pictures[0] if pictures else None,
+            positives=positives,
+            negatives=negatives,
+            operation=operation,
+            value=value,
+            source=where,
+            invalid=None if valid else problems[0] if problems else MARKED_INVALID,
+            problems=problems,
+            stored=StoredQuestion(
+                first=first,
+                second=second,
+                choices=choices,
+                pictures=(*pictures, *more),
+                # The card sends the reply back behind two line breaks; ours are sent as they are.
+                reply_prefix=(record.get(OWN + "reply_prefix") or "") if own else "\n\n",
+                recipe=record.get(OWN + "recipe") or "",
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Snapshot(Benchmark):
+    """A benchmark of such files. `repo` is where they are on the hub, None for local ones only."""
+
+    repo: str | None = None
+    fixes: frozenset[Fixed] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+        """See `Benchmark.open`. Which splits there are is for the files to say."""
+        if data is not None:
+            files, origin = tuple(local_files(data)), {"origin": "local"}
+        elif self.repo is not None:
+            from harness.benchmarks.hub import fetch
+
+            copy = fetch(self.repo, None, [lambda name: name.endswith(".parquet")])
+            files = copy.files
+            origin = {"origin": "hub", "repo": self.repo, "revision": copy.revision}
+        else:
+            raise DataError(f"{self.name} needs --data PATH: the file or folder of the snapshot")
+        layout = TildeLayout()
+        entries, notices = build_index(files, layout)
+        present = {entry.split for entry in entries}
+        wanted = tuple(splits or ()) or tuple(s for s in self.default_splits if s in present)
+        for split in wanted:
+            if split not in present:
+                raise DataError(f"no step of split '{split}'; {instead(split, present)}")
+        kept = tuple(e for e in entries if not wanted or e.split in wanted)
+        if not kept:
+            raise DataError(f"no rows in {data or self.repo}")
+        if missing_shards([file.name for file in files]):
+            notices.append("some shards are missing, going by the numbers in file names")
+        return Dataset(self.name, layout, files, kept, origin, _settings(files), tuple(notices))
+
+    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
+        """How the files were made. Those on the hub, which are not ours, do not say."""
+        return {} if data is None else _settings(local_files(data))
+
+
+def _choices(record: Record) -> tuple[Choice, ...]:
+    return tuple(
+        Choice(letter(number), *_element(text, f"choice-{number}"), text)
+        for number, text in enumerate(record["candidates"] or ())
+    )
+
+
+def _element(text: str, otherwise: str) -> tuple[str, str]:
+    """The id and the tag of an element written as `<tag bnid=id ...>`, or as its bare id."""
+    found = _ELEMENT.match(text)
+    if found:
+        return found[2], found[1]
+    return (text.strip() if text.strip().isdigit() else otherwise), ""
+
+
+def _by_text(
+    record: Record, choices: tuple[Choice, ...]
+) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """Positives and negatives of a row that stores only texts; boxes are not known."""
+    known = {choice.text: choice for choice in choices}
+    positives: dict[str, Candidate] = {}
+    for number, text in enumerate(record["target_elements"] or ()):
+        if text in known:
+            node_id, tag = known[text].id, known[text].tag
+        else:
+            node_id, tag = _element(text, f"target-{number}")
+        positives.setdefault(node_id, Candidate(node_id, tag, None, False, False, "{}"))
+    negatives = tuple(
+        Candidate(c.id, c.tag, None, False, False, "{}") for c in choices if c.id not in positives
+    )
+    return tuple(positives.values()), negatives
+
+
+def _own_choices(record: Record) -> tuple[Choice, ...]:
+    listed = record[OWN + "choices"] or ()
+    return tuple(
+        Choice(c["letter"], c["id"], c["tag"], text, Box(*c["box"]) if c["box"] else None)
+        for c, text in zip(listed, record["candidates"] or (), strict=True)
+    )
+
+
+def _own_candidates(
+    record: Record, where: str
+) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    positives, negatives = (
+        candidates_in(record[column], f"{where}: column '{column}'")
+        for column in (OWN + "pos_candidates", OWN + "neg_candidates")
+    )
+    return positives, negatives
+
+
+def _problems(record: Record, positive: bool, picture: bool, own: bool) -> tuple[str, ...]:
+    if own:
+        return tuple(record[OWN + "problems"] or ())
+    lost = not picture and not _is_true(record["is_valid"])
+    return (() if positive else (NO_POSITIVE,)) + ((NO_SCREENSHOT,) if lost else ())
+
+
+def _is_true(stored: object) -> bool:
+    """The card documents a text, the files hold a truth value; both are taken."""
+    return stored.strip().lower() == "true" if isinstance(stored, str) else bool(stored)
+
+
+def _settings(files: Sequence[DataFile]) -> dict[str, object]:
+    """How the files were made, if they say so; all must say the same."""
+    told = set()
+    for file in files:
+        with opened(file.path) as opened_file:
+            told.add((opened_file.schema_arrow.metadata or {}).get(SETTINGS, b"{}"))
+    if len(told) > 1:
+        raise DataError("these snapshots were made with different settings; run them one by one")
+    settings = json.loads(told.pop())
+    return settings if isinstance(settings, dict) else {}
+
+
+BENCHMARK = Snapshot(
+    "mm-mind2web-tilde",
+    "rabbit's snapshot of Multimodal-Mind2Web with 20 distractors, as stored",
+    splits=TEST_SPLITS,
+    default_splits=TEST_SPLITS,
+    repo=REPO,
+)
+SNAPSHOT = Snapshot("snapshot", "a snapshot written by `vlm-eval snapshot`")

@@ -1,0 +1,284 @@
+"""The lane for adapters that are asked many conversations at a time.
+
+Calls are prepared as they come (the CPU's part, a bounded number at a time) and wait. Whenever the
+adapter takes another batch, the first of these that exists goes:
+
+1. a cohort: the calls that build on the replies of one batch, once nobody is on the way to it;
+2. fresh calls of one round that were passed over too often;
+3. a full batch of fresh calls of one round and similar length;
+4. an unfilled one, when nothing can join it any more or the adapter has nothing else to do.
+
+A cohort that is still gathering holds back what comes after it, for a moment: the adapter has
+other batches to work on meanwhile, and what it keeps for the cohort takes memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from adapters.contract import Fault, Request
+from adapters.conversation import Reply
+from harness.engine._budget import Budget
+from harness.engine._cohorts import Cohort, Cohorts, Member
+from harness.engine._errors import Stopped
+from harness.engine._gate import CostOf, cost_limit
+from harness.engine._grouping import Waiting, choose, company, overdue, rows_together, turn
+from harness.engine._halt import Halt
+from harness.engine._lanes import Seat
+from harness.engine._starvation import Starvation, StarvationClock
+
+SendMany = Callable[[Sequence[Request]], Awaitable[list[Reply | Fault]]]
+Prepare = Callable[[Request], Awaitable[int]]
+
+PATIENCE = 20
+"""How many times longer than `linger_s` a cohort is kept whole while other batches are under way or
+its calls are being prepared, and an unfilled batch waits while others still join it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRules:
+    """At most `size` calls in a batch, `slots` batches under way, `window` dialogues open,
+    `preparing` calls prepared at a time. `linger_s` is how long an unfilled batch waits for more
+    company while the adapter has nothing to do."""
+
+    size: int
+    slots: int = 1
+    window: int = 1
+    preparing: int = 8
+    linger_s: float = 0.25
+
+
+class Batches:
+    """Gathers calls and sends them in batches. See the module for the order."""
+
+    def __init__(
+        self,
+        send: SendMany,
+        prepare: Prepare,
+        rules: BatchRules,
+        budget: Budget,
+        cost_of: CostOf,
+        halt: Halt,
+    ) -> None:
+        self._send = send
+        self._prepare = prepare
+        self._rules = rules
+        self._budget = budget
+        self._cost_of = cost_of
+        self._halt = halt
+        self._waiting: list[Waiting] = []
+        self._cohorts = Cohorts()
+        self._turnstile = asyncio.Semaphore(rules.preparing)
+        self._urgent = 0
+        self._calm = asyncio.Event()
+        self._calm.set()
+        self._coming = 0
+        self._under_way = 0
+        self._last = False
+        self._clock = StarvationClock(rules.slots)
+        self._changed = asyncio.Event()
+        halt.tell(self._dismiss)
+
+    @property
+    def starvation(self) -> Starvation:
+        return self._clock.read()
+
+    def enter(self, seat: Seat) -> None:
+        self._cohorts.enter(seat, self._now())
+        self._stir()
+
+    def leave(self, seat: Seat) -> None:
+        self._cohorts.leave(seat)
+        self._stir()
+
+    def last(self) -> None:
+        self._last = True
+        self._stir()
+
+    async def submit(self, seat: Seat, request: Request, upper: float) -> Reply:
+        self._halt.check()
+        after = self._cohorts.begin(seat, request, self._now())
+        call: Waiting | None = None
+        self._coming += 1
+        try:
+            try:
+                length = await self._prepared(request, after)
+            finally:
+                self._coming -= 1
+                if after:
+                    self._cohorts.arrived(after)
+                self._stir()
+            self._halt.check()
+            turn: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+            call = Waiting(seat.number, request, length, upper, turn, seat, after, self._now())
+            self._waiting.append(call)
+            return await turn
+        finally:
+            if call is None or not call.ended:
+                self._end(seat, call)
+
+    async def work(self) -> None:
+        self._clock = StarvationClock(self._rules.slots)
+        async with asyncio.TaskGroup() as batches:
+            while True:
+                batch = await self._next()
+                batches.create_task(self._ask(batch))
+
+    async def _prepared(self, request: Request, after: Member | None) -> int:
+        if after is not None:
+            # A cohort waits for it, and most of its work was done a round ago: it goes before all.
+            self._urgent += 1
+            self._calm.clear()
+            try:
+                return await self._prepare(request)
+            finally:
+                self._urgent -= 1
+                if not self._urgent:
+                    self._calm.set()
+        async with self._turnstile:
+            await self._calm.wait()
+            self._halt.check()
+            return await self._prepare(request)
+
+    async def _next(self) -> list[Waiting]:
+        """The next batch, as soon as it may go; it counts as under way from then on."""
+        while True:
+            self._changed.clear()
+            again: float | None = None
+            if self._under_way < self._rules.slots and self._waiting:
+                chosen, again = self._pick(self._now())
+                batch = self._paid_for(chosen)
+                if batch:
+                    self._stir()
+                    self._clock.sent(len(batch))
+                    self._under_way += 1
+                    self._stir()
+                    return batch
+            try:
+                async with asyncio.timeout_at(again):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    def _pick(self, now: float) -> tuple[list[Waiting], float | None]:
+        """The calls to send now, or none and when to look again if nothing happens before."""
+        cohorts: dict[Cohort, list[Waiting]] = {}
+        fresh: list[Waiting] = []
+        for call in self._waiting:
+            if call.cohort is None:
+                fresh.append(call)
+            else:
+                cohorts.setdefault(call.cohort, []).append(call)
+        again: list[float] = []
+        held = False
+        for cohort in dict.fromkeys((*self._cohorts, *cohorts)):
+            since = self._cohorts.awaited(cohort)
+            linger = self._rules.linger_s
+            # An idle adapter waits for calls that are being prepared, not for unwritten records.
+            patience = linger * (PATIENCE if self._under_way or cohort.coming else 1)
+            if since is None or since + patience <= now:
+                if cohort in cohorts:
+                    return rows_together(cohorts[cohort]), None
+                continue
+            held = held or since + linger > now
+            again.append(since + (linger if since + linger > now else patience))
+        if not held and fresh:
+            chosen, when = self._pick_fresh(fresh, now)
+            if chosen:
+                return chosen, None
+            again += [] if when is None else [when]
+        return [], min(again, default=None)
+
+    def _pick_fresh(self, fresh: list[Waiting], now: float) -> tuple[list[Waiting], float | None]:
+        late = overdue(fresh, self._rules.slots + 1)
+        if late:
+            chosen, full = company(late, self._rules.size), True
+        else:
+            chosen, full = choose(fresh, self._rules.size)
+        # A small batch takes nearly as long as a full one: worth waiting for those being prepared.
+        since = [call.since for call in fresh]
+        linger = self._rules.linger_s
+        lingers = min(since) + PATIENCE * linger
+        if not self._coming:
+            lingers = min(lingers, max(since) + linger)
+        if not full and lingers > now and (self._cohorts.moving or self._coming):
+            return [], lingers
+        if not full and not self._last:
+            if self._under_way:
+                return [], None
+            if len(self._cohorts) < self._rules.window and lingers > now:
+                return [], lingers
+        sent = turn(chosen[0])
+        for call in fresh:
+            call.passed += turn(call) != sent
+        return chosen, None
+
+    def _paid_for(self, chosen: Sequence[Waiting]) -> list[Waiting]:
+        batch = []
+        for call in chosen:
+            if not self._budget.fits(call.upper):
+                break
+            self._budget.reserve(call.upper)
+            batch.append(call)
+        for call in batch:
+            self._waiting.remove(call)
+        if chosen and not batch and not self._budget.waiting:
+            self._halt.set(cost_limit(self._budget))
+        return batch
+
+    async def _ask(self, batch: Sequence[Waiting]) -> None:
+        try:
+            results = await self._send([call.request for call in batch])
+        finally:
+            self._under_way -= 1
+        answered = [
+            (call.seat, call.request)
+            for call, result in zip(batch, results, strict=True)
+            if call.seat and not isinstance(result, Fault) and not call.turn.done()
+        ]
+        self._cohorts.answered(answered)
+        for call, result in zip(batch, results, strict=True):
+            if isinstance(result, Fault):
+                self._budget.settle_failure(call.upper, result.kind)
+            else:
+                self._budget.settle(call.upper, self._cost_of(result.usage))
+            if call.turn.done():
+                continue
+            if call.seat:
+                # At once and not when its task runs: the next batch may be chosen before.
+                self._end(call.seat, call)
+            if isinstance(result, Fault):
+                call.turn.set_exception(result)
+            else:
+                call.turn.set_result(result)
+        self._stir()
+
+    def _end(self, seat: Seat, call: Waiting | None) -> None:
+        if call is not None:
+            call.ended = True
+            if call in self._waiting:
+                self._waiting.remove(call)
+        self._cohorts.end(seat, self._now())
+        self._stir()
+
+    def _stir(self) -> None:
+        """Something changed: look for a batch again, and tell the clock."""
+        remains = self._halt.reason is None and bool(
+            self._waiting
+            or self._coming
+            or self._cohorts.moving
+            or (len(self._cohorts) and not self._last)
+        )
+        self._clock.note(self._now(), self._under_way, remains)
+        self._changed.set()
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _dismiss(self, reason: Stopped) -> None:
+        for call in self._waiting:
+            if not call.turn.done():
+                call.turn.set_exception(type(reason)(*reason.args))
+        self._waiting.clear()

@@ -1,0 +1,270 @@
+"""The writing side of a run: one process at a time, append only, synced."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from harness.runs._environment import session
+from harness.runs._errors import RunError, RunInUse
+from harness.runs._files import replace_file
+from harness.runs._journal import Journal
+from harness.runs._lines import cut_torn, decode, encode, read_lines
+from harness.runs._manifest import (
+    MANIFEST,
+    Manifest,
+    Setup,
+    check_same,
+    is_same,
+    read_manifest,
+    write_manifest,
+)
+from harness.runs._table import write_table
+from harness.runs.records import SCHEMA, CallRecord, StepRecord
+
+CALLS, STEPS = "calls.jsonl", "steps.jsonl"
+SUMMARY, TABLE = "summary.json", "steps.parquet"
+LOCK = ".lock"
+
+StepKey = tuple[str, int]
+"""Step id and repeat index."""
+
+
+class RunDirectory:
+    """A run that this process writes to. Use it as a context manager.
+
+    Attributes, as found on disk when the run was opened: `settled`, the steps with a final outcome;
+    `recorded`, the calls of the other steps by step and place, to be played back; `spent`, what the
+    run has cost in US dollars so far, calls without a line included.
+    """
+
+    @classmethod
+    def start(
+        cls, path: Path, setup: Setup, settings: Mapping[str, Any] | None = None
+    ) -> RunDirectory:
+        """Start the run at `path`, or go on with the one that is there.
+
+        `settings` are those of this session only. Raises `RunInUse` while another process has the
+        run, `RunDiffers` when it was started with another setup, `RunError` for a folder that holds
+        something else or a run that cannot be read.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"cannot create {path}: {error.strerror or error}") from error
+        lock = _lock(path)
+        try:
+            return cls(path, lock, _begin(path, setup, settings))
+        except BaseException:
+            lock.release()
+            raise
+
+    def __init__(self, path: Path, lock: FileLock, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._lock = lock
+        self._stale = (path / SUMMARY).exists() or (path / TABLE).exists()
+        for name in (CALLS, STEPS):
+            cut_torn(path / name)
+        self.settled: frozenset[StepKey] = _settled(path)
+        self.recorded, self._on_record = _recorded(path, self.settled)
+        self.spent = self._on_record + manifest.unrecorded
+        self._journal = Journal([path / CALLS, path / STEPS])
+
+    async def record_call(self, record: CallRecord) -> None:
+        """Append a call; returns when its line is on disk. Raises `RunError`, `DiskFull`."""
+        self.add_models([record.reply.model])
+        self._on_record += record.cost or 0.0
+        await self._journal.append_synced(0, encode(record))
+
+    def add_models(self, names: Iterable[str]) -> None:
+        """Note in the manifest which models answered."""
+        known = self.manifest.answered_by
+        models = tuple(dict.fromkeys((*known, *(name for name in names if name))))
+        if models != known:
+            self.manifest = replace(self.manifest, answered_by=models)
+            write_manifest(self.path, self.manifest)
+
+    def note_spent(self, total: float) -> None:
+        """Keep what the run has cost in all, so that a cost limit holds over sessions.
+
+        Raises `RunError`.
+        """
+        rest = max(0.0, total - self._on_record)
+        if abs(rest - self.manifest.unrecorded) > 1e-9:
+            self.manifest = replace(self.manifest, unrecorded=rest)
+            write_manifest(self.path, self.manifest)
+
+    def note_measured(self, measured: Mapping[str, Any]) -> None:
+        """Keep what this session found out about its own course. Raises `RunError`."""
+        self.manifest = self.manifest.measuring(measured)
+        write_manifest(self.path, self.manifest)
+
+    def append_step(self, record: StepRecord) -> None:
+        """Append a step's line. It is on disk soon, and never before its calls are.
+
+        Raises `RunError` or `DiskFull` when an earlier line could not be written.
+        """
+        self._unfinish()
+        self._journal.append(1, encode(record))
+
+    def copy_lines(self, calls: Iterable[bytes], steps: Iterable[bytes]) -> None:
+        """Append lines of another run as they are. Raises `RunError`, `DiskFull`."""
+        self._unfinish()
+        for file, lines in enumerate((calls, steps)):
+            for data in lines:
+                self._journal.append(file, data)
+            self._journal.sync()
+
+    def sync(self) -> None:
+        """Return when every line is on disk. Raises `RunError`, `DiskFull`."""
+        self._journal.sync()
+
+    def finish(self, summary: Mapping[str, Any], *, complete: bool) -> None:
+        """Write `steps.parquet` and `summary.json`.
+
+        `complete` says that every selected valid row is settled; it is kept in the summary. Raises
+        `RunError`, `DiskFull`.
+        """
+        self.sync()
+        write_table(self.path / STEPS, self.path / TABLE, str(summary.get("note", "")))
+        content = {"complete": complete, **summary}
+        data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+        replace_file(self.path / SUMMARY, data)
+        self._stale = True
+
+    def close(self) -> None:
+        """Write what is queued and let others have the run. Raises `RunError`, `DiskFull`."""
+        try:
+            self._journal.close()
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # An error under way is what the user must see; a failed journal would have raised before.
+        with contextlib.suppress(RunError) if error else contextlib.nullcontext():
+            self.close()
+
+    def _unfinish(self) -> None:
+        # A summary that lines were added behind would pass for that of the whole run.
+        if self._stale:
+            for name in (SUMMARY, TABLE):
+                (self.path / name).unlink(missing_ok=True)
+            self._stale = False
+
+
+def _lock(path: Path) -> FileLock:
+    # The system lets go of this lock when the process ends, however it ends.
+    lock = FileLock(path / LOCK, thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise RunInUse(f"another process{_owner(path)} is working on {path}") from None
+    except OSError as error:
+        raise RunError(f"cannot lock {path}: {error.strerror or error}") from error
+    return lock
+
+
+def _owner(path: Path) -> str:
+    try:
+        sessions = read_manifest(path).sessions
+    except RunError:
+        return ""
+    return f" ({sessions[-1].pid})" if sessions else ""
+
+
+def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
+    now = session(dict(settings or {}))
+    manifest = read_manifest(path) if (path / MANIFEST).exists() else None
+    if manifest is not None and not _untouched(path):
+        check_same(path, manifest, setup)
+        manifest = replace(manifest, dataset=setup.dataset)
+    elif manifest is None or not is_same(manifest, setup):
+        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS)
+        foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
+        if foreign:
+            raise RunError(f"{path} is no run and not empty: it holds {foreign[0]}")
+        manifest = Manifest(
+            schema=SCHEMA,
+            name=path.name,
+            created=now.started,
+            config=setup.config,
+            model=setup.model,
+            dataset=setup.dataset,
+            prompts=setup.prompts,
+            seed=setup.seed,
+            pictures=setup.pictures,
+            unrecorded=manifest.unrecorded if manifest else 0.0,
+        )
+    manifest = manifest.started(now)
+    write_manifest(path, manifest)
+    return manifest
+
+
+def settled_before(path: Path, setup: Setup) -> int:
+    """How many dialogues of a run are settled, without going on with it; 0 where there is none.
+
+    Raises `RunDiffers` when it was started with another setup, `RunError` when it cannot be read.
+    """
+    if not (path / MANIFEST).exists() or _untouched(path):
+        return 0
+    check_same(path, read_manifest(path), setup)
+    return len(_settled(path))
+
+
+def _untouched(path: Path) -> bool:
+    """Whether nothing is on record: the run ended before its first call, over a mistake perhaps."""
+    files = [path / name for name in (CALLS, STEPS, SUMMARY)]
+    return not any(file.exists() and file.stat().st_size for file in files)
+
+
+class _StepHead(msgspec.Struct):
+    step_id: str
+    repeat: int
+    settled: bool
+
+
+class _CallHead(msgspec.Struct):
+    step_id: str
+    repeat: int
+    cost: float | None = None
+
+
+def _settled(path: Path) -> frozenset[StepKey]:
+    latest: dict[StepKey, bool] = {}
+    heads = msgspec.json.Decoder(_StepHead)
+    for line in read_lines(path / STEPS):
+        head = decode(heads, line, path / STEPS)
+        latest[head.step_id, head.repeat] = head.settled
+    return frozenset(key for key, settled in latest.items() if settled)
+
+
+def _recorded(
+    path: Path, settled: frozenset[StepKey]
+) -> tuple[dict[StepKey, dict[str, CallRecord]], float]:
+    calls: dict[StepKey, dict[str, CallRecord]] = {}
+    spent = 0.0
+    heads, records = msgspec.json.Decoder(_CallHead), msgspec.json.Decoder(CallRecord)
+    for line in read_lines(path / CALLS):
+        head = decode(heads, line, path / CALLS)
+        spent += head.cost or 0.0
+        key = head.step_id, head.repeat
+        if key not in settled:
+            record = decode(records, line, path / CALLS)
+            calls.setdefault(key, {})[record.place] = record
+    return calls, spent

@@ -1,0 +1,173 @@
+"""What a run is: the settings that fix its results, and each time it was started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.runs._errors import RunDiffers, RunError
+from harness.runs._files import replace_file
+from harness.runs.records import SCHEMA
+
+MANIFEST = "manifest.json"
+_ABSENT = "(not set)"
+LATER: dict[str, Any] = {
+    "candidates": "snapshot",
+    "ranker": None,
+    "ranker_sha256": None,
+    "top_k": None,
+    "missed": None,
+    "shuffles": 1,
+    "protocol_options": {},
+    "point_rule": "box",
+}
+"""Settings that runs of earlier versions do not have on record, as they were then."""
+TOLD = ("candidates_told", "none_rule")
+"""Words for a reader that follow from settings and are no part of a run's identity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """Everything that the results depend on; a run is continued only with an equal one.
+
+    `config` is the full configuration but for what belongs to a session. `model` says which model
+    (provider, name, revision, endpoint, settings). `dataset` holds the fingerprint of the data and
+    whatever finds it again. `prompts` is the hash of the prompt texts, `pictures` the recipe.
+    """
+
+    config: dict[str, Any]
+    model: dict[str, Any] = field(default_factory=dict)
+    dataset: dict[str, Any] = field(default_factory=dict)
+    prompts: str = ""
+    seed: int = 0
+    pictures: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One start of a run: when (ISO 8601, UTC), by which process, with what software.
+
+    `settings` are those that may change between sessions: concurrency, time limits, cost limit.
+    `measured` is what it found out about its own course: how long a local model waited, say.
+    """
+
+    started: str
+    pid: int
+    settings: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    measured: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest(Setup):
+    """`manifest.json`. `answered_by` lists the model names that the provider returned.
+
+    `unrecorded` is what was or may have been spent, in US dollars, on calls without a line: the one
+    before the first step, and those that failed after they had been sent.
+    """
+
+    schema: int
+    name: str
+    created: str
+    answered_by: tuple[str, ...] = ()
+    unrecorded: float = 0.0
+    sessions: tuple[Session, ...] = ()
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Software and platform of the first session."""
+        return self.sessions[0].environment if self.sessions else {}
+
+    def started(self, session: Session) -> Manifest:
+        """The manifest with one more session."""
+        return replace(self, sessions=(*self.sessions, session))
+
+    def measuring(self, measured: Mapping[str, Any]) -> Manifest:
+        """The manifest with more that the last session found out about itself."""
+        *before, last = self.sessions
+        last = replace(last, measured={**last.measured, **measured})
+        return replace(self, sessions=(*before, last))
+
+
+def identity(setup: Setup) -> dict[str, Any]:
+    """The part of a manifest that two sessions of one run must share, as plain JSON."""
+    plain: dict[str, Any] = {f.name: getattr(setup, f.name) for f in fields(Setup)}
+    # Where the data lies is not what it is; that is for its fingerprint to say.
+    plain["dataset"] = {k: v for k, v in setup.dataset.items() if k != "data"}
+    plain["config"] = {k: v for k, v in {**LATER, **setup.config}.items() if k not in TOLD}
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plain))
+    return decoded
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What differs between two configurations, a setting a line.
+
+    >>> difference({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2})
+    ['a.b: 1 on record, 3 now']
+    """
+    before, after = dict(_flat(old, "")), dict(_flat(new, ""))
+    return [
+        f"{key}: {before.get(key, _ABSENT)} on record, {after.get(key, _ABSENT)} now"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key, _ABSENT) != after.get(key, _ABSENT)
+    ]
+
+
+def _flat(value: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    for key, inner in value.items():
+        name = f"{prefix}{key}"
+        if isinstance(inner, Mapping) and inner:
+            pairs += _flat(inner, f"{name}.")
+        else:
+            pairs.append((name, msgspec.json.encode(inner).decode()))
+    return pairs
+
+
+def is_same(old: Setup, new: Setup) -> bool:
+    """Whether a run of one setup can be continued with the other."""
+    return identity(old) == identity(new)
+
+
+def check_same(path: Path, old: Setup, new: Setup) -> None:
+    """Raises `RunDiffers` when the run at `path` cannot be continued with `new`."""
+    lines = difference(identity(old), identity(new))
+    # What else differs mostly follows from the settings: a reader wants to see those.
+    lines = [line for line in lines if line.startswith("config.")] or lines
+    if lines:
+        raise RunDiffers(path, lines)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a run. Raises `RunError` when there is none or it cannot be read."""
+    path = folder / MANIFEST
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise RunError(f"{folder} is no run: it has no {MANIFEST}") from error
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror or error}") from error
+    try:
+        schema = msgspec.json.decode(data, type=_SchemaOnly).schema
+        if schema != SCHEMA:
+            age = "a newer version of vlm-eval" if schema > SCHEMA else "a trial version"
+            raise RunError(
+                f"{folder} was written by {age} (schema {schema}; this one reads {SCHEMA})"
+            )
+        return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RunError(f"{path} is no manifest of a run: {error}") from error
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest in one piece. Raises `RunError`."""
+    data = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    replace_file(folder / MANIFEST, data + b"\n")
+
+
+class _SchemaOnly(msgspec.Struct):
+    schema: int

@@ -1,0 +1,100 @@
+"""Putting the shards of a run together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from harness.runs._directory import CALLS, STEPS, RunDirectory, StepKey
+from harness.runs._errors import RunDiffers, RunError
+from harness.runs._lines import decode, read_lines
+from harness.runs._manifest import Manifest, Setup, difference, identity, read_manifest
+from harness.runs.records import CallRecord, StepRecord
+
+SHARD = "shard"
+"""The key of the configuration that may differ between the runs of a merge."""
+
+
+class _Claim(NamedTuple):
+    """What a run says about a step: whether it is settled, and a digest of outcome and replies."""
+
+    run: Path
+    settled: bool
+    content: str
+
+
+def merge(runs: Sequence[Path], into: Path) -> None:
+    """Write the lines of several runs of one configuration into a new run.
+
+    A step that is settled in several of them must have come out the same, reply by reply; of a
+    settled and an unsettled one the settled one is taken, with its calls. Raises `RunDiffers` for
+    runs of different setups, `RunError` for no runs, contradicting ones or an `into` that exists.
+    """
+    if not runs:
+        raise RunError("there is nothing to merge")
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise RunError(f"{into} exists already")
+    manifests = [read_manifest(run) for run in runs]
+    setup = _without_shard(manifests[0])
+    for run, manifest in zip(runs, manifests, strict=True):
+        lines = difference(identity(setup), identity(_without_shard(manifest)))
+        if lines:
+            raise RunDiffers(run, lines)
+    chosen: dict[StepKey, _Claim] = {}
+    for run in runs:
+        for key, claim in _claims(run).items():
+            other = chosen.get(key)
+            if other and other.settled and claim.settled and other.content != claim.content:
+                raise RunError(f"step {key[0]} came out differently in {other.run} and {run}")
+            if other is None or (claim.settled and not other.settled):
+                chosen[key] = claim
+    with RunDirectory.start(into, setup, {"merged": [str(run) for run in runs]}) as directory:
+        # No line is there yet: all of this is beside the lines.
+        directory.note_spent(sum(manifest.unrecorded for manifest in manifests))
+        for run in runs:
+            directory.copy_lines(_own(run, CALLS, chosen), _own(run, STEPS, chosen))
+        directory.add_models(name for manifest in manifests for name in manifest.answered_by)
+
+
+def _claims(run: Path) -> dict[StepKey, _Claim]:
+    replies: dict[StepKey, dict[str, str]] = {}
+    calls, steps = msgspec.json.Decoder(CallRecord), msgspec.json.Decoder(StepRecord)
+    for line in read_lines(run / CALLS):
+        call = decode(calls, line, run / CALLS)
+        said = _digest([call.conversation, call.reply.text, call.reply.finish])
+        replies.setdefault((call.step_id, call.repeat), {})[call.place] = said
+    claims = {key: _Claim(run, False, "") for key in replies}
+    for line in read_lines(run / STEPS):
+        step = decode(steps, line, run / STEPS)
+        key = step.step_id, step.repeat
+        answers = sorted(replies.get(key, {}).items())
+        content = _digest([step.prediction, step.scores, step.gold, step.choices, answers])
+        claims[key] = _Claim(run, step.settled, content)
+    return claims
+
+
+class _Key(msgspec.Struct):
+    step_id: str
+    repeat: int
+
+
+def _own(run: Path, file: str, chosen: dict[StepKey, _Claim]) -> Iterator[bytes]:
+    decoder = msgspec.json.Decoder(_Key)
+    for line in read_lines(run / file):
+        key = decode(decoder, line, run / file)
+        if chosen[key.step_id, key.repeat].run == run:
+            yield line.data
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def _without_shard(manifest: Manifest) -> Setup:
+    config = {name: value for name, value in manifest.config.items() if name != SHARD}
+    return replace(manifest, config=config)

@@ -1,0 +1,159 @@
+"""The reading side of a run: what tables and pages are made from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from harness.runs._directory import CALLS, STEPS, SUMMARY
+from harness.runs._errors import DataGone, RunError
+from harness.runs._lines import Line, decode, read_lines
+from harness.runs._manifest import Manifest, read_manifest
+from harness.runs._table import latest_steps
+from harness.runs.records import CallRecord, StepRecord
+
+RESOLVER = "harness.benchmarks:step_data"
+"""Where the pictures and pages come from. Fixed here and not in the run: a run may be somebody
+else's, and what it says must not decide which code is called."""
+
+
+class StepData(NamedTuple):
+    """What a run does not hold: the page as HTML and the encoded picture, None when lost."""
+
+    html: str
+    screenshot: bytes | None
+
+
+Resolver = Callable[[Mapping[str, Any], str], StepData]
+"""From the manifest's `dataset` and a step id to the step's data. Raises `DataGone`."""
+
+
+class Run:
+    """A run on disk, complete or not, possibly being written to right now."""
+
+    def __init__(self, path: Path, resolver: Resolver | None = None) -> None:
+        self.path = path
+        self.manifest: Manifest = read_manifest(path)
+        self._resolver = resolver
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    @cached_property
+    def summary(self) -> dict[str, Any] | None:
+        """`summary.json`, None before the run was finished. Raises `RunError`."""
+        path = self.path / SUMMARY
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            return msgspec.json.decode(data, type=dict[str, Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise RunError(f"{path} cannot be read: {error}") from error
+
+    @property
+    def complete(self) -> bool:
+        """Whether every selected valid row is settled."""
+        return bool(self.summary and self.summary.get("complete"))
+
+    def records(self) -> list[StepRecord]:
+        """The latest line of every step and repeat, by split, task, index and repeat.
+
+        Raises `RunError` for a line that cannot be read, an unfinished last one apart.
+        """
+        return latest_steps(self.path / STEPS)
+
+    def calls(self) -> Iterator[CallRecord]:
+        """The calls as they were recorded. Raises `RunError` for a line that cannot be read."""
+        path = self.path / CALLS
+        decoder = msgspec.json.Decoder(CallRecord)
+        for line in read_lines(path):
+            yield decode(decoder, line, path)
+
+    def calls_of(self, step_id: str, repeat: int = 0) -> list[CallRecord]:
+        """The calls of one step, as they were recorded; reads only their lines."""
+        path = self.path / CALLS
+        found = []
+        decoder = msgspec.json.Decoder(CallRecord)
+        places = self._calls_by_step.get((step_id, repeat), ())
+        if places:
+            with path.open("rb") as file:
+                for number, offset, length in places:
+                    file.seek(offset)
+                    line = Line(number, offset, file.read(length))
+                    found.append(decode(decoder, line, path))
+        return found
+
+    def screenshot(self, step_id: str) -> bytes:
+        """The encoded picture of a step, as the data set has it. Raises `DataGone`."""
+        wanted = self._step(step_id).screenshot_digest
+        if wanted is None:
+            raise DataGone(f"step {step_id} was recorded without a screenshot")
+        data = self._data(step_id).screenshot
+        if data is None or hashlib.sha256(data).hexdigest() != wanted:
+            raise DataGone(f"the screenshot of step {step_id} is not the one of the run any more")
+        return data
+
+    def page(self, step_id: str) -> str:
+        """The page of a step as HTML, as the data set has it. Raises `DataGone`."""
+        html = self._data(step_id).html
+        if hashlib.sha256(html.encode()).hexdigest() != self._step(step_id).html_digest:
+            raise DataGone(f"the page of step {step_id} is not the one of the run any more")
+        return html
+
+    @cached_property
+    def _calls_by_step(self) -> dict[tuple[str, int], list[tuple[int, int, int]]]:
+        path = self.path / CALLS
+        decoder = msgspec.json.Decoder(_Key)
+        index: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
+        for line in read_lines(path):
+            key = decode(decoder, line, path)
+            place = line.number, line.offset, len(line.data)
+            index.setdefault((key.step_id, key.repeat), []).append(place)
+        return index
+
+    @cached_property
+    def _by_id(self) -> dict[str, StepRecord]:
+        return {record.step_id: record for record in self.records()}
+
+    def _step(self, step_id: str) -> StepRecord:
+        try:
+            return self._by_id[step_id]
+        except KeyError:
+            raise DataGone(f"the run has no step {step_id}") from None
+
+    def _data(self, step_id: str) -> StepData:
+        self._step(step_id)
+        if self._resolver is None:
+            self._resolver = _load(RESOLVER)
+        return self._resolver(self.manifest.dataset, step_id)
+
+
+class _Key(msgspec.Struct):
+    step_id: str
+    repeat: int
+
+
+def open_run(path: Path, resolver: Resolver | None = None) -> Run:
+    """A run for reading. Raises `RunError` when there is none at `path` or of another schema.
+
+    `resolver` finds pictures and pages; without one the benchmarks do, when first asked.
+    """
+    return Run(path, resolver)
+
+
+def _load(name: str) -> Resolver:
+    module, _, attribute = name.partition(":")
+    try:
+        resolver: Resolver = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise DataGone(f"nothing here can look up the data set: {error}") from error
+    return resolver

@@ -1,0 +1,70 @@
+"""`steps.parquet`: the steps as a table, without the long texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.runs._files import write_error
+from harness.runs._lines import decode, read_lines
+from harness.runs.records import StepRecord
+from parsers.records import F1_VARIANTS
+
+LONG = {"task", "history", "choices", "gold", "pictures", "prediction", "scores", "usage", "calls"}
+
+
+def latest_steps(path: Path) -> list[StepRecord]:
+    """The last line of every step and repeat, in an order that is the same however they came about.
+
+    Raises `RunError` for a line that cannot be read.
+    """
+    decoder = msgspec.json.Decoder(StepRecord)
+    latest: dict[tuple[str, int], StepRecord] = {}
+    for line in read_lines(path):
+        record = decode(decoder, line, path)
+        latest[record.step_id, record.repeat] = record
+    return sorted(latest.values(), key=_order)
+
+
+def write_table(steps: Path, table: Path, note: str = "") -> None:
+    """Write the table of the steps file, `note` in its metadata. Raises `RunError`, `DiskFull`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [_row(record) for record in latest_steps(steps)]
+    new = table.with_name(table.name + ".new")
+    try:
+        content = pa.Table.from_pylist(rows)
+        pq.write_table(content.replace_schema_metadata({"note": note} if note else None), new)
+        new.replace(table)
+    except OSError as error:
+        raise write_error(table, error) from error
+
+
+def _order(record: StepRecord) -> tuple[str, str, int, str, int]:
+    return record.split, record.task_id, record.index, record.step_id, record.repeat
+
+
+def _row(record: StepRecord) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(record)
+    row = {name: value for name, value in plain.items() if name not in LONG}
+    gold, prediction = record.gold, record.prediction
+    row["gold_operation"] = gold.operation
+    row["gold_shown"] = gold.shown
+    row["choices"] = len(record.choices)
+    row["calls"] = len(record.calls)
+    row["status"] = str(prediction.status) if prediction else None
+    for name in ("letter", "element", "operation", "value"):
+        row[name] = getattr(prediction, name) if prediction else None
+    row["flags"] = list(prediction.flags) if prediction else []
+    scores = record.scores
+    row["element_correct"] = scores.element if scores else None
+    row["operation_exact"] = scores.operation_exact if scores else None
+    row["success"] = scores.success if scores else None
+    for variant in F1_VARIANTS:
+        row[f"operation_f1.{variant}"] = scores.operation_f1.get(variant) if scores else None
+    for name in ("input", "cached", "output"):
+        row[f"{name}_tokens"] = getattr(record.usage, name) if record.usage else None
+    return row

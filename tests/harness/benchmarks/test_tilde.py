@@ -1,0 +1,128 @@
+"""Files as rabbit's data set card describes them, without any column of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.benchmarks import Dataset, benchmark, open_benchmark
+from harness.candidates.snapshot_file import write_snapshot
+from harness.errors import DataError
+from tests.harness.benchmarks._files import picture
+from tests.harness.benchmarks._tilde import SERIES, element, stored, write
+
+
+def opened(path: Path, *splits: str) -> Dataset:
+    return open_benchmark("mm-mind2web-tilde", splits=splits or None, data=path)
+
+
+def test_prompts_candidates_and_targets_are_taken_as_stored(tmp_path: Path) -> None:
+    (step,) = opened(write(tmp_path / "x.parquet", [stored(step=3)])).rows()
+    question = step.stored
+    assert question is not None
+    assert question.first == (
+        {"role": "system", "content": [{"type": "text", "text": "What next?"}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What next?"},
+                {"type": "image_url", "image_url": {}},
+            ],
+        },
+    )
+    assert question.second == (
+        {"role": "user", "content": [{"type": "text", "text": "Which one?"}]},
+    )
+    assert [(c.letter, c.id, c.tag) for c in question.choices] == [
+        ("A", "10", "button"),
+        ("B", "20", "button"),
+        ("C", "30", "button"),
+    ]
+    assert question.choices[1].text == element(20)
+    assert question.pictures == (picture(),)
+    assert question.reply_prefix == "\n\n"
+    assert step.screenshot == picture()
+    assert step.gold.positives == ("20", "40")
+    assert [c.id for c in step.negatives] == ["10", "30"]
+    assert (step.index, step.total_steps, step.invalid) == (3, 4, None)
+    assert step.step_id == "t_3"
+
+
+@pytest.mark.parametrize(
+    ("changes", "invalid", "problems"),
+    [
+        ({"is_valid": "True"}, None, ()),
+        ({"is_valid": "False"}, "marked_invalid", ()),
+        ({"is_valid": False, "target_elements": []}, "no_positive", ("no_positive",)),
+        ({"is_valid": True, "target_elements": []}, "no_positive", ("no_positive",)),
+    ],
+)
+def test_validity_is_as_flagged_and_never_better_than_the_row(
+    tmp_path: Path, changes: dict[str, Any], invalid: str | None, problems: tuple[str, ...]
+) -> None:
+    keep = stored(step=1, is_valid="True" if isinstance(changes["is_valid"], str) else True)
+    path = write(tmp_path / "x.parquet", [stored(**changes), keep])
+    step = next(opened(path).rows())
+    assert (step.invalid, step.problems) == (invalid, problems)
+
+
+def test_a_flagged_row_without_a_picture_lost_it(tmp_path: Path) -> None:
+    bare = [{"role": "user", "content": [{"type": "text", "text": "What next?"}]}]
+    path = write(tmp_path / "x.parquet", [stored(is_valid=False, prompt_0=bare)])
+    (step,) = opened(path).rows()
+    assert (step.invalid, step.screenshot) == ("no_screenshot", None)
+
+
+def test_the_stray_shard_is_read_once_with_a_warning(tmp_path: Path) -> None:
+    first, second = [stored("a", 0), stored("a", 1)], [stored("b", 0)]
+    write(tmp_path / SERIES.format(0, 2), first)
+    write(tmp_path / SERIES.format(1, 2), second)
+    write(tmp_path / SERIES.format(1, 1), [*second, stored("c", 0)])
+    dataset = opened(tmp_path)
+    assert sorted(e.step_id for e in dataset.index()) == ["a_0", "a_1", "b_0", "c_0"]
+    assert len(dataset.notices) == 1
+    assert "rows stored twice were left out" in dataset.notices[0]
+
+
+def test_splits_are_those_of_the_column(tmp_path: Path) -> None:
+    rows = [stored("a"), stored("b", split="test_domain"), stored("c", split="other")]
+    path = write(tmp_path / "x.parquet", rows)
+    assert [e.task_id for e in opened(path).index()] == ["a", "b"]
+    assert [e.task_id for e in opened(path, "test_domain").index()] == ["b"]
+    with pytest.raises(DataError, match="no step of split 'test_website'"):
+        opened(path, "test_website")
+
+
+def test_targets_without_ids_are_matched_by_their_text(tmp_path: Path) -> None:
+    plain = ["<a>one</a>", "<a>two</a>"]
+    rows = [stored(candidates=plain, target_elements=["<a>two</a>", "<a>three</a>"])]
+    (step,) = opened(write(tmp_path / "x.parquet", rows)).rows()
+    assert step.stored is not None
+    assert step.gold.positives == (step.stored.choices[1].id, "target-1")
+
+
+@pytest.mark.parametrize("url", ["https://example.org/x.jpg", "data:image/jpeg;base64,###"])
+def test_a_picture_that_is_not_in_the_file_is_an_error(tmp_path: Path, url: str) -> None:
+    prompt = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]
+    path = write(tmp_path / "x.parquet", [stored(prompt_0=prompt)])
+    with pytest.raises(DataError, match="row 1: column 'prompt_0'"):
+        list(opened(path).rows())
+
+
+def test_what_the_data_fixes_is_said() -> None:
+    for name in ("mm-mind2web-tilde", "snapshot"):
+        assert benchmark(name).fixes >= {"distractors", "seed", "choices", "prompts", "images"}
+    assert benchmark("multimodal-mind2web").fixes == frozenset()
+
+
+def test_how_a_snapshot_was_made_is_known_before_it_is_opened(tmp_path: Path) -> None:
+    own, theirs = tmp_path / "own.parquet", write(tmp_path / "theirs.parquet", [stored()])
+    write_snapshot(own, [], {"seed": 3, "distractors": 4})
+    assert benchmark("snapshot").stored_settings(own) == {"seed": 3, "distractors": 4}
+    assert benchmark("snapshot").stored_settings(theirs) == {}
+    assert benchmark("mm-mind2web-tilde").stored_settings(None) == {}
+    assert benchmark("multimodal-mind2web").stored_settings(theirs) == {}
+    with pytest.raises(DataError, match="no such file or folder: nowhere"):
+        benchmark("snapshot").stored_settings(Path("nowhere"))

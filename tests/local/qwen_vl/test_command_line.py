@@ -1,0 +1,87 @@
+"""Whole runs of the sample with tiny checkpoints, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="the extra 'local' is not installed")
+pytest.importorskip("transformers", reason="the extra 'local' is not installed")
+
+from tests.harness.commands import tool
+from tests.local.qwen_vl import tiny
+
+SMALL: dict[str, Any] = {"num_hidden_layers": 1, "num_attention_heads": 2}
+"""For runs of the sample, whose prompts are long in so small a vocabulary."""
+ASKED = ("--distractors", "3", "--max-tokens", "8")
+QUIET = ("--progress", "off", "--workers", "1", "--no-cache", "--no-preflight")
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tool.isolate(monkeypatch, tmp_path)
+
+
+def run(out: str, model: str, *more: str) -> dict[str, dict[str, Any]]:
+    """The calls of a run by id."""
+    line = ("--model", model, *tool.ONE_TASK, *ASKED, *QUIET, "--out", out)
+    called = tool.call(*line, *more)
+    assert called.code == 0, called.err
+    assert all(step["settled"] for step in tool.steps(out))
+    return {call["id"]: call for call in tool.calls(out)}
+
+
+def told(calls: dict[str, dict[str, Any]]) -> dict[str, tuple[Any, Any]]:
+    return {name: (call["reply"]["text"], call["reply"]["native"]) for name, call in calls.items()}
+
+
+def test_two_rounds_of_the_sample_say_the_same_however_they_are_run(tmp_path: Path) -> None:
+    """The training length lies where some second rounds, of 1,850 to 2,060 tokens, pass it."""
+    folder = tiny.build(tmp_path / "chat", seq_length=1975, **SMALL)
+    where = ("--model-path", str(folder))
+    kept = run("kept", "qwen-vl", *where, "--batch-size", "8")
+    assert len(kept) == 14
+    cached = [c["reply"]["usage"]["cached"] for c in kept.values() if c["place"] == "round-2"]
+    assert 0 < sum(bool(count) for count in cached) < len(cached)
+    alone = run("alone", "qwen-vl", *where, "--batch-size", "1", "--no-kv-reuse")
+    assert told(alone) == told(kept)
+    manifest = json.loads(Path("kept/manifest.json").read_text())
+    assert manifest["model"]["settings"]["implementation"] == "adapters.qwen_vl"
+    assert manifest["sessions"][0]["measured"]["model"]["pillow"]
+
+
+def test_seeclick_and_a_folder_by_its_own_name_run(tmp_path: Path) -> None:
+    """`hf:FOLDER` recognises the original Qwen-VL and needs no code of it."""
+    folder = tiny.build(tmp_path / "click", "safetensors", max_position_embeddings=4096, **SMALL)
+    named = run("named", "seeclick", "--model-path", str(folder), *tool.TEXT_ONLY)
+    plain = run("plain", f"hf:{folder}", *tool.TEXT_ONLY)
+    assert told(named) == told(plain)
+
+
+def test_without_weights_or_network_one_line_says_what_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise ConnectionError("Name or service not known")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", unreachable)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    called = tool.call("--model", "qwen-vl", "--benchmark", "sample", "--distractors", "20")
+    assert called.code == 2
+    assert "config.json, qwen.tiktoken and pytorch_model-*.bin" in called.complaint
+    assert "--model-path FOLDER" in called.complaint
+
+
+def test_a_checkpoint_of_another_model_is_named_in_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir()
+    (folder / "config.json").write_text(
+        json.dumps({"model_type": "qwen", "architectures": ["QWenLMHeadModel"]})
+    )
+    tiny.vocabulary(folder / "qwen.tiktoken")
+    called = tool.call("--model", "qwen-vl", "--model-path", str(folder), *tool.ONE_TASK)
+    assert called.code == 2
+    assert "text-only Qwen" in called.complaint

@@ -1,0 +1,62 @@
+"""The same answers on a GPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="the extra 'local' is not installed")
+pytest.importorskip("transformers", reason="the extra 'local' is not installed")
+
+import torch
+from PIL import Image
+
+from adapters.local.options import LocalOptions
+from adapters.local.padding import pad
+from adapters.local.qwen_vl import load
+from adapters.local.qwen_vl.config import QwenVLConfig
+from adapters.local.qwen_vl.loading import empty_model
+from adapters.local.qwen_vl.pixels import pixel_values
+from adapters.local.qwen_vl.weights import load_weights
+from tests.local.qwen_vl.test_positions import LENGTHS, continued, row
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
+]
+
+
+def test_greedy_tokens_of_the_original_are_equal(known: Path) -> None:
+    config = json.loads((known / "model/config.json").read_text("utf-8"))
+    model = empty_model(QwenVLConfig.of(config))
+    load_weights(model, known / "model", torch.float32, lambda name: "cuda:0")
+    model.eval()
+    for case in json.loads((known / "cases.json").read_text("utf-8"))["cases"]:
+        images = [Image.open(known / "images" / name) for name in case["images"]]
+        given = {"pixel_values": pixel_values(images, 224).cuda()} if images else {}
+        ids = torch.tensor(case["input_ids"], device="cuda:0")
+        out = model.generate(ids, max_new_tokens=12, do_sample=False, **given)
+        assert out[:, ids.shape[1] :].tolist() == case["greedy_tokens"], case["name"]
+
+
+def test_a_left_padded_batch_says_what_its_rows_say_alone(checkpoint: Path) -> None:
+    loaded = load(LocalOptions("qwen-vl", model_path=str(checkpoint), dtype="float32"), "cuda:0")
+    rows = [row(loaded, length, pictures=number % 3) for number, length in enumerate(LENGTHS)]
+    alone = [continued(loaded, [one])[0] for one in rows]
+    assert continued(loaded, rows) == alone
+
+
+@pytest.mark.parametrize("attn", ["sdpa", "eager"])
+def test_sixteen_bits_are_the_default_and_padding_leaves_no_trace(
+    checkpoint: Path, attn: str
+) -> None:
+    loaded = load(LocalOptions("qwen-vl", model_path=str(checkpoint), attn=attn), "cuda:0")
+    assert loaded.model.dtype == torch.bfloat16
+    rows = [row(loaded, length, pictures=1) for length in LENGTHS]
+    padded = pad(rows, loaded.family.pad_id, "cuda:0")
+    given = {k: v.cuda() for k, v in loaded.family.inputs(loaded.model, padded).items()}
+    with torch.inference_mode():
+        logits = loaded.model(padded.ids.cuda(), padded.mask.cuda(), **given).logits
+    assert logits[padded.mask.bool().cuda()].isfinite().all()
