@@ -1,139 +1,194 @@
 """What a protocol offers: a dialogue, its inverse, and what makes its results comparable.
 
-How to write one. A module with a frozen dataclass that has what `AskingProtocol` names, a factory,
-and a line in `harness.protocols` (or an entry point in the group `vlm_eval.protocols`):
+A protocol is a frozen dataclass that derives from `AskingProtocol`. Its fields are its settings:
+their names, types and defaults. The class itself stands in the registry (or in the entry-point
+group `vlm_eval.protocols`); `harness.protocols.open_protocol` fills the fields from a run's
+settings.
 
-    def factory(
-        *,
-        prompts: Path | None = None,          # a prompt pack, opened with texts.open_texts
-        history: int | None = 5,              # how many actions are shown; None: all of them
-        max_tokens: tuple[int, ...] = (),     # per round, the last for all later ones
-        eager: bool = False,                  # settings of its own, with annotations
-    ) -> AskingProtocol
+    @dataclass(frozen=True)
+    class OneList(AskingProtocol):
+        history: int | None = None  # the number of previous actions shown; None shows all
 
-A setting that the user did not give is not passed, so the factory's defaults are the protocol's.
-`none`, `first_of_many` and `value_style` are passed where the factory has a parameter of that name,
-and refused where it has none. `coordinates` is passed where the factory has it: what the model's
-adapter declares ("absolute", "unit", "per-mille"), nothing for a policy. All other parameters are
-filled by `--protocol-option name=value`, read by their annotation (bool, int, float, Path, Literal,
-`... | None`; anything else gets the text); a factory may raise `UserError` or ValueError.
-`settings()` must hold every one of these under the name of its parameter, because that is what a
-run is bound to and what it is scored again with.
+        name = "one-list"
+        places = ("choose",)
 
-A protocol may also have a method `told(source, top_k) -> str`: which candidates it asks about, in
-the words of the published rows (`ranker top-50, tournament of five`). See `told_candidates`. As
-`none_rule` it may say how a model declines all candidates ("first" or "last" of a list, or else).
+        def dialogue(self, step, choices):
+            reply = yield Ask(conversation, "choose")
+            return Prediction(...)
+
+Facts of the protocol (`name`, `needs`, `places`, ...) are class attributes without annotation, so
+that they are no fields. Fields named `prompts`, `history`, `max_tokens`, `none`, `first_of_many`
+and `value_style` are filled by the run's options of these names; all others by `--protocol-option
+name=value`, read by their type. `__post_init__` may raise `UserError` or ValueError.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+from adapters.contract import AdapterInfo
+from adapters.conversation import Message
 from harness.dialogue import Dialogue
 from harness.records import Choice, Step
+from harness.settings import NoneRule as NoneRule
+from harness.settings import Source as Source
 from parsers.records import Prediction
 
-NoneRule = Literal["last", "first", "absent"]
+if TYPE_CHECKING:
+    from harness.pictures import PicturePolicy
+
 NONE_RULES: tuple[NoneRule, ...] = ("last", "first", "absent")
-
-
-Source = Literal["snapshot", "ranker", "all"]
 SOURCES: tuple[Source, ...] = ("snapshot", "ranker", "all")
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a protocol wants of the candidates and of the page.
-
-    `sources` are those it can be asked with, the usual one first: `snapshot` (one positive among
-    seeded distractors), `ranker` (the first `top_k` of a ranker, in its order, whether an
-    acceptable element is among them or not), `all` (every candidate, in document order). `pictures`
-    says which it shows: those of the run's policy (`page`), crops it asks the scene for (`crops`),
-    or none. `picture_policy` is the usual policy, as text. `descriptions` has choices carry theirs,
-    `texts` says whether it reads the choices' texts at all, `forms` whether it shows them as they
-    are, so that `--form` has a say (lists that the scene writes have one form). `point` marks a
-    protocol whose model must declare its coordinates. `scene` says whether it looks things up on
-    the page while it asks, so that the page must be kept. `sees` marks a protocol that means
-    nothing without pictures, `shuffles` one that deals candidates out by chance and heeds
-    `Step.shuffle`. `earlier` asks for where the actions before a step were done.
-    """
+    """What a protocol needs of the candidates and of the page; the run prepares no more."""
 
     sources: tuple[Source, ...] = SOURCES
+    """Candidate sources it can be asked with, the default first: `snapshot` (one positive among
+    seeded negatives), `ranker` (the `top_k` best of a ranker, in its order, whether or not a
+    positive is among them), `all` (every candidate, in document order)."""
     top_k: int = 50
+    """Default number of a ranker's candidates."""
     pictures: Literal["page", "crops", "none"] = "page"
+    """Pictures it shows: the step's (`page`), crops that it requests from the scene, or none."""
     picture_policy: str = "full"
+    """Default of `--image-policy`."""
     descriptions: bool = False
+    """Whether choices carry descriptions (role, type, labels, text)."""
     texts: bool = True
+    """Whether it reads the choices' texts."""
     forms: bool = True
+    """Whether it shows these texts unchanged, so that `--form` has an effect."""
     point: bool = False
+    """Whether the model answers with coordinates."""
     scene: bool = True
+    """Whether it looks things up on the page while it asks, so that the page has to be kept."""
     sees: bool = False
+    """Whether it cannot be asked without pictures."""
     shuffles: bool = False
+    """Whether it assigns candidates at random and follows `Step.shuffle`."""
     earlier: bool = False
+    """Whether it shows where the previous actions were done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lettering:
-    """The letters of the choices in listed order, and that of the None option if there is one.
-
-    All are "" where the protocol letters its groups one by one.
-    """
+    """Option letters of the choices in listed order; "" where groups are lettered one by one."""
 
     choices: tuple[str, ...]
     none: str | None
+    """Letter of the None option, if there is one."""
 
 
-class AskingProtocol(Protocol):
+@dataclass(frozen=True)
+class AskingProtocol(ABC):
     """A way to ask. Instances are values: the same settings give the same dialogues.
 
-    `places` are the names of the calls of a step, in order, where they are the same for every
-    step, else (). `paper` says where the way to ask was published.
+    Only `name` and `dialogue` have no default. A protocol that asks at all also needs `spell` if
+    baselines are to answer it, and `places` or `calls` for estimates.
     """
 
     @property
-    def name(self) -> str: ...
+    @abstractmethod
+    def name(self) -> str:
+        """Its name in the registry."""
 
     @property
-    def places(self) -> tuple[str, ...]: ...
+    def paper(self) -> str:
+        """Where this way to ask was published."""
+        return ""
 
     @property
-    def needs(self) -> Needs: ...
+    def places(self) -> tuple[str, ...]:
+        """Names of the calls of a step, in order, where they are the same for every step."""
+        return ()
 
     @property
-    def paper(self) -> str: ...
+    def needs(self) -> Needs:
+        """What it needs of candidates and page."""
+        return Needs()
 
-    def calls(self, count: int) -> tuple[int, int]:
-        """The least and the largest number of calls of a step with so many candidates."""
-        ...
+    @property
+    def none_rule(self) -> str | None:
+        """How a model declines all candidates: `first` or `last` of a list, or another way."""
+        return None
 
-    def letters(self, count: int) -> Lettering:
-        """How `count` choices are lettered."""
-        ...
+    @property
+    def way(self) -> str:
+        """The way to ask in the words of published rows (`tournament of five`)."""
+        return self.name
 
+    @property
+    def can_be_stored(self) -> bool:
+        """Whether a snapshot can hold its questions; `stored_messages` then gives them."""
+        return False
+
+    @abstractmethod
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Ask about one step. Raises ValueError when there is nothing to choose from."""
-        ...
 
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
         """The replies, by place, of a model that has settled on `prediction`."""
-        ...
+        return {}
+
+    def calls(self, count: int) -> tuple[int, int]:
+        """The least and the largest number of calls of a step with `count` candidates."""
+        return len(self.places), len(self.places)
+
+    def letters(self, count: int) -> Lettering:
+        """The letters of `count` choices; none unless all of them are listed at once."""
+        return Lettering(("",) * count, None)
+
+    def candidate_description(self, source: Source, top_k: int | None) -> str:
+        """Which candidates it asks about, for comparison with published rows.
+
+        For example `ranker top-50, tournament of five`.
+        """
+        pools = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}
+        return f"{pools[source]}, {self.way}"
 
     def settings(self) -> dict[str, object]:
-        """Everything that changes dialogues, for the run's record (texts as a hash)."""
-        ...
+        """Everything that changes dialogues, for the run's record: the fields, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"protocol": self.name, **{name: _plain(value) for name, value in values.items()}}
+
+    @classmethod
+    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
+        """The values of fields, completed by what follows from the model that is asked.
+
+        `values` are those the user gave. Not called where a policy answers.
+        """
+        return values
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` if it cannot be asked with these pictures or of this model."""
+        return
+
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        """Lines to print beside a result, given how many predictions carry each flag."""
+        return []
+
+    def stored_messages(
+        self, step: Step, choices: Sequence[Choice]
+    ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+        """The messages of both rounds as a snapshot stores them."""
+        raise NotImplementedError(f"a snapshot cannot hold the questions of '{self.name}'")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Path) else value
 
 
 def told_candidates(protocol: AskingProtocol, source: Source, top_k: int | None) -> str:
-    """Which candidates a protocol asks about, for comparison with published rows.
-
-    By its own words, if it has a method `told`; else words that equal no published row's.
-    """
-    own = getattr(protocol, "told", None)
-    if callable(own):
-        return str(own(source, top_k))
-    pool = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}[source]
-    return f"{pool}, {protocol.name}"
+    """As `AskingProtocol.candidate_description`."""
+    return protocol.candidate_description(source, top_k)

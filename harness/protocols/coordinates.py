@@ -11,17 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from adapters.contract import AdapterInfo
 from adapters.conversation import Conversation, Message, Picture, Reply, system, user
 from harness.dialogue import Ask, Dialogue
+from harness.errors import UserError
 from harness.pictures import Recipe
-from harness.protocols.contract import Lettering, Needs, Source
+from harness.protocols.contract import Needs
 from harness.protocols.groups import history_lines, limit_of
-from harness.protocols.seeclick_history import seeclick_history
-from harness.protocols.texts import Schema, Texts, open_texts
-from harness.records import Choice, Step
+from harness.protocols.texts import PromptedProtocol, Schema, Texts
+from harness.records import Choice, Earlier, Step
+from harness.settings import Source
 from parsers.points import (
     FORMS,
     USUAL,
@@ -35,6 +36,9 @@ from parsers.points import (
 )
 from parsers.records import Prediction, Status
 from parsers.scoring import in_box
+
+if TYPE_CHECKING:
+    from harness.pictures import PicturePolicy
 
 _NUMBERS = frozenset({"numbers"})
 _SIZE = frozenset({"width", "height"})
@@ -89,41 +93,71 @@ def usual_form(name: str) -> Form:
 
 
 @dataclass(frozen=True)
-class Coordinates:
-    """The protocol with its settings.
+class Coordinates(PromptedProtocol):
+    """One question about the whole picture, answered with a point or a box."""
 
-    `form` is how the model is asked and answers, `coordinates` what its numbers mean; None takes
-    what the form's own models do, for baselines. `history` counts the latest actions shown (None:
-    all); SeeClick's form shows four at most.
-    """
-
-    texts: Texts
-    form: Form = "plain"
+    form: Literal[Form, "auto"] = "auto"
+    """How the model is asked and answers; `auto` goes by the model's name, and is `plain` without
+    a model."""
     coordinates: Convention | None = None
+    """What the model's numbers mean; None takes what the form's own models use, for baselines."""
     history: int | None = None
+    """Number of previous actions shown; None shows all, SeeClick's form four at most."""
     max_tokens: tuple[int, ...] = ()
-    name: str = "coordinates"
-    places: tuple[str, ...] = (PLACE,)
-    needs: Needs = NEEDS
-    paper: str = "SeeClick (Cheng et al. 2024) and the grounding forms of Qwen-VL and API models"
-    none_rule: str = "in words"
+    """Token limit of the reply."""
+
+    name = "coordinates"
+    paper = "SeeClick (Cheng et al. 2024) and the grounding forms of Qwen-VL and API models"
+    places = (PLACE,)
+    none_rule = "in words"
+    schema = SCHEMA
+
+    @property
+    def needs(self) -> Needs:
+        """One picture; for SeeClick's form also where the previous actions were done."""
+        return replace(NEEDS, earlier=self.form == "seeclick")
+
+    @property
+    def answer_form(self) -> Form:
+        """The form that `form` comes to."""
+        return "plain" if self.form == "auto" else self.form
 
     @property
     def convention(self) -> Convention:
         """What the numbers mean."""
-        return self.coordinates or USUAL[self.form]
+        return self.coordinates or USUAL[self.answer_form]
 
-    def calls(self, count: int) -> tuple[int, int]:
-        """Always one."""
-        return 1, 1
+    @classmethod
+    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
+        """With the convention that the model declares and the form that its name suggests."""
+        filled = dict(values)
+        if model.coordinates is not None:
+            filled.setdefault("coordinates", model.coordinates)
+        if filled.get("form", "auto") == "auto":
+            filled["form"] = usual_form(f"{model.name} {model.model}")
+        return filled
 
-    def told(self, source: Source, top_k: int | None) -> str:
-        """The candidates in words: none are offered."""
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` for several pictures, and if the meaning of numbers is unknown."""
+        if pictures.name == "tiles":
+            raise UserError(
+                "--image-policy tiles shows several pictures, and a point would not say which it "
+                f"means: ask '{self.name}' with full, viewport or candidates"
+            )
+        if self.coordinates is None and model.provider != "policy":
+            raise UserError(
+                f"it is not known what the coordinates of {model.name} mean: say "
+                "--protocol-option coordinates=absolute (pixels of the picture), unit (0 to 1) or "
+                "per-mille (0 to 1000)"
+            )
+
+    def settings(self) -> dict[str, object]:
+        """The fields, with the form that was used."""
+        return {**super().settings(), "form": self.answer_form}
+
+    def candidate_description(self, source: Source, top_k: int | None) -> str:
+        """None are offered."""
         return "none: by coordinates"
-
-    def letters(self, count: int) -> Lettering:
-        """None: nothing is listed."""
-        return Lettering(("",) * count, None)
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Ask for the place. Raises ValueError for a step that shows no or several pictures."""
@@ -131,7 +165,7 @@ class Coordinates:
         start = Conversation(self.opening(step, picture))
         reply = yield Ask(start, PLACE, max_tokens=limit_of(self.max_tokens, 0))
         assert isinstance(reply, Reply)
-        said = read_point(reply.text, self.form, finish=reply.finish.value)
+        said = read_point(reply.text, self.answer_form, finish=reply.finish.value)
         return self._placed(said, (picture.width, picture.height), recipe, choices)
 
     def _placed(
@@ -179,7 +213,9 @@ class Coordinates:
         if point is not None:
             size = (picture.width, picture.height)
             numbers = from_pixels(recipe.to_picture(*point), self.convention, size)
-        return {PLACE: spell_point(self.form, numbers, prediction.operation, prediction.value)}
+        return {
+            PLACE: spell_point(self.answer_form, numbers, prediction.operation, prediction.value)
+        }
 
     def opening(self, step: Step, picture: Picture) -> tuple[Message, ...]:
         """The messages of the call."""
@@ -195,20 +231,9 @@ class Coordinates:
             "question",
             task=step.task,
             history=history_lines(texts, step.history, self.history),
-            answer=texts.fill(_TEXT_OF[self.form], numbers=numbers),
+            answer=texts.fill(_TEXT_OF[self.answer_form], numbers=numbers),
         )
         return system(texts["system"]), user(picture, text)
-
-    def settings(self) -> dict[str, object]:
-        return {
-            "protocol": self.name,
-            "prompts": self.texts.name,
-            "prompts_sha256": self.texts.digest(),
-            "form": self.form,
-            "coordinates": self.coordinates,
-            "history": self.history,
-            "max_tokens": list(self.max_tokens),
-        }
 
 
 def _picture(step: Step) -> tuple[Picture, Recipe]:
@@ -237,30 +262,16 @@ def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str
     return found
 
 
-def factory(
-    *,
-    prompts: Path | None = None,
-    history: int | None = None,
-    max_tokens: tuple[int, ...] = (),
-    form: Literal[
-        "auto",
-        "plain",
-        "seeclick",
-        "qwen-vl",
-        "qwen2-vl",
-        "qwen2.5-vl",
-        "qwen3-vl",
-        "computer-use",
-        "gemini",
-    ] = "auto",
-    coordinates: Literal["absolute", "unit", "per-mille"] | None = None,
-) -> Coordinates:
-    """The protocol; raises `UserError` for a prompt pack. `auto` without a model is `plain`."""
-    return Coordinates(
-        open_texts(SCHEMA, prompts),
-        "plain" if form == "auto" else form,
-        coordinates,
-        history,
-        max_tokens,
-        needs=replace(NEEDS, earlier=form == "seeclick"),
+def seeclick_history(texts: Texts, earlier: Sequence[Earlier], last: int) -> str:
+    """The `last` actions in SeeClick's words, `Step0: {"action_type": 4, ...}. `; "" without any.
+
+    The index restarts with every step, and actions without a box or a screenshot are left out
+    (SeeClick, agent_tasks/mind2web_test.py). A blank stands behind each.
+    """
+    shown = [action for action in earlier if action.point is not None]
+    shown = shown[max(0, len(shown) - last) :]
+    spelled = [spell_point("seeclick", a.point, a.operation, a.value) for a in shown]
+    return "".join(
+        texts.fill("seeclick_history_line", number=number, action=action) + " "
+        for number, action in enumerate(spelled)
     )

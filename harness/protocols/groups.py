@@ -7,7 +7,7 @@ the step's own choices, so that a run can be read again without its pages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.page import Brackets
@@ -25,6 +25,7 @@ STOPPED = {
 NO_LETTER = "no-letter"
 """Flag of a reply that was taken for none because it has no letter."""
 
+_GROUP = "group-"
 _NUMBERED = re.compile(r"(?<=[<(])([^\s<>()/]+) id=(\d+)")
 
 
@@ -119,8 +120,17 @@ def passed_over(results: Iterable[Prediction]) -> set[str]:
     """
     clear = (Status.ANSWERED, Status.NONE)
     told = list(results)
-    flags = {f"group-{result.status}" for result in told if result.status not in clear}
-    return flags | {f"group-{NO_LETTER}" for result in told if NO_LETTER in result.flags}
+    flags = {f"{_GROUP}{result.status}" for result in told if result.status not in clear}
+    return flags | {f"{_GROUP}{NO_LETTER}" for result in told if NO_LETTER in result.flags}
+
+
+def passed_over_notes(flags: Mapping[str, int]) -> list[str]:
+    """How many steps have which of the flags of `passed_over`, as a line beside a result."""
+    counts = {flag.removeprefix(_GROUP): n for flag, n in flags.items() if flag.startswith(_GROUP)}
+    if not counts:
+        return []
+    listed = ", ".join(f"{count} with {status}" for status, count in sorted(counts.items()))
+    return [f"steps with groups whose reply could not count: {listed}"]
 
 
 def flagged(prediction: Prediction, flags: Iterable[str]) -> Prediction:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.records import Choice, Description
@@ -123,6 +123,17 @@ def match(choices: Sequence[Choice], kind: str, text: str) -> Match:
     of_kind = [choice for choice in choices if wanted and _is(choice, wanted)]
     said = normal(text)
     return _nearest(of_kind, said, True) or _nearest(choices, said, False) or Match(None)
+
+
+def match_notes(flags: Mapping[str, int]) -> list[str]:
+    """How many predictions were matched in which way, as a line beside a result."""
+    exact, near, none = (flags.get(how, 0) for how in MATCHING)
+    if not (exact or near or none):
+        return []
+    return [
+        f"matched with an element: {exact} exactly, {near} nearly ({flags.get(TIE, 0)} of both by "
+        f"position among equals), {none} with none"
+    ]
 
 
 def _said(kind: str) -> str:

@@ -6,16 +6,15 @@ the options, `A.` being none of them. The answer is a letter, an action and a va
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from adapters.conversation import Conversation, Message, Reply, Text, system, user
-from harness.page import Brackets
 from harness.protocols.groups import Group, history_lines
 from harness.protocols.mindact import MindAct
-from harness.protocols.texts import Schema, Texts, open_texts
+from harness.protocols.texts import Schema, Texts
 from harness.records import Step
 from parsers import letter, read_answer
 from parsers.mindact import option_letters, read_first_character, read_reference, spell
@@ -57,18 +56,17 @@ SEQ2SEQ_SCHEMA = Schema(
 )
 
 
-@dataclass(frozen=True)
-class Lettered:
+class Lettered(MindAct):
     """Options with letters, `A.` for none of them.
 
     With texts that have a `page` of their own (those of `seq2seq`), page and question are two parts
     of one message, because fine-tuned models cut each to its own length.
     """
 
-    texts: Texts
-    reader: Reader = "strict"
-    history: int | None = 5
-    brackets: Brackets = "angle"
+    @property
+    @abstractmethod
+    def reader(self) -> Reader:
+        """How replies are read."""
 
     def conversation(self, step: Step, group: Group) -> Conversation:
         """The examples, and the question about a group."""
@@ -116,14 +114,41 @@ class Lettered:
             finish=finish,
         )
 
-    def spell(self, group: Group, position: int | None, prediction: Prediction) -> str:
+    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
         """A letter and its lines; `Answer: ` comes first unless the first character counts."""
         named = None if position is None else f"{option_letters(len(group.choices))[position]}."
         text = spell(named, prediction.operation, prediction.value)
         return text if self.reader == "first-character" else f"Answer: {text}"
 
     def settings(self) -> dict[str, object]:
-        return {"reader": self.reader, "history": self.history}
+        """The fields, and the reader also where it cannot be set."""
+        return {**super().settings(), "reader": self.reader}
+
+
+@dataclass(frozen=True)
+class MindActChoice(Lettered):
+    """The tournament for prompted models."""
+
+    reader: Literal["strict", "reference"] = "strict"
+    """Parser of the replies: the usual one, or MindAct's own."""
+
+    name = "mindact-choice"
+    paper = "Deng et al. 2023 (Mind2Web), MindAct with a prompted model"
+    schema = SCHEMA
+
+
+@dataclass(frozen=True)
+class Seq2Seq(Lettered):
+    """The tournament for fine-tuned models, with the published bound on replies."""
+
+    max_tokens: tuple[int, ...] = (50,)
+    """Token limit of the replies."""
+
+    name = "seq2seq"
+    paper = "Deng et al. 2023 (Mind2Web), MindAct with a fine-tuned Flan-T5"
+    schema = SEQ2SEQ_SCHEMA
+    reader = "first-character"
+    brackets = "round"
 
 
 def opening(texts: Texts) -> tuple[Message, ...]:
@@ -134,41 +159,3 @@ def opening(texts: Texts) -> tuple[Message, ...]:
             turns.append(user(texts[f"example_{number}"]))
             turns.append(Message("assistant", (Text(texts[f"solution_{number}"]),)))
     return tuple(turns)
-
-
-def choice(
-    *,
-    prompts: Path | None = None,
-    history: int | None = 5,
-    max_tokens: tuple[int, ...] = (),
-    reader: Literal["strict", "reference"] = "strict",
-    seed: int = 42,
-) -> MindAct:
-    """`mindact-choice`. Raises `UserError` for a prompt pack of another form."""
-    return MindAct(
-        Lettered(open_texts(SCHEMA, prompts), reader, history),
-        "mindact-choice",
-        "tournament of five",
-        "Deng et al. 2023 (Mind2Web), MindAct with a prompted model",
-        seed=seed,
-        max_tokens=max_tokens,
-    )
-
-
-def seq2seq(
-    *,
-    prompts: Path | None = None,
-    history: int | None = 5,
-    max_tokens: tuple[int, ...] = (50,),
-    seed: int = 42,
-) -> MindAct:
-    """`seq2seq`, with the published bound on replies. Raises `UserError` for a wrong pack."""
-    texts = open_texts(SEQ2SEQ_SCHEMA, prompts)
-    return MindAct(
-        Lettered(texts, "first-character", history, "round"),
-        "seq2seq",
-        "tournament of five",
-        "Deng et al. 2023 (Mind2Web), MindAct with a fine-tuned Flan-T5",
-        seed=seed,
-        max_tokens=max_tokens,
-    )

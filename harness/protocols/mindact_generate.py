@@ -1,23 +1,30 @@
 """MindAct's generation variant (Deng et al. 2023, section 4.2): the model writes the element.
 
 The page is pruned to a few candidates as in the multiple choice, but no options are listed. What
-the model writes is matched back to a candidate (`harness.protocols.element_match`); a flag says by
-which rule, so that the matcher's share of the errors can be seen.
+the model writes is matched back to a candidate, and a flag says by which rule, so that the
+matcher's share of the errors can be seen. In this order, the first that applies:
+
+1. the number that the page shows for a candidate, `id=3`;
+2. the candidate's text, letter for letter but for case, blanks and the number;
+3. the candidate that shares most words with what was written, by twice the common words over all
+   words of both, tags and attributes included, if that is at least `LEAST`.
+
+Where candidates are equal, the ranker's better one is taken, else the first on the page.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from adapters.conversation import Conversation, Reply, user
-from harness.page import Brackets
-from harness.protocols.element_match import matched
 from harness.protocols.groups import Group, flagged, history_lines
 from harness.protocols.mindact import MindAct
 from harness.protocols.mindact_choice import EXAMPLES, opening
-from harness.protocols.texts import Schema, Texts, open_texts
-from harness.records import Step
+from harness.protocols.texts import Schema
+from harness.records import Choice, Step
 from parsers.mindact import read_element, spell
 from parsers.records import Prediction, Status
 
@@ -37,13 +44,34 @@ SCHEMA = Schema(
 )
 
 
-@dataclass(frozen=True)
-class Written:
-    """The element in the model's own words."""
+FOUND_BY = {"match-number": "number", "match-text": "text", "match-words": "words in common"}
+"""How elements that a model wrote were found, by flag."""
+LEAST = 0.3
+_NUMBER = re.compile(r"(?<![\w-])id\s{0,2}=\s{0,2}[\"']?(\d{1,6})(?!\w)", re.I)
+_WORDS = re.compile(r"[^\W_]+")
+_ENOUGH = 2_000
 
-    texts: Texts
-    history: int | None = 5
-    brackets: Brackets = "angle"
+Match = tuple[int, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class MindActGenerate(MindAct):
+    """The tournament with the element in the model's own words."""
+
+    group_size: int = 5
+    """Number of candidates in a group; with the number of all there is a single question."""
+
+    name = "mindact-generate"
+    paper = "Deng et al. 2023 (Mind2Web), generation"
+    way = "generated"
+    none_rule = "in words"
+    schema = SCHEMA
+
+    def __post_init__(self) -> None:
+        """Raise `UserError` for a prompt pack and ValueError for an impossible group size."""
+        if not 2 <= self.group_size <= 100:
+            raise ValueError(f"group_size={self.group_size}: expected 2 to 100")
+        super().__post_init__()
 
     def conversation(self, step: Step, group: Group) -> Conversation:
         """The examples, and the question about a group."""
@@ -66,7 +94,7 @@ class Written:
         )
         return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])
 
-    def spell(self, group: Group, position: int | None, prediction: Prediction) -> str:
+    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
         """The candidate's text with its number, and the lines for action and value."""
         if position is None:
             return "Element: None"
@@ -75,31 +103,50 @@ class Written:
             text = f"<{group.choices[position].tag} id={position}> {text}"
         return spell(f"Element: {text}", prediction.operation, prediction.value)
 
-    def settings(self) -> dict[str, object]:
-        return {"history": self.history}
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        counts = {how: n for flag, how in FOUND_BY.items() if (n := flags.get(flag, 0))}
+        if not counts:
+            return super().notes(flags)
+        listed = ", ".join(f"{count} by {how}" for how, count in counts.items())
+        return [f"elements that were written, found: {listed}", *super().notes(flags)]
 
 
-def factory(
-    *,
-    prompts: Path | None = None,
-    history: int | None = 5,
-    max_tokens: tuple[int, ...] = (),
-    group_size: int = 5,
-    seed: int = 42,
-) -> MindAct:
-    """`mindact-generate`. With `group_size` as large as the pool there is a single question.
+def matched(said: str, choices: Sequence[Choice]) -> Match | None:
+    """The position of the choice that `said` means, and by which rule (a flag); None if by none.
 
-    Raises `UserError` for a prompt pack of another form and ValueError for an impossible size.
+    `choices` are a group in document order, so that their positions are their numbers.
+
+    >>> found = [Choice("", "n1", "a", "<a id=0> Home </a>"), Choice("", "n2", "a", "<a id=1> Go")]
+    >>> matched("<a id=1>", found), matched("<a> home </a>", found), matched("link Go", found)
+    ((1, ('match-number',)), (0, ('match-text',)), (1, ('match-words',)))
     """
-    if not 2 <= group_size <= 100:
-        raise ValueError(f"group_size={group_size}: expected 2 to 100")
-    return MindAct(
-        Written(open_texts(SCHEMA, prompts), history),
-        "mindact-generate",
-        "generated",
-        "Deng et al. 2023 (Mind2Web), generation",
-        group_size,
-        seed,
-        max_tokens,
-        none_rule="in words",
-    )
+    said = said[:_ENOUGH]
+    number = _NUMBER.search(said)
+    if number and int(number[1]) < len(choices):
+        return int(number[1]), ("match-number",)
+    plain = _plain(said)
+    same = [n for n, choice in enumerate(choices) if _plain(choice.text) == plain]
+    if plain and same:
+        return _best(same, choices, lambda _: 0.0), ("match-text",)
+    words = set(_WORDS.findall(plain))
+    shares = [_overlap(words, set(_WORDS.findall(_plain(choice.text)))) for choice in choices]
+    close = [n for n, share in enumerate(shares) if share >= LEAST]
+    if close:
+        return _best(close, choices, lambda n: shares[n]), ("match-words",)
+    return None
+
+
+def _best(places: Sequence[int], choices: Sequence[Choice], value: Callable[[int], float]) -> int:
+    def key(place: int) -> tuple[float, float, int]:
+        rank = choices[place].rank
+        return -value(place), math.inf if rank is None else rank, place
+
+    return min(places, key=key)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_NUMBER.sub("", text).replace(" >", ">").lower().split()).strip("`'\"* ")
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0

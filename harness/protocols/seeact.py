@@ -7,18 +7,18 @@ Round 2 goes on from the model's reply, lists the choices with letters, and asks
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
-from adapters.conversation import Message, Reply, user
-from harness.dialogue import Dialogue
-from harness.protocols.contract import Lettering, Needs, NoneRule, Source
-from harness.protocols.describing import described_first, opening
+from adapters.conversation import Conversation, Message, Picture, Reply, system, user
+from harness.dialogue import Ask, Dialogue
+from harness.protocols.contract import Lettering, Needs
+from harness.protocols.groups import STOPPED, flagged, history_lines, limit_of
 from harness.protocols.stored import to_messages
-from harness.protocols.texts import Schema, Texts, open_texts
+from harness.protocols.texts import PromptedProtocol, Schema, Texts
 from harness.records import Choice, Step
+from harness.settings import NoneRule
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Answer, Prediction, Status
 
@@ -50,33 +50,31 @@ FIRST, SECOND = "round-1", "round-2"
 
 
 @dataclass(frozen=True)
-class TwoRounds:
-    """The protocol with its settings.
+class TwoRounds(PromptedProtocol):
+    """A description of the next action, then a choice among all candidates in one list."""
 
-    `none` says whether and where a None option is offered; `history` how many of the latest actions
-    are shown (None: all). `max_tokens` bounds the replies, the last number for all later rounds;
-    empty leaves it to the engine. `first_of_many` and `value_style` are rules for reading answers.
-    """
-
-    prompts: Texts
     none: NoneRule = "last"
+    """Position of the None option, if there is one."""
     history: int | None = None
+    """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
+    """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
+    """Whether a reply that names several letters counts as the first of them."""
     value_style: ValueStyle = "plain"
-    name: str = "seeact-two-rounds"
-    places: tuple[str, ...] = (FIRST, SECOND)
-    needs: Needs = field(default_factory=lambda: Needs(("snapshot", "ranker"), scene=False))
-    paper: str = "Zheng et al. 2024 (SeeAct), textual choices on a seeded snapshot"
+    """How values in replies are cleaned up."""
 
-    def calls(self, count: int) -> tuple[int, int]:
-        """Always two."""
-        return 2, 2
+    name = "seeact-two-rounds"
+    paper = "Zheng et al. 2024 (SeeAct), textual choices on a seeded snapshot"
+    way = "one list"
+    places = (FIRST, SECOND)
+    needs = Needs(("snapshot", "ranker"), scene=False)
+    can_be_stored = True
+    schema = SCHEMA
 
-    def told(self, source: Source, top_k: int | None) -> str:
-        """No paper lists these choices at once, so no published row has these words."""
-        pool = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}
-        return f"{pool[source]}, one list"
+    @property
+    def none_rule(self) -> str:
+        return self.none
 
     def letters(self, count: int) -> Lettering:
         """Letters A, B, ... in listed order; None comes last, first or not at all."""
@@ -129,23 +127,16 @@ class TwoRounds:
         what = choices[position].text if position is not None else "none of the elements"
         return {FIRST: f"{prediction.operation or 'No action'}: {what}", SECOND: answer}
 
-    def settings(self) -> dict[str, object]:
-        return {
-            "protocol": self.name,
-            "prompts": self.prompts.name,
-            "prompts_sha256": self.prompts.digest(),
-            "none": self.none,
-            "history": self.history,
-            "max_tokens": list(self.max_tokens),
-            "first_of_many": self.first_of_many,
-            "value_style": self.value_style,
-        }
+    def stored_messages(
+        self, step: Step, choices: Sequence[Choice]
+    ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+        return self.opening(step), self.question(step, choices)
 
     def opening(self, step: Step) -> tuple[Message, ...]:
         """The messages of round 1."""
         if step.stored is not None:
             return to_messages(step.stored.first, step.pictures)
-        return opening(self.prompts, step, step.pictures, self.history)
+        return first_messages(self.texts, step, step.pictures, self.history)
 
     def question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
         """The messages that round 2 adds after the model's reply."""
@@ -156,11 +147,11 @@ class TwoRounds:
         lines = [f"{c.letter}. {c.text}" for c in choices]
         notice = ""
         if lettering.none is not None:
-            line = f"{lettering.none}. {self.prompts['none_option']}"
+            line = f"{lettering.none}. {self.texts['none_option']}"
             lines.insert(0 if self.none == "first" else len(lines), line)
-            notice = self.prompts.fill("none_notice", none_letter=lettering.none)
+            notice = self.texts.fill("none_notice", none_letter=lettering.none)
         last = max((*lettering.choices, lettering.none or "A"), key=lambda text: (len(text), text))
-        text = self.prompts.fill(
+        text = self.texts.fill(
             "second", choices="\n".join(lines), last_letter=last, none_notice=notice
         )
         return (user(text),)
@@ -182,15 +173,53 @@ def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Letterin
     )
 
 
-def two_rounds(
+def first_messages(
+    texts: Texts, step: Step, pictures: Sequence[Picture], last: int | None
+) -> tuple[Message, ...]:
+    """The messages of the first round: task, the `last` actions (None: all) and pictures.
+
+    Without pictures another text is taken, if the protocol has one.
+    """
+    history = history_lines(texts, step.history, last)
+    if not pictures and "first_without_picture" in texts.texts:
+        text = texts.fill("first_without_picture", task=step.task, history=history)
+        return system(texts["system"]), user(text)
+    shown = texts["one_picture"]
+    if len(pictures) > 1:
+        shown = texts.fill("several_pictures", count=len(pictures))
+    text = texts.fill("first", task=step.task, history=history, pictures=shown)
+    return system(texts["system"]), user(*pictures, text)
+
+
+def described_first(
+    start: Sequence[Message],
+    question: Sequence[Message],
+    read: Callable[[Reply], Prediction],
     *,
-    prompts: Path | None = None,
-    none: NoneRule = "last",
-    history: int | None = None,
-    max_tokens: tuple[int, ...] = (),
-    first_of_many: bool = False,
-    value_style: ValueStyle = "plain",
-) -> TwoRounds:
-    """The protocol with the shipped texts unless others are given. Raises `UserError` for texts."""
-    texts = open_texts(SCHEMA, prompts)
-    return TwoRounds(texts, none, history, max_tokens, first_of_many, value_style)
+    places: tuple[str, str],
+    max_tokens: Sequence[int] = (),
+    prefix: str = "",
+) -> Dialogue:
+    """Two rounds: the action described, then the question, whose answer `read` reads.
+
+    Args:
+        start: the messages of the first round.
+        question: what the second round adds behind the model's reply.
+        read: makes a prediction of the second reply.
+        places: the names of the rounds.
+        max_tokens: bounds of the replies, see `limit_of`.
+        prefix: put before the first reply where it is sent back.
+    """
+    first, second = places
+    conversation = Conversation(tuple(start))
+    described = yield Ask(conversation, first, True, limit_of(max_tokens, 0))
+    assert isinstance(described, Reply)
+    if described.finish in STOPPED:
+        # Nothing to go on from; asking on would score a conversation the model never had.
+        return Prediction(STOPPED[described.finish], flags=("round-1",))
+    sent_back = replace(described, text=prefix + described.text) if prefix else described
+    going_on = conversation.then(sent_back, *question)
+    answered = yield Ask(going_on, second, max_tokens=limit_of(max_tokens, 1))
+    assert isinstance(answered, Reply)
+    prediction = read(answered)
+    return flagged(prediction, ["round-1-truncated"] if described.finish == "length" else [])

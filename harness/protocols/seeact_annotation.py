@@ -9,19 +9,24 @@ Elements without a visible box on the page cannot be marked and hence not be cho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from adapters.contract import AdapterInfo
 from adapters.conversation import Message, Reply, user
 from harness.dialogue import Dialogue
-from harness.protocols.contract import Needs, Source
-from harness.protocols.describing import opening
+from harness.errors import UserError
 from harness.protocols.groups import Group, flagged
+from harness.protocols.seeact import first_messages
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
 from harness.protocols.texts import Schema
 from harness.records import Choice, Step
+from harness.settings import Source
 from parsers import read_answer, spell_answer
 from parsers.records import Prediction, Status
+
+if TYPE_CHECKING:
+    from harness.pictures import PicturePolicy
 
 SCHEMA = Schema(
     file="seeact_annotation.toml",
@@ -36,33 +41,44 @@ SCHEMA = Schema(
     },
     needed={"first": frozenset({"task"}), "history_line": frozenset({"action"})},
 )
-NEEDS = Needs(
-    sources=("ranker", "snapshot", "all"),
-    pictures="crops",
-    picture_policy="candidates",
-    forms=False,
-    sees=True,
-)
+SHOWS_ALL = ("candidates", "full", "tiles")
+"""Picture policies that show every candidate they are asked for."""
 UNMARKED = "unmarked"
 """Flag of a step some of whose candidates had no visible box, so that they carried no letter."""
 
 
-@dataclass(frozen=True)
 class SeeActAnnotation(SeeActChoice):
-    """The protocol with its settings, which are those of `SeeActChoice`.
+    """The batches of `SeeActChoice`, marked in the picture instead of listed.
 
     Letters run from A to Z as in SeeAct; a batch of more than 26 goes on with AA, AB, ...
     """
 
-    name: str = "seeact-annotation"
-    needs: Needs = NEEDS
-    paper: str = "Zheng et al. 2024 (SeeAct), image annotation"
-    none_rule: str = "NA for a letter"
-    schema: ClassVar[Schema] = SCHEMA
+    name = "seeact-annotation"
+    paper = "Zheng et al. 2024 (SeeAct), image annotation"
+    needs = replace(SeeActChoice.needs, sees=True)
+    none_rule = "NA for a letter"
+    schema = SCHEMA
 
-    def told(self, source: Source, top_k: int | None) -> str:
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` for pictures that do not show all candidates."""
+        if pictures.name not in SHOWS_ALL:
+            raise UserError(
+                f"--image-policy {pictures.name}: '{self.name}' marks candidates all down the "
+                f"page, and some would lie outside of the picture; ask with {', '.join(SHOWS_ALL)}"
+            )
+
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        lines = super().notes(flags)
+        if count := flags.get(UNMARKED, 0):
+            return [
+                f"marks: {count} steps have candidates without a visible box, not marked",
+                *lines,
+            ]
+        return lines
+
+    def candidate_description(self, source: Source, top_k: int | None) -> str:
         """The candidates in the words of the published rows: not those of the textual choices."""
-        return f"{super().told(source, top_k)}, annotated"
+        return f"{super().candidate_description(source, top_k)}, annotated"
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Ask about the batches. Raises ValueError when there are no choices.
@@ -134,7 +150,7 @@ class SeeActAnnotation(SeeActChoice):
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.marked([choice.id for choice in group.choices], letters_of(group))
-        return opening(self.texts, step, pictures, self.history)
+        return first_messages(self.texts, step, pictures, self.history)
 
     def question(self, group: Group) -> Message:
         """The message that a batch's second round adds."""
@@ -151,6 +167,3 @@ def can_be_marked(choice: Choice, page: tuple[int, int] | None = None) -> bool:
         return False
     # The box is drawn in whole pixels (`harness.pictures.marks`).
     return page is None or (round(box.x) < page[0] and round(box.y) < page[1])
-
-
-factory = SeeActAnnotation.of

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from adapters.conversation import Message, Reply, user
 from harness.dialogue import Dialogue
-from harness.protocols.contract import Lettering, Needs, Source
-from harness.protocols.describing import described_first, opening
-from harness.protocols.matcher import match, told_of
-from harness.protocols.texts import Schema, Texts, open_texts
+from harness.protocols.contract import Needs
+from harness.protocols.matcher import match, match_notes, told_of
+from harness.protocols.seeact import described_first, first_messages
+from harness.protocols.texts import PromptedProtocol, Schema
 from harness.records import Choice, Step
 from parsers.attributes import read_described, spell_described
 from parsers.records import Prediction, Status
@@ -36,42 +35,32 @@ SCHEMA = Schema(
     },
     needed={"first": frozenset({"task"}), "history_line": frozenset({"action"})},
 )
-NEEDS = Needs(
-    sources=("all", "snapshot", "ranker"),
-    descriptions=True,
-    texts=False,
-    forms=False,
-    scene=False,
-    sees=True,
-)
 FIRST, SECOND = "describe", "attributes"
 
 
 @dataclass(frozen=True)
-class SeeActAttributes:
-    """The protocol with its settings. `history` counts the latest actions shown (None: all)."""
+class SeeActAttributes(PromptedProtocol):
+    """A description of the next action, then of its element, which is matched with the page."""
 
-    texts: Texts
     history: int | None = None
+    """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
-    name: str = "seeact-attributes"
-    places: tuple[str, ...] = (FIRST, SECOND)
-    needs: Needs = NEEDS
-    paper: str = "Zheng et al. 2024 (SeeAct), element attributes"
-    none_rule: str = "in words"
+    """Token limits of the replies by round, the last one for all later rounds."""
 
-    def calls(self, count: int) -> tuple[int, int]:
-        """Always two."""
-        return 2, 2
-
-    def told(self, source: Source, top_k: int | None) -> str:
-        """The candidates in the words of the published rows."""
-        pool = {"all": "all elements", "ranker": f"ranker top-{top_k}"}.get(source, source)
-        return f"{pool}, by attributes"
-
-    def letters(self, count: int) -> Lettering:
-        """None: nothing is listed."""
-        return Lettering(("",) * count, None)
+    name = "seeact-attributes"
+    paper = "Zheng et al. 2024 (SeeAct), element attributes"
+    way = "by attributes"
+    places = (FIRST, SECOND)
+    needs = Needs(
+        sources=("all", "snapshot", "ranker"),
+        descriptions=True,
+        texts=False,
+        forms=False,
+        scene=False,
+        sees=True,
+    )
+    none_rule = "in words"
+    schema = SCHEMA
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Describe the action, then the element. Raises ValueError when there are no choices."""
@@ -124,23 +113,7 @@ class SeeActAttributes:
 
     def opening(self, step: Step) -> tuple[Message, ...]:
         """The messages of the first round."""
-        return opening(self.texts, step, step.pictures, self.history)
+        return first_messages(self.texts, step, step.pictures, self.history)
 
-    def settings(self) -> dict[str, object]:
-        return {
-            "protocol": self.name,
-            "prompts": self.texts.name,
-            "prompts_sha256": self.texts.digest(),
-            "history": self.history,
-            "max_tokens": list(self.max_tokens),
-        }
-
-
-def factory(
-    *,
-    prompts: Path | None = None,
-    history: int | None = None,
-    max_tokens: tuple[int, ...] = (),
-) -> SeeActAttributes:
-    """The protocol; raises `UserError` for a prompt pack."""
-    return SeeActAttributes(open_texts(SCHEMA, prompts), history, max_tokens)
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        return match_notes(flags)

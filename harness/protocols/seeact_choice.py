@@ -13,21 +13,28 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Literal
 
 from adapters.conversation import Message, Reply, user
 from harness.dialogue import Dialogue, together
 from harness.protocols import seeact
-from harness.protocols.batches import Cut, batches
-from harness.protocols.contract import Lettering, Needs, Source
-from harness.protocols.describing import described_first, opening
-from harness.protocols.groups import Group, flagged, group_of, passed_over, unanswered
-from harness.protocols.texts import Schema, Texts, open_texts
+from harness.protocols.contract import Needs
+from harness.protocols.groups import (
+    Group,
+    flagged,
+    group_of,
+    passed_over,
+    passed_over_notes,
+    unanswered,
+)
+from harness.protocols.seeact import described_first, first_messages
+from harness.protocols.texts import PromptedProtocol
 from harness.records import Choice, Step
-from parsers import letter, read_answer, spell_answer
+from harness.settings import Source
+from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction, Status
 
+Cut = Literal["even", "fixed"]
 SCHEMA = replace(seeact.SCHEMA, file="seeact_choice.toml")
 NEEDS = Needs(
     sources=("ranker", "snapshot", "all"),
@@ -39,63 +46,41 @@ _COUNTED = ("", "one batch", "two batches", "three batches", "four batches", "fi
 
 
 @dataclass(frozen=True)
-class SeeActChoice:
-    """The protocol with its settings.
+class SeeActChoice(PromptedProtocol):
+    """Batches of a ranker's candidates, each described and chosen from.
 
-    `batch_size` and `cut` say how the candidates become batches (`harness.protocols.batches`).
-    Batches are asked one after the other until one is answered with an element; `eager` asks them
-    all at the same time, for the same result. With `final` all are asked, and where more than one
-    has a winner, the winners are asked about as a batch of their own, whose answer stands.
-    `history` counts the latest actions shown (None: all).
+    Batches are asked one after the other until one is answered with an element.
     """
 
-    texts: Texts
     batch_size: int = 17
+    """Largest number of candidates in a batch."""
     cut: Cut = "even"
+    """How candidates become batches, see `batches`."""
     eager: bool = False
+    """Whether all batches are asked at the same time, for the same result."""
     final: bool = False
+    """Whether all batches are asked and the winners, if there are several, asked about as a batch
+    of their own, whose answer stands."""
     history: int | None = None
+    """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
+    """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
-    value_style: Literal["plain", "seeact"] = "plain"
-    name: str = "seeact-choice"
-    places: tuple[str, ...] = ()
-    needs: Needs = NEEDS
-    paper: str = "Zheng et al. 2024 (SeeAct), textual choices"
-    none_rule: str = "last"
-    schema: ClassVar[Schema] = SCHEMA
+    """Whether a reply that names several letters counts as the first of them."""
+    value_style: ValueStyle = "plain"
+    """How values in replies are cleaned up."""
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        prompts: Path | None = None,
-        history: int | None = None,
-        max_tokens: tuple[int, ...] = (),
-        first_of_many: bool = False,
-        value_style: Literal["plain", "seeact"] = "plain",
-        batch_size: int = 17,
-        cut: Literal["even", "fixed"] = "even",
-        eager: bool = False,
-        final: bool = False,
-    ) -> Self:
-        """The protocol with its texts.
+    name = "seeact-choice"
+    paper = "Zheng et al. 2024 (SeeAct), textual choices"
+    needs = NEEDS
+    none_rule = "last"
+    schema = SCHEMA
 
-        Raises `UserError` for a prompt pack and ValueError for an impossible size.
-        """
-        if not 1 <= batch_size <= 100:
-            raise ValueError(f"batch_size={batch_size}: expected 1 to 100")
-        return cls(
-            open_texts(cls.schema, prompts),
-            batch_size,
-            cut,
-            eager,
-            final,
-            history,
-            max_tokens,
-            first_of_many,
-            value_style,
-        )
+    def __post_init__(self) -> None:
+        """Raise `UserError` for a prompt pack and ValueError for an impossible batch size."""
+        if not 1 <= self.batch_size <= 100:
+            raise ValueError(f"batch_size={self.batch_size}: expected 1 to 100")
+        super().__post_init__()
 
     def calls(self, count: int) -> tuple[int, int]:
         """Two per batch that is asked, and two for a final round."""
@@ -103,7 +88,7 @@ class SeeActChoice:
         last = 2 if self.final and number > 1 else 0
         return 2 * (number if self.eager or self.final else min(number, 1)), 2 * number + last
 
-    def told(self, source: Source, top_k: int | None) -> str:
+    def candidate_description(self, source: Source, top_k: int | None) -> str:
         """The candidates in the words of the published rows."""
         if source != "ranker" or top_k is None:
             return f"{source}, batches of {self.batch_size}"
@@ -113,10 +98,6 @@ class SeeActChoice:
             ", final round" if self.final else ""
         )
         return f"ranker top-{top_k}, {counted}{otherwise}"
-
-    def letters(self, count: int) -> Lettering:
-        """None ahead of time: every batch is lettered from A, with None behind its last choice."""
-        return Lettering(("",) * count, None)
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Ask about the batches. Raises ValueError when there are no choices."""
@@ -208,7 +189,7 @@ class SeeActChoice:
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.crop([choice.id for choice in group.choices])
-        return opening(self.texts, step, pictures, self.history)
+        return first_messages(self.texts, step, pictures, self.history)
 
     def question(self, group: Group) -> Message:
         """The message that a batch's second round adds."""
@@ -222,20 +203,8 @@ class SeeActChoice:
             )
         )
 
-    def settings(self) -> dict[str, object]:
-        return {
-            "protocol": self.name,
-            "prompts": self.texts.name,
-            "prompts_sha256": self.texts.digest(),
-            "batch_size": self.batch_size,
-            "cut": self.cut,
-            "eager": self.eager,
-            "final": self.final,
-            "history": self.history,
-            "max_tokens": list(self.max_tokens),
-            "first_of_many": self.first_of_many,
-            "value_style": self.value_style,
-        }
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        return passed_over_notes(flags)
 
 
 def letters_of(group: Group) -> tuple[str, ...]:
@@ -243,4 +212,28 @@ def letters_of(group: Group) -> tuple[str, ...]:
     return tuple(letter(number) for number in range(len(group.choices)))
 
 
-factory = SeeActChoice.of
+def batches(choices: Sequence[Choice], size: int, cut: Cut) -> list[tuple[Choice, ...]]:
+    """Choices in batches of at most `size`, ordered by where they stand on the page.
+
+    `even` is the offline rule: by the top of the box, equal tops in document order, in as few
+    batches as hold them, which begin at floor(i n / batches). So 50 candidates in batches of 17
+    are 16, 17 and 17, as in the example that Zheng et al. 2024 released. `fixed` is the online
+    rule: by top, then by left, every batch full but the last. The released code drops a last batch
+    of one; here no candidate is lost. Candidates without a box come last. Where document order is
+    not known, the order given takes its place.
+
+    >>> [len(b) for b in batches([Choice("", str(i), "a", "") for i in range(50)], 17, "even")]
+    [16, 17, 17]
+    """
+    if cut == "fixed":
+        ordered = sorted(choices, key=lambda c: (c.box.y, c.box.x) if c.box else (math.inf, 0.0))
+        starts = list(range(0, len(ordered), size))
+    else:
+        ordered = sorted(
+            choices,
+            key=lambda c: (c.box.y if c.box else math.inf, -1 if c.place is None else c.place),
+        )
+        count = math.ceil(len(ordered) / size)
+        starts = [number * len(ordered) // count for number in range(count)]
+    ends = [*starts[1:], len(ordered)]
+    return [tuple(ordered[start:end]) for start, end in zip(starts, ends, strict=True)]

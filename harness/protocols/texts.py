@@ -13,11 +13,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import ClassVar
 
 from adapters.conversation import canonical_json
 from harness.errors import UserError
+from harness.protocols.contract import AskingProtocol
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -91,3 +94,29 @@ def _parse(text: str, schema: Schema, where: str) -> Texts:
         if lost := sorted(schema.needed.get(key, frozenset()) - used):
             raise UserError(f"{where}: {key} must contain {{{lost[0]}}}")
     return Texts({key: value.strip() for key, value in found.items()})
+
+
+@dataclass(frozen=True)
+class PromptedProtocol(AskingProtocol):
+    """A protocol with a prompt pack, which is read and checked when it is opened."""
+
+    prompts: Path | None = None
+    """A file of texts in place of the shipped ones."""
+
+    schema: ClassVar[Schema]
+
+    def __post_init__(self) -> None:
+        """Raise `UserError` for a prompt pack of another form."""
+        self.texts  # noqa: B018
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts of its prompts."""
+        return open_texts(self.schema, self.prompts)
+
+    def settings(self) -> dict[str, object]:
+        """The fields by name; the pack by its name and digest, wherever its file is."""
+        settings = super().settings()
+        del settings["prompts"]
+        named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
+        return {"protocol": settings.pop("protocol"), **named, **settings}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from harness.evaluation.prepare import Preparer, Question
 from harness.page import Page
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import AskingProtocol, Needs
-from harness.protocols.seeact import TwoRounds, two_rounds
+from harness.protocols.seeact import TwoRounds
 from harness.rankers import RANKERS, check_covered, open_ranks
 from harness.records import Row
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, macro, steps, summary
@@ -49,7 +49,7 @@ class Fixed:
 def prepared(
     row: Row, protocol: AskingProtocol | None = None, ranks: Fixed | None = None, **choosing: object
 ) -> Question:
-    protocol = protocol or two_rounds()
+    protocol = protocol or TwoRounds()
     chosen = Choosing(**choosing)  # type: ignore[arg-type]
     none = PicturePolicy("none")
     texts = protocol.needs.texts
@@ -118,16 +118,15 @@ def test_everything_is_offered_in_document_order() -> None:
     assert question.record.related == question.record.same_text == 0
 
 
-@dataclass(frozen=True)
 class Describing(TwoRounds):
     """A protocol that reads what elements say of themselves, and no texts."""
 
-    needs: Needs = field(default_factory=lambda: Needs(texts=False, descriptions=True, scene=False))
+    needs = Needs(texts=False, descriptions=True, scene=False)
 
 
 def test_descriptions_are_there_for_protocols_that_need_them_and_texts_only_where_read() -> None:
     row = next(row for row in rows() if row.invalid is None)
-    protocol = Describing(two_rounds().prompts)
+    protocol = Describing()
     question = prepared(row, protocol, candidates="all")
     page = page_of(row)
     for choice in question.choices:

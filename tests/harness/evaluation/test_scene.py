@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from harness.benchmarks import open_benchmark
@@ -14,7 +12,7 @@ from harness.evaluation.rescore import choices_of
 from harness.evaluation.scene import PageScene, RecordedScene
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
 from harness.protocols.contract import Needs
-from harness.protocols.seeact import TwoRounds, two_rounds
+from harness.protocols.seeact import TwoRounds
 from harness.records import Row
 
 CANDIDATES = PicturePolicy("candidates")
@@ -23,7 +21,7 @@ CANDIDATES = PicturePolicy("candidates")
 def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, Question]:
     rows = open_benchmark("sample", splits=["dev"]).rows()
     row = next(row for row in rows if row.invalid is None)
-    protocol: TwoRounds = replace(two_rounds(), needs=needs)
+    protocol: TwoRounds = type("Needing", (TwoRounds,), {"needs": needs})()
     return row, Preparer(Choosing(), Asking(), protocol, policy).prepare(row)
 
 

@@ -13,8 +13,7 @@ from harness.evaluation.config import Asking, Choosing
 from harness.evaluation.prepare import Preparer
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
-from harness.protocols import PROTOCOLS
-from harness.protocols.opening import open_named
+from harness.protocols import PROTOCOLS, open_protocol
 from harness.rankers import open_ranks
 from harness.records import Row
 
@@ -40,7 +39,7 @@ def swapped(row: Row) -> Row:
 
 def asked(row: Row, name: str) -> list[tuple[str, str]]:
     """Every call of a model that finds nothing right: its place, and a digest of all it is sent."""
-    protocol = open_named(name, {}, {})
+    protocol = open_protocol(name)
     needs = protocol.needs
     source = needs.sources[0]
     ranked = source == "ranker"

@@ -14,12 +14,12 @@ from adapters.conversation import Conversation, Picture, user
 from harness.policies import Secret
 from harness.policies.as_model import PolicyAdapter
 from harness.policies.baselines import RandomPolicy
-from harness.protocols.seeact import two_rounds
+from harness.protocols.seeact import TwoRounds
 from harness.records import Choice, Step
 from parsers.records import Gold, Prediction, Status
 from tests.harness.protocols.examples import choices, step, talk
 
-PROTOCOL = two_rounds()
+PROTOCOL = TwoRounds()
 LISTED = choices(PROTOCOL, *(f"<a id={i}> {i} </a>" for i in range(10)))
 SECRET = Secret(Gold("CLICK", "", ("n1",)), "n1")
 

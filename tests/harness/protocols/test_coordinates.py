@@ -14,7 +14,6 @@ from harness.page import Box
 from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.protocols.coordinates import (
     Coordinates,
-    factory,
     smallest_under,
     usual_form,
 )
@@ -56,7 +55,7 @@ def ask(protocol: Coordinates, reply: str, asked: Step | None = None) -> Predict
     [("absolute", "55, 505"), ("unit", "0.0859375, 0.202"), ("per-mille", "85.9375, 202")],
 )
 def test_the_same_point_in_three_conventions(coordinates: Convention, numbers: str) -> None:
-    found = ask(factory(coordinates=coordinates), f"ELEMENT: {numbers}\nACTION: CLICK")
+    found = ask(Coordinates(coordinates=coordinates), f"ELEMENT: {numbers}\nACTION: CLICK")
     assert found == Prediction(
         Status.ANSWERED, point=(110.0, 1010.0), operation="CLICK", under="link"
     )
@@ -65,18 +64,20 @@ def test_the_same_point_in_three_conventions(coordinates: Convention, numbers: s
 def test_a_point_on_a_crop_lies_further_down_the_page() -> None:
     boxes = [Box(100, 3000, 10, 10)]
     (picture,) = plan(PicturePolicy("candidates", margin=500), PAGE, boxes)
-    found = ask(factory(), "ELEMENT: 105, 505\nACTION: CLICK", step(pictures=[picture]))
+    found = ask(Coordinates(), "ELEMENT: 105, 505\nACTION: CLICK", step(pictures=[picture]))
     assert found.point == (105.0, 3005.0)
 
 
 def test_numbers_outside_of_the_picture_are_out_of_range() -> None:
-    found = ask(factory(coordinates="unit"), "ELEMENT: 55, 505\nACTION: TYPE\nVALUE: Ohio")
+    found = ask(Coordinates(coordinates="unit"), "ELEMENT: 55, 505\nACTION: TYPE\nVALUE: Ohio")
     assert (found.status, found.point, found.under) == (Status.OUT_OF_RANGE, None, None)
     assert (found.operation, found.value) == ("TYPE", "Ohio")
 
 
 def test_a_box_counts_by_its_centre() -> None:
-    found = ask(factory(form="qwen2.5-vl"), '{"bbox_2d": [50, 500, 70, 510], "action": "CLICK"}')
+    found = ask(
+        Coordinates(form="qwen2.5-vl"), '{"bbox_2d": [50, 500, 70, 510], "action": "CLICK"}'
+    )
     assert found.point == (120.0, 1010.0)
 
 
@@ -96,13 +97,13 @@ def test_the_smallest_candidate_under_a_point() -> None:
 )
 def test_hand_computed_scores_on_and_off_the_border(point: str, right: bool) -> None:
     gold = Gold("CLICK", "", ("link",), ((100.0, 1000.0, 40.0, 20.0),))
-    found = ask(factory(), f"ELEMENT: {point}\nACTION: CLICK\nVALUE: None")
+    found = ask(Coordinates(), f"ELEMENT: {point}\nACTION: CLICK\nVALUE: None")
     scores = score(found, gold)
     assert (scores.element, scores.success, scores.element_under) == (right, right, right)
 
 
 def test_a_positive_without_a_box_or_area_cannot_be_hit() -> None:
-    found = ask(factory(), "ELEMENT: 55, 505\nACTION: CLICK")
+    found = ask(Coordinates(), "ELEMENT: 55, 505\nACTION: CLICK")
     for box in (None, (100.0, 1000.0, 40.0, 0.0)):
         assert not score(found, Gold("CLICK", "", ("x",), (box,))).element
     inner = Gold("CLICK", "", ("text",), ((100.0, 1000.0, 40.0, 20.0),))
@@ -111,7 +112,7 @@ def test_a_positive_without_a_box_or_area_cannot_be_hit() -> None:
 
 
 def test_an_element_that_has_no_box_is_spelled_as_none() -> None:
-    protocol = factory()
+    protocol = Coordinates()
     asked = step(pictures=shown())
     for node_id in ("gone", "flat", "unknown"):
         wanted = Prediction(Status.ANSWERED, element=node_id, operation="CLICK")
@@ -120,7 +121,7 @@ def test_an_element_that_has_no_box_is_spelled_as_none() -> None:
 
 
 def test_the_middle_of_an_element_is_pointed_at() -> None:
-    protocol = factory()
+    protocol = Coordinates()
     wanted = Prediction(Status.ANSWERED, element="link", operation="TYPE", value="Ohio")
     told = protocol.spell(step(pictures=shown()), NESTED, wanted)
     assert told == {"answer": "ELEMENT: 60, 505\n\nACTION: TYPE\n\nVALUE: Ohio"}
@@ -129,13 +130,13 @@ def test_the_middle_of_an_element_is_pointed_at() -> None:
 @pytest.mark.parametrize("pictures", [(), shown("tiles")])
 def test_a_point_needs_exactly_one_picture(pictures: Sequence[Picture]) -> None:
     with pytest.raises(ValueError, match="exactly one"):
-        talk(factory().dialogue(step(pictures=pictures), NESTED), [])
+        talk(Coordinates().dialogue(step(pictures=pictures), NESTED), [])
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("coordinates", CONVENTIONS)
 def test_what_is_asked_says_what_numbers_mean(form: Form, coordinates: Convention) -> None:
-    protocol = factory(form=form, coordinates=coordinates)
+    protocol = Coordinates(form=form, coordinates=coordinates)
     asked, _ = talk(protocol.dialogue(step(history=HISTORY, pictures=shown()), NESTED), ["x"])
     text = asked[0].conversation.messages[-1].text
     assert "Book a table for 5" in text
@@ -156,7 +157,7 @@ def test_seeclick_is_asked_as_it_was_trained() -> None:
         Earlier("CLICK", "", (0.333, 0.006)),
     )
     step_now = replace(step(history=HISTORY, pictures=shown()), earlier=earlier)
-    asked, _ = talk(factory(form="seeclick").dialogue(step_now, NESTED), ["x"])
+    asked, _ = talk(Coordinates(form="seeclick").dialogue(step_now, NESTED), ["x"])
     (message,) = asked[0].conversation.messages
     assert message.text.startswith("Please generate the next move according to the ui screenshot")
     _, _, told = message.text.partition("Previous actions: ")
@@ -166,7 +167,7 @@ def test_seeclick_is_asked_as_it_was_trained() -> None:
         'Step2: {"action_type": 3, "click_point": (0.00,1.00), "value": "Ada"}. '
         'Step3: {"action_type": 4, "click_point": (0.33,0.01)}. '
     )
-    alone, _ = talk(factory(form="seeclick").dialogue(step(pictures=shown()), NESTED), ["x"])
+    alone, _ = talk(Coordinates(form="seeclick").dialogue(step(pictures=shown()), NESTED), ["x"])
     assert alone[0].conversation.messages[0].text.endswith("Previous actions: ")
 
 
@@ -205,7 +206,7 @@ def test_what_is_spelled_is_read_back_up_to_the_rounding_of_the_form(
     value: str,
 ) -> None:
     """Within half a step of the form's numbers; and exactly, for a point that it can write."""
-    protocol = factory(form=form, coordinates=coordinates)
+    protocol = Coordinates(form=form, coordinates=coordinates)
     asked = step(pictures=shown())
     value = "" if operation == "CLICK" else value
     wanted = Prediction(Status.ANSWERED, point=point, operation=operation, value=value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.protocols.element_match import matched
+from harness.protocols.mindact_generate import matched
 from harness.records import Choice
 from parsers import Answer, Status
 from parsers.mindact import read_element

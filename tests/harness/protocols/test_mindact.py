@@ -11,10 +11,10 @@ import pytest
 from adapters.conversation import Finish, Reply, Text
 from harness.dialogue import Ask
 from harness.errors import UserError
-from harness.protocols.classify import factory as classify
+from harness.protocols.classify import Classify
 from harness.protocols.mindact import MindAct
-from harness.protocols.mindact_choice import choice, seq2seq
-from harness.protocols.mindact_generate import factory as generate
+from harness.protocols.mindact_choice import MindActChoice, Seq2Seq
+from harness.protocols.mindact_generate import MindActGenerate
 from harness.records import Step
 from parsers import Gold, Prediction, Status, read_answer, score
 from tests.harness.protocols.examples import HISTORY
@@ -28,7 +28,7 @@ def first(protocol: MindAct, count: int = 5, history: tuple[str, ...] = HISTORY)
 
 
 def test_three_solved_examples_come_before_the_question() -> None:
-    messages = first(choice()).conversation.messages
+    messages = first(MindActChoice()).conversation.messages
     assert [m.role for m in messages] == ["system", *["user", "assistant"] * 3, "user"]
     solved = [m.text for m in messages if m.role == "assistant"]
     read = [read_answer(text, ["x"] * 5, letters="BCDEF", none_letter="A") for text in solved]
@@ -40,7 +40,7 @@ def test_three_solved_examples_come_before_the_question() -> None:
 
 def test_the_question_has_the_pruned_page_the_last_five_actions_and_none_first() -> None:
     history = tuple(f"[link]  Page {n} -> CLICK" for n in range(7))
-    text = first(choice(), history=history).conversation.messages[-1].text
+    text = first(MindActChoice(), history=history).conversation.messages[-1].text
     assert "<html> <body> <a id=0> Home 0 </a> <a id=1> " in text
     assert "Book a table for 5" in text
     assert "Page 1" not in text and "Page 2 -> CLICK\n[link]  Page 3" in text
@@ -49,7 +49,7 @@ def test_the_question_has_the_pruned_page_the_last_five_actions_and_none_first()
 
 
 def test_fine_tuned_models_get_page_and_question_as_two_parts_in_round_brackets() -> None:
-    ask = first(seq2seq(), history=())
+    ask = first(Seq2Seq(), history=())
     (message,) = ask.conversation.messages
     page, asked = message.parts
     assert isinstance(page, Text) and isinstance(asked, Text)
@@ -60,21 +60,21 @@ def test_fine_tuned_models_get_page_and_question_as_two_parts_in_round_brackets(
 
 
 def test_generation_lists_no_options() -> None:
-    text = first(generate()).conversation.messages[-1].text
+    text = first(MindActGenerate()).conversation.messages[-1].text
     assert "<a id=4> Sign in 4 </a>" in text
     assert "B. " not in text
 
 
 def test_shuffles_deal_the_same_candidates_out_differently_and_always_alike() -> None:
     step, pool = question(50)
-    deals = [choice().order(replace(step, shuffle=n), pool) for n in range(5)]
+    deals = [MindActChoice().order(replace(step, shuffle=n), pool) for n in range(5)]
     assert len({tuple(deal) for deal in deals}) == 5
     assert all(sorted(deal) == sorted(c.id for c in pool) for deal in deals)
-    assert choice().order(step, list(reversed(pool))) == deals[0]
-    assert choice(seed=7).order(step, pool) != deals[0]
+    assert MindActChoice().order(step, list(reversed(pool))) == deals[0]
+    assert MindActChoice(seed=7).order(step, pool) != deals[0]
     # No place in the queue is the ranker's favourite's: over steps its first fifth is a fifth.
     ahead = Counter(
-        choice().order(replace(step, step_id=f"task_{n}"), pool).index("n0") < 10
+        MindActChoice().order(replace(step, step_id=f"task_{n}"), pool).index("n0") < 10
         for n in range(300)
     )
     assert 35 <= ahead[True] <= 90
@@ -89,7 +89,7 @@ def answered(step: Step, wanted: str, reply: str) -> Prediction:
         letters = [line[0] for line in lines if f"> {wanted} </a>" in line and line[1:3] == ". "]
         return reply.replace("@", letters[0]) if letters else "Answer: A."
 
-    return hold(choice().dialogue(step, pool), answer)[1]
+    return hold(MindActChoice().dialogue(step, pool), answer)[1]
 
 
 def test_operation_and_value_come_with_the_winner() -> None:
@@ -100,23 +100,23 @@ def test_operation_and_value_come_with_the_winner() -> None:
 
 def test_unreadable_and_out_of_range_groups_are_rejected_and_flagged() -> None:
     step, pool = question(12)
-    _, beyond = hold(choice().dialogue(step, pool), lambda _: "Answer: M.\nAction: CLICK")
+    _, beyond = hold(MindActChoice().dialogue(step, pool), lambda _: "Answer: M.\nAction: CLICK")
     assert (beyond.status, beyond.element) == (Status.OUT_OF_RANGE, None)
     assert beyond.operation is None
     flagged = answered(step, "Menu 3", "Answer: @.\nAction: CLICK")
     assert flagged.flags == ()
     _, filtered = hold(
-        choice().dialogue(step, pool), lambda _: Reply("Answer: B.", Finish.CONTENT_FILTER)
+        MindActChoice().dialogue(step, pool), lambda _: Reply("Answer: B.", Finish.CONTENT_FILTER)
     )
     assert filtered.status is Status.CONTENT_FILTER
 
 
 def test_a_step_without_a_winner_scores_zero_on_everything() -> None:
     step, pool = question(6)
-    asked, found = hold(choice().dialogue(step, pool), lambda _: "Answer: A.\nAction: CLICK")
+    asked, found = hold(MindActChoice().dialogue(step, pool), lambda _: "Answer: A.\nAction: CLICK")
     # Five are rejected; the sixth is left over and never asked about.
     assert [len(group) for group in asked] == [1]
-    left_over = choice().order(step, pool)[-1]
+    left_over = MindActChoice().order(step, pool)[-1]
     scores = score(found, Gold("CLICK", "", (left_over,)))
     assert (scores.element, scores.success) == (False, False)
     assert set(scores.operation_f1.values()) == {0.0}
@@ -124,44 +124,48 @@ def test_a_step_without_a_winner_scores_zero_on_everything() -> None:
 
 def test_a_model_that_knows_the_left_over_candidate_still_reaches_it() -> None:
     step, pool = question(6)
-    wanted = Prediction(Status.ANSWERED, element=choice().order(step, pool)[-1], operation="CLICK")
-    told = choice().spell(step, pool, wanted)
+    wanted = Prediction(
+        Status.ANSWERED, element=MindActChoice().order(step, pool)[-1], operation="CLICK"
+    )
+    told = MindActChoice().spell(step, pool, wanted)
     assert sorted(told) == ["group-1", "group-2"]
-    _, found = hold(choice().dialogue(step, pool), lambda ask: told[ask.place])
+    _, found = hold(MindActChoice().dialogue(step, pool), lambda ask: told[ask.place])
     assert found.element == wanted.element
 
 
 def test_the_reference_reader_takes_other_forms_for_none() -> None:
     step, pool = question(5)
     said = "**Answer:** B.\nAction: CLICK"
-    _, strict = hold(choice().dialogue(step, pool), lambda _: said)
-    _, reference = hold(choice(reader="reference").dialogue(step, pool), lambda _: said)
+    _, strict = hold(MindActChoice().dialogue(step, pool), lambda _: said)
+    _, reference = hold(MindActChoice(reader="reference").dialogue(step, pool), lambda _: said)
     assert (strict.element, reference.status) == ("n0", Status.NONE)
 
 
 def test_a_written_element_that_matches_nothing_is_flagged() -> None:
     step, pool = question(5)
-    _, found = hold(generate().dialogue(step, pool), lambda _: "Element: checkout\nAction: CLICK")
+    _, found = hold(
+        MindActGenerate().dialogue(step, pool), lambda _: "Element: checkout\nAction: CLICK"
+    )
     assert (found.status, found.flags) == (Status.NO_ELEMENT, ("match-none",))
 
 
 def test_classification_asks_nobody_and_takes_rank_0() -> None:
     step, pool = question(9)
-    asked, found = hold(classify().dialogue(step, tuple(reversed(pool))), lambda _: "")
+    asked, found = hold(Classify().dialogue(step, tuple(reversed(pool))), lambda _: "")
     assert asked == []
     assert found == Prediction(Status.ANSWERED, element="n8", flags=("element-only",))
     assert score(found, Gold("CLICK", "", ("n8",))).element
-    assert classify().calls(50) == (0, 0)
+    assert Classify().calls(50) == (0, 0)
 
 
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        (choice().told("ranker", 10), "ranker top-10, tournament of five"),
-        (seq2seq().told("ranker", 50), "ranker top-50, tournament of five"),
-        (generate().told("ranker", 50), "ranker top-50, generated"),
-        (classify().told("ranker", 50), "ranker top-50, classified"),
-        (choice().told("snapshot", None), "snapshot, tournament of five"),
+        (MindActChoice().candidate_description("ranker", 10), "ranker top-10, tournament of five"),
+        (Seq2Seq().candidate_description("ranker", 50), "ranker top-50, tournament of five"),
+        (MindActGenerate().candidate_description("ranker", 50), "ranker top-50, generated"),
+        (Classify().candidate_description("ranker", 50), "ranker top-50, classified"),
+        (MindActChoice().candidate_description("snapshot", None), "snapshot, tournament of five"),
     ],
 )
 def test_candidates_are_told_in_the_words_of_the_published_rows(told: str, words: str) -> None:
@@ -181,16 +185,16 @@ def test_a_prompt_pack_replaces_the_texts_and_empty_examples_are_left_out(tmp_pa
             ]
         )
     )
-    (message,) = first(choice(prompts=pack)).conversation.messages
+    (message,) = first(MindActChoice(prompts=pack)).conversation.messages
     assert "| Book a table for 5 | 1) [link]  Tables -> CLICK\n2) " in message.text
-    assert choice(prompts=pack).settings()["prompts"] == "mine"
+    assert MindActChoice(prompts=pack).settings()["prompts"] == "mine"
     pack.write_text(pack.read_text().replace("{choices}", ""))
     with pytest.raises(UserError, match=r"question must contain \{choices\}"):
-        choice(prompts=pack)
+        MindActChoice(prompts=pack)
 
 
 def test_page_text_with_placeholders_is_passed_on_as_it_is() -> None:
     step, pool = question(5, task="Say {choices} and {page}")
-    asked, _ = hold(choice().dialogue(step, pool), lambda _: "A.")
+    asked, _ = hold(MindActChoice().dialogue(step, pool), lambda _: "A.")
     text = asked[0][0].conversation.messages[-1].text
     assert text.count("Say {choices} and {page}") == 1

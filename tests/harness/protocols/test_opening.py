@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from harness.errors import UserError
-from harness.protocols import PROTOCOLS, AskingProtocol
-from harness.protocols.contract import told_candidates
-from harness.protocols.opening import open_named, own_parameters, parameters
-from harness.protocols.seeact import two_rounds
+from harness.protocols import PROTOCOLS, SHARED, AskingProtocol, open_protocol, settled_settings
+from harness.protocols.seeact import TwoRounds
 
 GIVEN: dict[str, Any] = {}
 
@@ -34,7 +31,7 @@ def factory(
     GIVEN.update(locals())
     if size > 9:
         raise ValueError("groups have at most 9 candidates")
-    return replace(two_rounds(), name="small")
+    return TwoRounds()
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +41,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_left_out_has_the_protocol_s_default() -> None:
-    open_named("small", {}, {})
+    open_protocol("small")
     assert (GIVEN["history"], GIVEN["eager"], GIVEN["rule"]) == (5, False, "first")
-    assert "none" not in parameters("small")
+    taken = tuple(PROTOCOLS.parameters("small"))
+    assert "none" not in taken
     own = ("eager", "size", "share", "rule", "limit", "label", "coordinates")
-    assert own_parameters("small") == own
+    assert tuple(name for name in taken if name not in SHARED) == own
 
 
 @pytest.mark.parametrize(
@@ -68,13 +66,13 @@ def test_what_is_left_out_has_the_protocol_s_default() -> None:
 def test_options_are_read_by_the_type_of_their_parameter(
     name: str, text: object, value: object
 ) -> None:
-    open_named("small", {}, {name: text})
+    open_protocol("small", {}, {name: text})
     assert GIVEN[name] == value
     assert type(GIVEN[name]) is type(value)
 
 
 def test_shared_settings_are_passed_and_a_history_of_all_is_no_default() -> None:
-    open_named("small", {"history": None, "max_tokens": (9,), "coordinates": "unit"}, {})
+    open_protocol("small", {"history": "all", "max_tokens": (9,)}, {"coordinates": "unit"})
     assert (GIVEN["history"], GIVEN["max_tokens"]) == (None, (9,))
     assert GIVEN["coordinates"] == "unit"
 
@@ -96,7 +94,7 @@ def test_what_a_protocol_does_not_take_is_refused_by_name(
     shared: dict[str, object], options: dict[str, object], told: str
 ) -> None:
     with pytest.raises(UserError) as caught:
-        open_named("small", shared, options)
+        open_protocol("small", shared, options)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -105,13 +103,14 @@ def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
     for name in PROTOCOLS.names():
         if name == "small":
             continue
-        protocol = open_named(name, {}, {})
+        protocol = open_protocol(name)
         settings = protocol.settings()
         assert protocol.name == settings["protocol"] == name
         kept = {"prompts", "coordinates"}
-        assert parameters(name) - kept <= settings.keys()
+        assert PROTOCOLS.parameters(name).keys() - kept <= settings.keys()
+        assert settled_settings(name, protocol)["protocol_options"].items() <= settings.items()
         least, most = protocol.calls(20)
         assert 0 <= least <= most
         assert protocol.paper
-        assert told_candidates(protocol, protocol.needs.sources[0], 50)
+        assert protocol.candidate_description(protocol.needs.sources[0], 50)
         assert len(protocol.letters(4).choices) == 4

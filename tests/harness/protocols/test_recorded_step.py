@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,8 @@ from harness.evaluation.scene import PageScene, RecordedScene
 from harness.page import Page, decode_candidates
 from harness.pictures import PicturePolicy, Screenshot
 from harness.protocols.groups import group_of
-from harness.protocols.mindact_choice import Lettered
-from harness.protocols.seeact_choice import factory
-from harness.protocols.texts import Texts
+from harness.protocols.mindact_choice import Seq2Seq
+from harness.protocols.seeact_choice import SeeActChoice
 from harness.records import Choice, Step
 from parsers import score
 from parsers.records import Gold
@@ -70,7 +70,7 @@ def question() -> tuple[Step, tuple[Choice, ...]]:
 def test_the_ranked_candidates_are_cut_cropped_and_listed_as_in_the_release(
     question: tuple[Step, tuple[Choice, ...]], expected: dict[str, Any]
 ) -> None:
-    asked, _ = hold(factory(eager=True).dialogue(*question), lambda _: "ELEMENT: None")
+    asked, _ = hold(SeeActChoice(eager=True).dialogue(*question), lambda _: "ELEMENT: None")
     assert [len(group) for group in asked] == [3, 3]
     stored = recorded.batches()
     for ask, batch, query in zip(asked[1], expected["batches"], stored, strict=True):
@@ -98,7 +98,7 @@ def test_the_released_replies_score_as_they_must(
     step, pool = question
     if not live:
         step = replace(step, scene=RecordedScene(pool))
-    asked, prediction = hold(factory(eager=eager).dialogue(step, pool), answer)
+    asked, prediction = hold(SeeActChoice(eager=eager).dialogue(step, pool), answer)
     assert sum(len(group) for group in asked) == (6 if eager else 2)
     first = expected["batches"][0]
     assert (prediction.letter, prediction.element) == (first["answer_letter"], first["chosen_id"])
@@ -113,7 +113,7 @@ def test_the_released_replies_score_as_they_must(
 
 
 def test_the_question_of_a_fine_tuned_model_is_the_stored_one_in_its_own_words(
-    question: tuple[Step, tuple[Choice, ...]],
+    question: tuple[Step, tuple[Choice, ...]], tmp_path: Path
 ) -> None:
     step, pool = question
     for query in recorded.batches():
@@ -129,7 +129,9 @@ def test_the_question_of_a_fine_tuned_model_is_the_stored_one_in_its_own_words(
             "no_history": "None",
         }
         group = group_of(step, pool, [i for i, _ in query["choices"]], snippet=True)
-        form = Lettered(Texts(pack), "first-character")
-        page, written = form.conversation(step, group).messages[0].parts
+        path = tmp_path / "stored.toml"
+        path.write_text("\n".join(f"{key} = {json.dumps(text)}" for key, text in pack.items()))
+        protocol = Seq2Seq(prompts=path)
+        page, written = protocol.conversation(step, group).messages[0].parts
         assert getattr(page, "text", "") == query["context_html"]
         assert getattr(written, "text", "") == asked

@@ -13,12 +13,12 @@ from harness.benchmarks import open_benchmark
 from harness.evaluation.config import Asking, Choosing
 from harness.evaluation.prepare import Preparer, Question
 from harness.pictures import PicturePolicy
-from harness.protocols.seeact import two_rounds
+from harness.protocols.seeact import TwoRounds
 from harness.records import Row
 from harness.sample import files
 from tests.harness.protocols.examples import talk
 
-PROTOCOL = two_rounds()
+PROTOCOL = TwoRounds()
 MARKERS = ("pos_candidates", "is_original_target", "is_top_level_target", "positive", "gold")
 
 

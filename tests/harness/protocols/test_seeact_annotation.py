@@ -13,7 +13,7 @@ from adapters.conversation import Picture
 from harness.dialogue import Ask
 from harness.page import Box
 from harness.pictures.marks import place
-from harness.protocols.seeact_annotation import UNMARKED, factory
+from harness.protocols.seeact_annotation import UNMARKED, SeeActAnnotation
 from harness.records import Choice, Step
 from parsers import OPERATIONS, Operation, letter
 from parsers.records import Prediction, Status
@@ -53,7 +53,7 @@ def answers(chosen: dict[str, str]) -> dict[str, str]:
 def test_a_batch_is_a_picture_with_letters_and_no_list() -> None:
     asked, picture = question(50)
     asks, found = hold(
-        factory(eager=True).dialogue(asked, picture),
+        SeeActAnnotation(eager=True).dialogue(asked, picture),
         by_place(answers({"2": "ELEMENT: C\nACTION: TYPE\nVALUE: Ohio"})),
     )
     assert isinstance(asked.scene, MarkedScene)
@@ -78,7 +78,8 @@ def test_what_lies_beyond_the_edges_of_the_page_takes_no_letter() -> None:
         pool[3],
     )
     _, found = hold(
-        factory().dialogue(asked, pool), by_place(answers({"1": "ELEMENT: B\nACTION: CLICK"}))
+        SeeActAnnotation().dialogue(asked, pool),
+        by_place(answers({"1": "ELEMENT: B\nACTION: CLICK"})),
     )
     assert isinstance(asked.scene, MarkedScene)
     assert asked.scene.seen == [(("n1", "n3"), ("A", "B"))]
@@ -93,7 +94,7 @@ def test_what_lies_beyond_the_edges_of_the_page_takes_no_letter() -> None:
 def test_words_for_none_are_no_letters(said: str, count: int) -> None:
     asked, pool = question(count)
     _, found = hold(
-        factory(batch_size=100).dialogue(asked, pool),
+        SeeActAnnotation(batch_size=100).dialogue(asked, pool),
         by_place(answers({"1": f"ELEMENT: {said}\nACTION: CLICK\nVALUE: None"})),
     )
     assert (found.status, found.element) == (Status.NONE, None)
@@ -101,7 +102,7 @@ def test_words_for_none_are_no_letters(said: str, count: int) -> None:
 
 def test_elements_without_a_box_carry_no_letter_and_are_counted() -> None:
     asked, pool = question(5, unseen=[0, 3])
-    protocol = factory()
+    protocol = SeeActAnnotation()
     _, found = hold(
         protocol.dialogue(asked, pool), by_place(answers({"1": "ELEMENT: B\nACTION: CLICK"}))
     )
@@ -113,13 +114,13 @@ def test_elements_without_a_box_carry_no_letter_and_are_counted() -> None:
 
 def test_a_step_without_anything_to_mark_is_none_without_a_call() -> None:
     asked, pool = question(3, unseen=[0, 1, 2])
-    asks, found = hold(factory().dialogue(asked, pool), by_place({}))
+    asks, found = hold(SeeActAnnotation().dialogue(asked, pool), by_place({}))
     assert (asks, found) == ([], Prediction(Status.NONE, flags=(UNMARKED,)))
 
 
 def test_batches_are_those_of_the_choices_and_an_empty_one_is_left_out() -> None:
     asked, pool = question(40, unseen=range(27, 40))
-    hold(factory(eager=True).dialogue(asked, pool), by_place(answers({})))
+    hold(SeeActAnnotation(eager=True).dialogue(asked, pool), by_place(answers({})))
     assert isinstance(asked.scene, MarkedScene)
     assert [len(ids) for ids, _ in asked.scene.seen] == [13, 13, 1]
 
@@ -141,7 +142,7 @@ def test_what_is_spelled_is_read_back(
     count: int, picked: int, none: bool, operation: Operation, value: str, eager: bool, size: int
 ) -> None:
     asked, pool = question(count)
-    protocol = factory(eager=eager, batch_size=size)
+    protocol = SeeActAnnotation(eager=eager, batch_size=size)
     chosen = pool[picked % count]
     groups = protocol._groups(asked, pool)
     group = next(g for _, g in groups if chosen.id in [c.id for c in g.choices])
@@ -160,7 +161,9 @@ def test_what_is_spelled_is_read_back(
 def test_read_again_without_its_page_a_step_gives_the_same_answer() -> None:
     asked, pool = question(20)
     replies = by_place(answers({"2": "ELEMENT: A\nACTION: CLICK"}))
-    _, found = hold(factory().dialogue(asked, pool), replies)
-    asks, again = hold(factory().dialogue(replace(asked, scene=None, pictures=()), pool), replies)
+    _, found = hold(SeeActAnnotation().dialogue(asked, pool), replies)
+    asks, again = hold(
+        SeeActAnnotation().dialogue(replace(asked, scene=None, pictures=()), pool), replies
+    )
     assert again == found
     assert all(isinstance(ask, Ask) for group in asks for ask in group)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.page import Box
 from harness.protocols.matcher import match, normal, texts_of, told_of, types_of
-from harness.protocols.seeact_attributes import factory
+from harness.protocols.seeact_attributes import SeeActAttributes
 from harness.records import Choice, Description
 from parsers import OPERATIONS, Operation
 from parsers.records import Prediction, Status
@@ -99,7 +99,7 @@ def test_types_come_from_role_tag_and_input_type() -> None:
 
 
 def test_a_wrong_model_and_a_wrong_match_can_be_told_apart() -> None:
-    protocol = factory()
+    protocol = SeeActAttributes()
     answer = "ELEMENT: it\nELEMENT TYPE: LINK\nELEMENT TEXT: {}\nACTION: TYPE\nVALUE: Ohio"
     asked, found = talk(protocol.dialogue(step(), PAGE), ["The home link.", answer.format("Home")])
     assert [ask.place for ask in asked] == ["describe", "attributes"]
@@ -112,7 +112,7 @@ def test_a_wrong_model_and_a_wrong_match_can_be_told_apart() -> None:
 
 
 def test_no_choice_is_shown_and_the_picture_once() -> None:
-    asked, _ = talk(factory().dialogue(step(), PAGE), ["x", "y"])
+    asked, _ = talk(SeeActAttributes().dialogue(step(), PAGE), ["x", "y"])
     said = "".join(m.text for ask in asked for m in ask.conversation.messages)
     assert "Thumbtack" not in said
     assert len(asked[1].conversation.pictures) == 1
@@ -148,7 +148,7 @@ def test_spelling_gives_back_an_element_whose_description_is_its_own(
         return  # nothing to be described by
     value = "" if operation == "CLICK" else "5 PM"
     wanted = Prediction(Status.ANSWERED, element=chosen.id, operation=operation, value=value)
-    protocol = factory()
+    protocol = SeeActAttributes()
     told = protocol.spell(step(), pool, wanted)
     _, found = talk(protocol.dialogue(step(), pool), [told[place] for place in protocol.places])
     alike = [

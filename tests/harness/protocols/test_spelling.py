@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.protocols import NONE_RULES, NoneRule
-from harness.protocols.seeact import two_rounds
+from harness.protocols.seeact import TwoRounds
 from parsers import OPERATIONS, Operation, Prediction, Status
 from tests.harness.protocols.examples import choices, step, talk
 
@@ -37,7 +37,7 @@ CHOICE_TEXTS = st.sampled_from(
 def test_spelled_predictions_are_read_back(
     none: NoneRule, texts: list[str], picked: int | None, operation: Operation, value: str
 ) -> None:
-    protocol = two_rounds(none=none)
+    protocol = TwoRounds(none=none)
     listed = choices(protocol, *texts)
     given_value = "" if operation == "CLICK" else value
     if picked is None:

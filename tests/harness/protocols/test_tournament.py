@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation import Conversation, Reply
 from harness.dialogue import Ask
-from harness.protocols.tournament import calls_of, tournament
+from harness.protocols.mindact import calls_of, tournament
 from parsers.records import Prediction, Status
 from tests.harness.protocols.scenes import hold
 

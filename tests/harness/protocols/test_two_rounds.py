@@ -7,7 +7,7 @@ import pytest
 from adapters.conversation import Finish, Picture, Reply, Text
 from harness.dialogue import Ask
 from harness.protocols import PROTOCOLS
-from harness.protocols.seeact import SCHEMA, TwoRounds, two_rounds
+from harness.protocols.seeact import SCHEMA, TwoRounds
 from harness.protocols.texts import open_texts
 from harness.records import Choice
 from parsers import read_answer
@@ -27,7 +27,7 @@ TEXTS = ("<a id=0> Home </a>", "<button id=1> Book </button>", "<input id=2 name
 
 def asked(protocol: TwoRounds | None = None, **changes: object) -> list[Ask]:
     """Both questions about one step."""
-    protocol = protocol or two_rounds()
+    protocol = protocol or TwoRounds()
     about = step(**changes)  # type: ignore[arg-type]
     questions, _ = talk(protocol.dialogue(about, choices(protocol, *TEXTS)), ["I see.", ANSWER])
     return questions
@@ -48,7 +48,7 @@ def test_the_first_round_is_system_then_user_with_the_picture_before_the_text() 
 
 
 def test_the_second_round_goes_on_from_the_reply_and_shows_no_picture_again() -> None:
-    protocol = two_rounds()
+    protocol = TwoRounds()
     reply = Reply("  The **Book** button.\n", native={"id": 7})
     questions, _ = talk(protocol.dialogue(step(), choices(protocol, *TEXTS)), [reply, ANSWER])
     first, second = (question.conversation for question in questions)
@@ -82,7 +82,7 @@ def test_task_and_history_are_in_the_first_round_and_choices_are_not() -> None:
 def test_shortened_histories_keep_their_numbers(
     last: int | None, shown: list[str], hidden: list[str]
 ) -> None:
-    text = asked(two_rounds(history=last), history=HISTORY)[0].conversation.messages[-1]
+    text = asked(TwoRounds(history=last), history=HISTORY)[0].conversation.messages[-1]
     assert all(line in text.text for line in shown)
     assert not any(line in text.text for line in hidden)
 
@@ -117,7 +117,7 @@ def test_without_a_picture_the_text_says_so() -> None:
 def test_the_none_option_stands_where_the_rule_says(
     none: str, lines: list[str], last_letter: str, named: str | None
 ) -> None:
-    text = question_text(two_rounds(none=none))  # type: ignore[arg-type]
+    text = question_text(TwoRounds(none=none))  # type: ignore[arg-type]
     listed = [line for line in text.split("\n") if line[1:3] == ". "]
     assert len(listed) == len(lines)
     assert all(line.startswith(start) for line, start in zip(listed, lines, strict=True))
@@ -127,11 +127,11 @@ def test_the_none_option_stands_where_the_rule_says(
 
 
 def test_letters_go_on_after_z() -> None:
-    lettering = two_rounds().letters(27)
+    lettering = TwoRounds().letters(27)
     assert lettering.choices[-2:] == ("Z", "AA")
     assert lettering.none == "AB"
-    many = choices(two_rounds(), *(f"<a> {i} </a>" for i in range(27)))
-    message = two_rounds().question(step(), many)[0]
+    many = choices(TwoRounds(), *(f"<a> {i} </a>" for i in range(27)))
+    message = TwoRounds().question(step(), many)[0]
     assert "from A to AB." in message.text
 
 
@@ -140,7 +140,7 @@ def test_letters_go_on_after_z() -> None:
     [((), [None, None]), ((300,), [300, 300]), ((300, 90), [300, 90])],
 )
 def test_replies_are_bounded_per_round(limits: tuple[int, ...], expected: list[int | None]) -> None:
-    questions = asked(two_rounds(max_tokens=limits))
+    questions = asked(TwoRounds(max_tokens=limits))
     assert [question.max_tokens for question in questions] == expected
 
 
@@ -153,7 +153,7 @@ def test_replies_are_bounded_per_round(limits: tuple[int, ...], expected: list[i
     ],
 )
 def test_a_first_round_that_was_withheld_ends_the_dialogue(finish: Finish, status: Status) -> None:
-    protocol = two_rounds()
+    protocol = TwoRounds()
     dialogue = protocol.dialogue(step(), choices(protocol, *TEXTS))
     questions, prediction = talk(dialogue, [Reply(ANSWER, finish), ANSWER])
     assert len(questions) == 1
@@ -162,7 +162,7 @@ def test_a_first_round_that_was_withheld_ends_the_dialogue(finish: Finish, statu
 
 
 def test_a_truncated_description_is_flagged_and_the_answer_still_counts() -> None:
-    protocol = two_rounds()
+    protocol = TwoRounds()
     dialogue = protocol.dialogue(step(), choices(protocol, *TEXTS))
     _, prediction = talk(dialogue, [Reply("The bu", Finish.LENGTH), ANSWER])
     assert (prediction.letter, prediction.element) == ("B", "n1")
@@ -170,7 +170,7 @@ def test_a_truncated_description_is_flagged_and_the_answer_still_counts() -> Non
 
 
 def test_only_the_second_reply_is_the_answer() -> None:
-    protocol = two_rounds()
+    protocol = TwoRounds()
     dialogue = protocol.dialogue(step(), choices(protocol, *TEXTS))
     described = "ELEMENT: A\nACTION: TYPE\nVALUE: no"
     _, prediction = talk(dialogue, [described, ANSWER])
@@ -178,7 +178,7 @@ def test_only_the_second_reply_is_the_answer() -> None:
 
 
 def test_page_text_with_placeholders_is_passed_on_as_it_is() -> None:
-    protocol = two_rounds()
+    protocol = TwoRounds()
     hostile = "{choices} {task} {last_letter} {none_notice} {history} {unknown}"
     listed = (Choice("A", "n0", "a", f"<a> {hostile} </a>"), *choices(protocol, *TEXTS)[1:])
     about = step(task=f"task {hostile}", history=[f"[a]  {hostile} -> CLICK"])
@@ -196,7 +196,7 @@ def test_page_text_with_placeholders_is_passed_on_as_it_is() -> None:
 def test_a_model_that_repeats_the_prompt_has_not_answered(
     none: str, pictures: tuple[Picture, ...]
 ) -> None:
-    protocol = two_rounds(none=none)  # type: ignore[arg-type]
+    protocol = TwoRounds(none=none)  # type: ignore[arg-type]
     about = step(pictures=pictures)
     lettering = protocol.letters(len(TEXTS))
     listed = choices(protocol, *TEXTS)
@@ -211,7 +211,7 @@ def test_a_model_that_repeats_the_prompt_has_not_answered(
 
 def test_a_step_without_choices_is_an_error() -> None:
     with pytest.raises(ValueError, match="task_step has no choices"):
-        next(two_rounds().dialogue(step(), ()))
+        next(TwoRounds().dialogue(step(), ()))
 
 
 def test_the_protocol_is_found_by_name_and_records_what_changes_dialogues() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.protocols.contract import told_candidates
-from harness.protocols.opening import open_named
+from harness.protocols import open_protocol
 from harness.runs import open_run
 from reports.published import (
     Keys,
@@ -198,7 +197,7 @@ ALIKE = [
 def test_runs_of_a_published_protocol_stand_beside_its_rows(
     tmp_path: Path, protocol: str, top_k: int, benchmark: str, source: str, model: str
 ) -> None:
-    told = told_candidates(open_named(protocol, {}, {}), "ranker", top_k)
+    told = open_protocol(protocol).candidate_description("ranker", top_k)
 
     def beside(name: str, **changes: object) -> list[tuple[str, str, str]]:
         asked = {"candidates": "ranker", "top_k": top_k, "candidates_told": told}
@@ -231,7 +230,7 @@ def test_runs_of_a_published_protocol_stand_beside_its_rows(
 def test_another_grounding_or_cut_is_not_beside_the_textual_choices(
     tmp_path: Path, protocol: str, options: dict[str, object]
 ) -> None:
-    told = told_candidates(open_named(protocol, {}, options), "ranker", 50)
+    told = open_protocol(protocol, {}, options).candidate_description("ranker", 50)
     asked = {"candidates": "ranker", "top_k": 50, "candidates_told": told, "invalid": "fail"}
     made = setup(benchmark="multimodal-mind2web", dataset={"splits": [TASK]}, **asked)
     alike, _ = published_beside(write(tmp_path / "run", worked(), made))
