@@ -28,6 +28,9 @@ class Fault(Exception):
         self.kind: FaultKind = kind
         self.retry_after_s = retry_after_s
 
+    def __reduce__(self) -> tuple[type[Fault], tuple[FaultKind, str, float | None]]:
+        return Fault, (self.kind, str(self), self.retry_after_s)
+
 
 class Fatal(Exception):
     """A call failed and so would every other: wrong key, unknown model, no such input, no money.

@@ -1,8 +1,8 @@
 """A worker in a process of its own: a GPU each, and no lock of the interpreter between them.
 
-A plain child process over pipes. It ends when its parent does, however that happens, and when it
-ends by itself, what it was working on is a `Fault` for every row: the engine asks again, and
-whoever shares out the batches passes over a worker that has `ended`.
+It ends when its parent does, however that happens. When it ends by itself, what it was working on
+is a `Fault` for every row: the engine asks again, and whoever shares out the batches passes over a
+worker that has `ended`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,17 @@ from __future__ import annotations
 import itertools
 import os
 import queue
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from pathlib import Path
-from typing import IO, BinaryIO, cast
 
 from adapters.contract import Fatal, Fault
-from adapters.local.frames import receive, send
 from adapters.local.options import LocalOptions
-from adapters.local.serving import Answer, Batch, Job, Ready, Release
+from adapters.local.serving import REDUCERS, Answer, Batch, Job, Ready, Release
 from adapters.local.work import Generated, Plan, Work, WorkerStats
+from adapters.processes import Child, ChildEnded
 
 Results = list[Generated | Fault]
-CLOSING_S = 5.0
 
 
 class ProcessWorker:
@@ -37,16 +30,8 @@ class ProcessWorker:
         """`device` is torch's name in this process; `threads` are torch's on a CPU."""
         self._device = device
         inside, environment = _placed(device)
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "adapters.local.serving"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=environment,
-            bufsize=0,
-            # Out of reach of Ctrl-C; the end of the pipe ends it, whatever happens to this one.
-            process_group=0,
+        self._child = Child(
+            "adapters.local.serving:serve", environment=environment, reducers=REDUCERS
         )
         self._outbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._outbox.put(Job(options, inside, threads))
@@ -71,7 +56,7 @@ class ProcessWorker:
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._child.pid
 
     @property
     def plan(self) -> Plan:
@@ -118,32 +103,24 @@ class ProcessWorker:
             return
         self._closed = True
         self._outbox.put(None)
-        try:
-            self._process.wait(CLOSING_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+        self._child.end()
         for thread in self._threads:
             thread.join()
-        self._errors.close()
+        self._child.close()
 
     def _write(self) -> None:
-        jobs = cast(BinaryIO, self._process.stdin)
         try:
             while (message := self._outbox.get()) is not None:
-                send(jobs, message)
-        except OSError:
-            pass  # the reading thread finds out why
-        finally:
-            jobs.close()
+                self._child.send(message)
+        except ChildEnded:
+            pass  # the reading thread finds out as well
 
     def _read(self) -> None:
-        answers = cast(BinaryIO, self._process.stdout)
         try:
             while True:
-                self._take(receive(answers))
-        except (EOFError, OSError):
-            answers.close()
-            self._end(self._process.wait())
+                self._take(self._child.receive())
+        except ChildEnded as error:
+            self._end(str(error))
 
     def _take(self, message: object) -> None:
         if isinstance(message, Ready):
@@ -161,11 +138,11 @@ class ProcessWorker:
             else:
                 future.set_result(message.results)
 
-    def _end(self, status: int) -> None:
+    def _end(self, how: str) -> None:
         if self._closed:
             reason = f"the model on {self._device} was closed"
         else:
-            reason = f"the worker on {self._device} ended: {_meaning(status)}{self._last_words()}"
+            reason = f"the worker on {self._device} ended: {how}"
         with self._lock:
             self._ended = reason
             lost, self._open = self._open, {}
@@ -183,39 +160,16 @@ class ProcessWorker:
         else:
             future.set_result([Fault("server", reason) for _ in range(rows)])
 
-    def _last_words(self) -> str:
-        """The last line that the process wrote to its standard error, if any."""
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - 4096))
-        lines = self._errors.read().decode(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f" ({last[:300]})" if last else ""
-
 
 def _placed(device: str) -> tuple[str, dict[str, str]]:
-    """The device's name in a child that sees no other GPU, and the child's environment."""
-    # The child finds the same packages as this process, wherever they come from.
-    paths = [path or str(Path.cwd()) for path in sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    """The device's name in a child that sees no other GPU, and the variables that see to it."""
     kind, _, index = device.partition(":")
     if kind != "cuda":
-        return device, environment
+        return device, {}
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = [name.strip() for name in seen.split(",")] if seen else None
     number = int(index or 0)
-    environment["CUDA_VISIBLE_DEVICES"] = names[number] if names else str(number)
-    return "cuda:0", environment
-
-
-def _meaning(status: int) -> str:
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = "unknown"
-    told = f"killed by signal {-status} ({name})"
-    return f"{told}, so perhaps the machine is out of memory" if status == -9 else told
+    return "cuda:0", {"CUDA_VISIBLE_DEVICES": names[number] if names else str(number)}
 
 
 def start_workers(

@@ -1,25 +1,23 @@
 """The process of a worker: loads the model, works on what it is sent, ends with its parent.
 
-`ProcessWorker` starts it as `python -m adapters.local.serving`. It reads a `Job`, answers with
-`Ready` or with a text that says why not, then reads batches and releases. Everything goes through
-`frames`, over descriptors that no library prints into.
+`ProcessWorker` starts it as a child that runs `serve`. It reads a `Job`, answers with `Ready` or
+with a text that says why not, then reads batches and releases.
 """
 
 from __future__ import annotations
 
-import os
-import queue
-import signal
-import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from pickle import PickleBuffer
+from typing import Any
+
+import torch
 
 from adapters.contract import Fatal, Fault
-from adapters.local.frames import receive, send
 from adapters.local.options import LocalOptions
 from adapters.local.work import Generated, Plan, Work, WorkerStats
+from adapters.processes import Receive, Reducers, Send
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,38 +64,25 @@ class Answer:
     notices: list[str]
 
 
-def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Answer until `jobs` ends. The process ends there, in the middle of a batch if need be."""
-    received: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(jobs, received), daemon=True).start()
-    lock = threading.Lock()
-
-    def tell(message: object) -> None:
-        with lock:
-            try:
-                send(answers, message)
-            except OSError:
-                os._exit(0)
-
-    job: Job = received.get()
+def serve(receive: Receive, send: Send) -> None:
+    """Load the model and answer for good, or until it turns out that it cannot be loaded."""
+    job: Job = receive()
     try:
-        worker = _worker(job, tell)
+        worker = _worker(job, send)
     except Fatal as error:
-        tell(str(error))
+        send(str(error))
         return
     while True:
-        message = received.get()
+        message = receive()
         if isinstance(message, Release):
             worker.release(message.step_id)
         else:
             future = worker.submit(message.works)
             number = message.number
-            future.add_done_callback(lambda done, n=number: tell(_answer(worker, n, done)))
+            future.add_done_callback(lambda done, n=number: send(_answer(worker, n, done)))
 
 
-def _worker(job: Job, tell: Any) -> Any:
-    import torch
-
+def _worker(job: Job, send: Send) -> Any:
     from adapters.local import unloaded
 
     if job.threads is not None:
@@ -107,7 +92,7 @@ def _worker(job: Job, tell: Any) -> Any:
     from adapters.local.worker import thread_worker
 
     worker = thread_worker(loaded, job.options)
-    tell(Ready(worker.plan, loaded.context_tokens, dict(loaded.facts)))
+    send(Ready(worker.plan, loaded.context_tokens, dict(loaded.facts)))
     return worker
 
 
@@ -123,29 +108,17 @@ def _answer(worker: Any, number: int, done: Future[list[Generated | Fault]]) -> 
     return Answer(number, results, fatal, worker.stats(), worker.notices())
 
 
-def _read(jobs: BinaryIO, received: queue.SimpleQueue[Any]) -> None:
-    try:
-        while True:
-            received.put(receive(jobs))
-    except (EOFError, OSError):
-        # The parent is gone or wants this to end; nothing here needs to be saved.
-        os._exit(0)
+def _plain(tensor: torch.Tensor) -> Any:
+    # Torch would pickle the bytes into the message, and numpy does not know bfloat16.
+    flat: Any = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
+    return _tensor, (PickleBuffer(flat), tensor.dtype, tuple(tensor.shape))
 
 
-def main() -> None:
-    """Take the standard streams for frames, and give libraries others to print to."""
-    # Ctrl-C reaches the whole process group; the main process decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    jobs = os.fdopen(os.dup(0), "rb", buffering=0)
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    serve(jobs, answers)
+def _tensor(data: bytearray, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+    if not data:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(data, dtype=dtype).reshape(shape)
 
 
-if __name__ == "__main__":
-    # As a module of its own name, so that what is pickled here has the name it has elsewhere.
-    from adapters.local import serving
-
-    serving.main()
+REDUCERS: Reducers = {torch.Tensor: _plain}
+"""Puts the bytes of tensors beside a message."""

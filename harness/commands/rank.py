@@ -88,9 +88,9 @@ def with_options(ranker: str, values: dict[str, Any]) -> str:
 
 
 def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
+    from adapters.processes import available_cpus
     from harness.evaluation.plan import open_data
     from harness.evaluation.table import counted
-    from harness.pictures.workers import available_cpus
     from harness.rankers.job import Source, rank_benchmark
 
     out: Path | None = values["out"]

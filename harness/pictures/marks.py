@@ -54,12 +54,6 @@ def tag_width(letter: str) -> int:
     return CELLS[len(letter) - 1] * len(letter) + 2 * TAG_PADDING
 
 
-def tag_area(mark: Mark) -> Area:
-    """Where a mark's tag lies in the picture."""
-    x, y = mark.tag
-    return (x, y, x + tag_width(mark.letter), y + TAG_HEIGHT)
-
-
 def _whole(box: Box) -> Crop | None:
     """The box in whole page pixels; None where nothing of it can lie on a page."""
     if not (box.is_visible and abs(box.x) < 1e7 and abs(box.y) < 1e7):

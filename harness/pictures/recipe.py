@@ -23,7 +23,7 @@ Crop = tuple[int, int, int, int]
 CELLS, TAG_HEIGHT, TAG_PADDING = (18, 14), 20, 2
 """A mark's tag in pixels of the picture: the width of a letter's cell (alone, and one of two), its
 height, and the space at either side. Letters are 12 pixels tall; the widest, W, is 18 wide. The
-drawing (`_work`) goes by the same numbers."""
+drawing (`imaging`) goes by the same numbers."""
 
 
 class Mark(NamedTuple):

@@ -9,10 +9,11 @@ from types import TracebackType
 
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
+from adapters.processes import available_cpus
 from harness.pictures import unprepared
 from harness.pictures.header import PictureError
 from harness.pictures.recipe import Form, Recipe, libraries
-from harness.pictures.workers import Workers, available_cpus
+from harness.pictures.workers import Workers
 
 Prepared = EncodedPicture | PixelPicture
 Key = tuple[str, str, Form]

@@ -58,10 +58,10 @@ def decode(data: bytes) -> PixelPicture:
 
     Raises `PictureError` when it does not decode.
     """
-    from harness.pictures import _work
+    from harness.pictures import imaging
 
     try:
-        image = _work.decoded(data)
+        image = imaging.decoded(data)
     except ValueError as error:
         raise PictureError(str(error)) from error
     return PixelPicture(image.tobytes(), *image.size)

@@ -10,24 +10,26 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from adapters.processes import ChildEnded, Pool, Receive, Send
 from harness import __version__
-from harness.benchmarks import Dataset
+from harness.benchmarks import Dataset, open_benchmark
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
 from harness.rankers import Ranks, open_ranks
-from harness.rankers.pool import Pool
 from harness.rankers.scoring import ByScore, rank
 from harness.rankers.table import Entry, RankTable, table_writer
 
 STEPS_PER_PART = 32
 _SETTINGS = "settings.json"
 Told = Callable[[int], None]
+Part = tuple[Path, Sequence[str]]
+"""A file to write, and the steps to rank into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,9 @@ def rank_benchmark(
         count = before
         scorer = ranks.scorer if isinstance(ranks, ByScore) else None
         if workers > 1 and len(parts) > 1 and scorer is not None and scorer.parallel:
-            with Pool(source, ranker, min(workers, len(parts))) as pool:
-                for steps in pool.run(parts):
-                    count += steps
-                    told(count)
+            for steps in _side_by_side(source, ranker, min(workers, len(parts)), parts):
+                count += steps
+                told(count)
         else:
             for steps in _in_turn(dataset, ranks, parts):
                 count += steps
@@ -106,14 +107,48 @@ def rank_benchmark(
     return Done(len(dataset), before)
 
 
-def write_part(dataset: Dataset, ranks: Ranks, path: Path, step_ids: Sequence[str]) -> int:
-    """Rank some steps and put them on disk as one part; returns their number."""
-    return _write(path, _ranked(ranks, _pages(dataset, step_ids)))
+def serve(receive: Receive, send: Send) -> None:
+    """Rank in a process: open data and ranker, then write part after part.
+
+    An answer is the number of steps of a part, or what is wrong, as a text.
+    """
+    opened: tuple[Dataset, Ranks] | str
+    source, ranker = receive()
+    try:
+        data = Path(source.data) if source.data else None
+        dataset = open_benchmark(source.benchmark, splits=source.splits or None, data=data)
+        opened = dataset, open_ranks(ranker)
+    except UserError as error:
+        opened = str(error)
+    while True:
+        path, step_ids = receive()
+        send(opened if isinstance(opened, str) else _written(*opened, path, step_ids))
 
 
-def _in_turn(
-    dataset: Dataset, ranks: Ranks, parts: Sequence[tuple[Path, Sequence[str]]]
-) -> Iterator[int]:
+def _written(dataset: Dataset, ranks: Ranks, path: Path, step_ids: Sequence[str]) -> int | str:
+    try:
+        return _write(path, _ranked(ranks, _pages(dataset, step_ids)))
+    except UserError as error:
+        return str(error)
+
+
+def _side_by_side(source: Source, ranker: str, count: int, parts: Sequence[Part]) -> Iterator[int]:
+    """The number of steps of each part as it is finished, in processes that open the data anew."""
+    with Pool("harness.rankers.job:serve", count, name="rank", first=(source, ranker)) as pool:
+        for future in as_completed([pool.threads.submit(pool.ask, part) for part in parts]):
+            try:
+                answer: int | str = future.result()
+            except ChildEnded as error:
+                raise DataError(
+                    f"a process that ranks ended: {error}; start again to go on, with fewer "
+                    "--workers"
+                ) from None
+            if isinstance(answer, str):
+                raise DataError(answer)
+            yield answer
+
+
+def _in_turn(dataset: Dataset, ranks: Ranks, parts: Sequence[Part]) -> Iterator[int]:
     """Part after part; the pages of the next one are read while this one is ranked."""
     with ThreadPoolExecutor(1, thread_name_prefix="pages") as reader:
         ahead = None

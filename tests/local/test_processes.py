@@ -21,15 +21,15 @@ import torch
 
 from adapters.contract import AdapterInfo, Fatal, Fault
 from adapters.conversation import Reply
-from adapters.local import process_worker, unloaded
+from adapters.local import unloaded
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded
-from adapters.local.frames import receive, send
 from adapters.local.options import LocalOptions
 from adapters.local.process_worker import ProcessWorker, start_workers
-from adapters.local.serving import Ready
+from adapters.local.serving import REDUCERS, Ready
 from adapters.local.work import Plan
 from adapters.local.worker import ThreadWorker
+from adapters.processes import receive, send
 from tests.harness.pictures.test_store import alive
 from tests.local.conftest import Checkpoint
 from tests.local.test_adapter import Pictures, next_round, replies, request
@@ -63,7 +63,7 @@ def test_messages_come_back_as_they_went() -> None:
     fault = Fault("server", "out of memory", 3.0)
     stream = io.BytesIO()
     for message in (tensors, fault):
-        send(stream, message)
+        send(stream, message, REDUCERS)
     stream.seek(0)
     for sent, got in zip(tensors, receive(stream), strict=True):
         assert sent.dtype == got.dtype and sent.shape == got.shape and torch.equal(sent, got)
@@ -96,7 +96,7 @@ def ids(rounds: tuple[list[Reply], list[Reply]]) -> list[object]:
 
 
 def test_two_processes_reply_as_one_thread_does_and_one_that_dies_is_replaced_by_the_other(
-    model: Loaded, options: LocalOptions, monkeypatch: pytest.MonkeyPatch
+    model: Loaded, options: LocalOptions
 ) -> None:
     thread = adapter(model, [ThreadWorker(model, rows=8)])
     expected = ids(asyncio.run(hold(thread)))
@@ -122,7 +122,6 @@ def test_two_processes_reply_as_one_thread_does_and_one_that_dies_is_replaced_by
     assert other.stats().rows == 15
 
     # Closing does not wait for the batch under way, not even for a process that hangs.
-    monkeypatch.setattr(process_worker, "CLOSING_S", 0.1)
 
     async def close() -> None:
         os.kill(other.pid, signal.SIGSTOP)

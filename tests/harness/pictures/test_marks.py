@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict
 from itertools import combinations
 
 import pytest
@@ -13,14 +12,21 @@ from PIL import Image
 
 from harness.page import Box
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
-from harness.pictures import _work as work
+from harness.pictures import imaging as work
 from harness.pictures import recipe as recipes
-from harness.pictures.marks import place, tag_area
+from harness.pictures.marks import Area, place, tag_width
+from harness.pictures.workers import Workers
 from parsers import letter
 from tests.harness.pictures.examples import encoded_page, real_page, real_row
 
 sides = st.floats(-200, 2200, allow_nan=False)
 boxes = st.builds(Box, sides, sides, st.floats(-5, 900), st.floats(-5, 600))
+
+
+def tag_area(mark: recipes.Mark) -> Area:
+    """Where a mark's tag lies in the picture."""
+    x, y = mark.tag
+    return (x, y, x + tag_width(mark.letter), y + recipes.TAG_HEIGHT)
 
 
 def lettered(wanted: list[Box]) -> list[tuple[str, Box]]:
@@ -146,16 +152,11 @@ def test_a_worker_draws_the_same_marks() -> None:
         PicturePolicy("full"), read_size(data), letters=[("AB", Box(20, 50, 100, 40))]
     )
     recipe = Recipe.parse(picture.recipe)
-    job = work._Job(eval_json(asdict(recipe)))
-    assert work.prepare(data, job) == work.prepare(data, recipe)
-
-
-def eval_json(plain: dict[str, object]) -> dict[str, object]:
-    import json
-
-    sent = json.loads(json.dumps(plain))
-    assert isinstance(sent, dict)
-    return sent
+    workers = Workers(1)
+    try:
+        assert workers.prepare(data, recipe) == work.prepare(data, recipe)
+    finally:
+        workers.close()
 
 
 def test_the_program_and_the_plan_agree_on_the_size_of_a_tag() -> None:

@@ -24,9 +24,9 @@ from harness.pictures import (
     PicturePolicy,
     PictureStore,
     Recipe,
-    _work,
     built_in_picture,
     decode,
+    imaging,
     plan,
     read_size,
     stored_picture,
@@ -67,7 +67,7 @@ def test_a_worker_gives_the_bytes_that_this_process_would() -> None:
         async with PictureStore(1) as store:
             (picture,) = added(store, data)
             got = await store.encoded(picture)
-            expected, media_type = _work.prepare(data, Recipe.parse(picture.recipe))
+            expected, media_type = imaging.prepare(data, Recipe.parse(picture.recipe))
             assert (got.data, got.media_type) == (expected, media_type)
             assert (got.width, got.height) == (picture.width, picture.height)
 
@@ -120,7 +120,7 @@ def test_no_process_starts_before_a_picture_is_needed_and_none_outlives_the_stor
 
 
 def test_a_worker_imports_little() -> None:
-    program = str(Path(_work.__file__))
+    program = str(Path(imaging.__file__))
     code = (
         "import sys, runpy; "
         f"runpy.run_path({program!r}, run_name='work'); "
@@ -338,7 +338,7 @@ def test_pixels_are_those_before_encoding_and_kept_beside_the_bytes() -> None:
             (picture,) = added(store, data)
             store.prepare(picture, "pixels")
             got = await store.pixels(picture)
-            expected = _work.pixels(data, Recipe.parse(picture.recipe))
+            expected = imaging.pixels(data, Recipe.parse(picture.recipe))
             assert (got.width, got.height) == expected.size == (picture.width, picture.height)
             assert got.data == expected.tobytes()
             assert (store.stats.prepared, store.stats.shared) == (1, 1)

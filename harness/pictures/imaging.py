@@ -1,25 +1,21 @@
-"""What a preparing process does. Run as a program it serves jobs on its standard streams.
+"""What is done to the pixels of a picture, in a process of `Workers` or in this one.
 
-It is started by path and imports nothing but Pillow, so a worker is up in a tenth of a second and
-takes no memory for libraries that only the main process needs. A job is a line of JSON (`Recipe` as
-a dictionary, `form`, and `bytes`, the length of the source) followed by the source; the answer is a
-line of JSON (`bytes` and `media_type`, or `error`) followed by the prepared bytes: the encoded
-picture, or its RGB values row after row when the form is `pixels`.
+Such a process loads this file by its path and imports nothing but Pillow, so that it is up in a
+tenth of a second and takes no memory for libraries that only the main process needs.
 """
 
 from __future__ import annotations
 
 import io
-import json
-import signal
-import sys
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol
+from pickle import PickleBuffer
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from PIL import Image, ImageDraw, ImageFont
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from harness.pictures.recipe import Crop
 
@@ -191,44 +187,23 @@ def _encoded(picture: Image.Image, **options: Any) -> bytes:
     return out.getvalue()
 
 
-class _Job:
-    """A recipe that came as JSON."""
+def serve(receive: Callable[[], Any], send: Callable[[object], None]) -> None:
+    """Prepare what is received, in a process of `Workers`.
 
-    def __init__(self, plain: dict[str, Any]) -> None:
-        self.box: Crop = tuple(plain["box"])
-        self.size: tuple[int, int] = tuple(plain["size"])
-        self.draft: int = plain["draft"]
-        self.encoder: str = plain["encoder"]
-        self.quality: int = plain["quality"]
-        self.max_bytes: int = plain["max_bytes"]
-        self.marks: list[Mark] = plain["marks"]
-
-
-def serve() -> None:
-    """Answer jobs until the standard input ends."""
-    # Ctrl-C reaches the whole process group; the main process decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    jobs, answers = sys.stdin.buffer, sys.stdout.buffer
-    while line := jobs.readline():
-        plain = json.loads(line)
-        source = jobs.read(plain["bytes"])
-        if len(source) < plain["bytes"]:
-            return  # the main process ended while it sent
-        answer: dict[str, Any]
+    A message is the source, the fields of a `Recipe` and the form wanted. The answer is the encoded
+    picture and its media type, or RGB values row after row and "" where the form is `pixels`; or
+    what is wrong, as a text.
+    """
+    while True:
+        source, fields, form = receive()
+        recipe = cast("Instructions", SimpleNamespace(**fields))
+        answer: tuple[PickleBuffer, str] | str
         try:
-            if plain["form"] == "pixels":
-                data, media_type = pixels(source, _Job(plain)).tobytes(), ""
+            if form == "pixels":
+                data, media_type = pixels(source, recipe).tobytes(), ""
             else:
-                data, media_type = prepare(source, _Job(plain))
-            answer = {"bytes": len(data), "media_type": media_type}
-        except Exception as error:  # one bad picture must not end the worker
-            data, answer = b"", {"error": str(error) or type(error).__name__}
-        try:
-            answers.write(json.dumps(answer).encode() + b"\n" + data)
-            answers.flush()
-        except BrokenPipeError:
-            return
-
-
-if __name__ == "__main__":
-    serve()
+                data, media_type = prepare(source, recipe)
+            answer = PickleBuffer(data), media_type
+        except Exception as error:  # one bad picture must not end the process
+            answer = str(error) or type(error).__name__
+        send(answer)

@@ -1,0 +1,345 @@
+"""Child processes of our own, and the pipes that they are spoken to through.
+
+    with Pool("package.module:serve", 4, name="rank") as pool:
+        answer = pool.ask(message)          # blocks; pool.threads has a thread per child
+
+    def serve(receive, send):               # runs in the child
+        while True:
+            send(answer_to(receive()))
+
+Plain child processes, not `multiprocessing`: nothing is forked from a process that has threads, and
+the user's main module is never imported again in the child. A child ends with its parent, however
+the parent ends: the end of the pipe ends it, in the middle of its work if need be, so a child must
+hold nothing that has to be saved. A child that ends by itself is a `ChildEnded` that says how.
+
+Run as a program this file is the child. It then imports the standard library alone, so that a
+child loads nothing that it does not need.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import pickle
+import queue
+import runpy
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from copyreg import dispatch_table
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, BinaryIO, Self, cast
+
+Reducers = Mapping[type, Callable[[Any], Any]]
+"""How objects of a type are pickled, as in `copyreg.dispatch_table`."""
+Receive = Callable[[], Any]
+Send = Callable[[object], None]
+
+_COUNTS = struct.Struct("!QQ")
+_ENDING_S = 5.0
+"""Seconds that a child has to exit once its pipe is closed."""
+
+
+class ChildEnded(Exception):
+    """A child process ended; the message says how, with the last line of its standard error."""
+
+
+def available_cpus() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Child:
+    """A child process that is running; one thread may send while another receives."""
+
+    def __init__(
+        self,
+        entry: str,
+        *,
+        environment: Mapping[str, str] | None = None,
+        reducers: Reducers | None = None,
+    ) -> None:
+        """Start the child and return at once.
+
+        Args:
+            entry: what the child runs, `module:function` or `path.py:function`, as a function of
+                `Receive` and `Send`. A path loads that file without the package it lies in.
+            environment: variables set in the child beside those of this process.
+            reducers: for objects that pickle cannot handle, or not well, on the way to the child.
+        """
+        # The child finds the same packages as this process, wherever they come from.
+        paths = [path or str(Path.cwd()) for path in sys.path]
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._process = subprocess.Popen(
+            # -P: the folder of the program must not hide modules of the same name.
+            [sys.executable, "-P", __file__, entry],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **(environment or {})},
+            bufsize=0,
+            # Out of reach of Ctrl-C from the first instruction on. No session of its own: Linux may
+            # share processor time by session, which would favour the children.
+            process_group=0,
+        )
+        self._reducers = reducers
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, message: object) -> None:
+        """Send a message. Raises `ChildEnded`."""
+        try:
+            send(cast(BinaryIO, self._process.stdin), message, self._reducers)
+        except OSError:
+            raise self._ended() from None
+
+    def receive(self) -> Any:
+        """Wait for a message. Raises `ChildEnded`."""
+        try:
+            return receive(cast(BinaryIO, self._process.stdout))
+        except (EOFError, OSError):
+            raise self._ended() from None
+
+    def end(self) -> None:
+        """End the process; a thread that sends or receives gets `ChildEnded`."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End the process and close the pipes, which no thread may be using. May be repeated."""
+        self.end()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            cast(BinaryIO, stream).close()
+
+    def _ended(self) -> ChildEnded:
+        with self._lock:
+            try:
+                status = self._process.wait(_ENDING_S)
+            except subprocess.TimeoutExpired:
+                self.end()
+                status = self._process.wait()
+            return ChildEnded(f"{_meaning(status)}{self._last_words()}")
+
+    def _last_words(self) -> str:
+        """The last line that the process wrote to its standard error, if any."""
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - 4096))
+        lines = self._errors.read().decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f" ({last[:300]})" if last else ""
+
+
+class Pool:
+    """A number of children that answer one message at a time, each started when first needed."""
+
+    def __init__(
+        self, entry: str, count: int, *, name: str, first: object = None, attempts: int = 1
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            entry: see `Child`.
+            count: the number of children, and of `threads`.
+            name: of the threads.
+            first: a message that every child is sent before any other and does not answer.
+            attempts: how many children may end over a message before `ask` gives it up.
+        """
+        if count < 1:
+            raise ValueError(f"at least one child, not {count}")
+        self._entry = entry
+        self._first = first
+        self._attempts = attempts
+        self._children: list[Child | None] = [None] * count
+        # Last in, first out: a child that is running is preferred to starting another.
+        self._idle: queue.LifoQueue[int] = queue.LifoQueue()
+        for place in range(count):
+            self._idle.put(place)
+        self._closed = False
+        self._lock = threading.Lock()  # of starting and ending, never held while waiting for work
+        self.threads = ThreadPoolExecutor(count, thread_name_prefix=name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The ids of the processes that are running now."""
+        with self._lock:
+            return tuple(child.pid for child in self._children if child and child.running)
+
+    def ask(self, message: object) -> Any:
+        """Send a message to an idle child and wait for the answer; blocks, for one of `threads`.
+
+        Raises `ChildEnded` when the message ended as many children as may be, or after `close`.
+        """
+        place = self._idle.get()
+        try:
+            for attempt in range(1, self._attempts + 1):
+                try:
+                    child = self._child(place)
+                    child.send(message)
+                    return child.receive()
+                except ChildEnded:
+                    self._forget(place)
+                    if attempt == self._attempts:
+                        raise
+        finally:
+            self._idle.put(place)
+
+    def close(self) -> None:
+        """End the children, finished or not. May be repeated."""
+        with self._lock:
+            self._closed = True
+            for child in self._children:
+                if child is not None:
+                    child.end()
+        self.threads.shutdown(wait=True)
+        for place in range(len(self._children)):
+            self._forget(place)
+
+    def _child(self, place: int) -> Child:
+        with self._lock:
+            if self._closed:
+                raise ChildEnded("the pool of processes was closed")
+            child = self._children[place]
+            if child is None:
+                child = self._children[place] = Child(self._entry)
+                if self._first is not None:
+                    child.send(self._first)
+            return child
+
+    def _forget(self, place: int) -> None:
+        with self._lock:
+            child, self._children[place] = self._children[place], None
+            if child is not None:
+                child.close()
+
+
+def send(stream: BinaryIO, message: object, reducers: Reducers | None = None) -> None:
+    """Write a message to an unbuffered stream. Raises OSError when nobody reads any more.
+
+    A message is a header (lengths), a pickle, and the buffers that the pickle refers to: what is
+    wrapped in `pickle.PickleBuffer` is copied into the pipe and out of it and nowhere else.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    out = io.BytesIO()
+    pickler = pickle.Pickler(out, protocol=5, buffer_callback=buffers.append)
+    if reducers:
+        pickler.dispatch_table = {**dispatch_table, **reducers}
+    pickler.dump(message)
+    raws = [buffer.raw() for buffer in buffers]
+    lengths = struct.pack(f"!{len(raws)}Q", *(raw.nbytes for raw in raws))
+    plain = out.getbuffer()
+    _write(stream, memoryview(_COUNTS.pack(len(plain), len(raws)) + lengths))
+    for part in (plain, *raws):
+        _write(stream, part)
+
+
+def receive(stream: BinaryIO) -> Any:
+    """Read a message. Raises EOFError when the other side ended, in the middle of one or not.
+
+    Never for bytes of anyone else: reading a pickle runs what it says.
+    """
+    length, count = _COUNTS.unpack(_read(stream, _COUNTS.size))
+    lengths = struct.unpack(f"!{count}Q", _read(stream, 8 * count))
+    plain = _read(stream, length)
+    # From a process that this one started, or that started this one.
+    return pickle.loads(plain, buffers=[_read(stream, size) for size in lengths])  # noqa: S301
+
+
+def _write(stream: BinaryIO, data: memoryview) -> None:
+    while data:
+        written: int | None = stream.write(data)
+        data = data[written or 0 :]
+
+
+def _read(stream: BinaryIO, length: int) -> bytearray:
+    data = bytearray(length)
+    view, done = memoryview(data), 0
+    into: Callable[[memoryview], int | None] = stream.readinto  # type: ignore[attr-defined]
+    while done < length:
+        read = into(view[done:])
+        if not read:
+            raise EOFError
+        done += read
+    return data
+
+
+def _meaning(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = "unknown"
+    killed = f"killed by signal {-status} ({name})"
+    return f"{killed}, so perhaps the machine is out of memory" if status == -9 else killed
+
+
+def _serve(entry: str) -> None:
+    """Be the child: take the standard streams for messages, and give libraries others to use."""
+    # Ctrl-C reaches the whole process group; the main process decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    incoming = os.fdopen(os.dup(0), "rb", buffering=0)
+    outgoing = os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    received: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(incoming, received), daemon=True).start()
+    lock = threading.Lock()
+
+    def answer(message: object) -> None:
+        with lock:
+            try:
+                send(outgoing, message)
+            except OSError:
+                os._exit(0)
+
+    _function(entry)(received.get, answer)
+
+
+def _listen(incoming: BinaryIO, received: queue.SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            received.put(receive(incoming))
+    except (EOFError, OSError):
+        # The parent is gone or wants this to end; nothing here needs to be saved.
+        os._exit(0)
+
+
+def _function(entry: str) -> Callable[[Receive, Send], None]:
+    where, _, name = entry.rpartition(":")
+    if where.endswith(".py"):
+        function = runpy.run_path(where)[name]
+    else:
+        function = getattr(importlib.import_module(where), name)
+    return cast("Callable[[Receive, Send], None]", function)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
