@@ -22,8 +22,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from adapters.conversation import Usage
-from harness.runs import ChoiceRecord, GoldRecord, RunDirectory, Setup, StepRecord
-from parsers.records import F1_VARIANTS, Prediction, Scores, Status
+from harness.runs import ChoiceRecord, RunDirectory, Setup, StepRecord
+from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
 
 CHOICES = tuple(
     ChoiceRecord(chr(65 + place), str(place), "a", f"<a id={place}> Link", None, place == 4)
@@ -61,7 +61,7 @@ def step(number: int) -> StepRecord:
         pictures=(),
         positives=1,
         negatives=468,
-        gold=GoldRecord("CLICK", "", ("4",), ((10.0, 20.0, 30.0, 40.0),), "4"),
+        gold=Gold("CLICK", "", ("4",), ((10.0, 20.0, 30.0, 40.0),), "4"),
         choices=CHOICES,
         none_letter="V",
         same_text=0,

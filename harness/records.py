@@ -12,23 +12,10 @@ from typing import Protocol
 
 from adapters.conversation import Picture
 from harness.page import Box, Brackets, Candidate
-from parsers.records import Gold, Operation
+from parsers.records import Description, Gold, Operation
 
 NO_POSITIVE = "no_positive"
 NO_SCREENSHOT = "no_screenshot"
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What an element says of itself; "" or () where it says nothing.
-
-    `labels` are the attributes that name it to a visitor, `text` the first 50 words inside it.
-    """
-
-    role: str = ""
-    type: str = ""
-    labels: tuple[str, ...] = ()
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +133,7 @@ class Row:
         )
         original = next((c.id for c in self.positives if c.original_target), None)
         ids = tuple(c.id for c in self.positives)
-        return Gold(self.operation, self.value, ids, boxes, original)
+        return Gold(self.operation, self.value, ids, boxes, original=original)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,18 +84,33 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Description:
+    """What an element says of itself; "" or () where it says nothing.
+
+    `labels` are the attributes that name it to a visitor, `text` the first 50 words inside it.
+    """
+
+    role: str = ""
+    type: str = ""
+    labels: tuple[str, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Gold:
     """The recorded action of a step: what counts as right.
 
-    `positives` are the node ids of all acceptable elements (Mind2Web, appendix C.1); `boxes` are
+    `elements` are the node ids of all acceptable elements (Mind2Web, appendix C.1); `boxes` are
     their boxes as (x, y, width, height) in page pixels, in the same order, None where unknown.
-    `original` is the one that was labelled, None where unknown.
+    `shown` is the one among the choices, None when there is none or nothing was chosen yet;
+    `original` the one that was labelled, None where unknown.
     """
 
     operation: Operation
     value: str
-    positives: tuple[str, ...]
+    elements: tuple[str, ...]
     boxes: tuple[tuple[float, float, float, float] | None, ...] = ()
+    shown: str | None = None
     original: str | None = None
 
 

@@ -88,14 +88,14 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
 
 def _element_right(prediction: Prediction, gold: Gold, rule: PointRule) -> bool:
     if prediction.element is not None:
-        return prediction.element in gold.positives
+        return prediction.element in gold.elements
     if prediction.point is None:
         return False
     if rule == "smallest":
-        return prediction.under in gold.positives
+        return prediction.under in gold.elements
     boxes = gold.boxes
-    if rule == "original" and gold.original in gold.positives:
-        boxes = (gold.boxes[gold.positives.index(gold.original)],) if gold.boxes else ()
+    if rule == "original" and gold.original in gold.elements:
+        boxes = (gold.boxes[gold.elements.index(gold.original)],) if gold.boxes else ()
     return any(box is not None and in_box(prediction.point, box) for box in boxes)
 
 

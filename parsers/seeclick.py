@@ -62,7 +62,7 @@ class SeeClickScores:
 
 def gold_box(gold: Gold) -> tuple[float, float, float, float] | None:
     """The one box of a step: that of the labelled element, else the first there is."""
-    boxes = dict(zip(gold.positives, gold.boxes, strict=False))
+    boxes = dict(zip(gold.elements, gold.boxes, strict=False))
     original = boxes.get(gold.original) if gold.original is not None else None
     return original or next((box for box in gold.boxes if box is not None), None)
 

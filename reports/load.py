@@ -7,84 +7,22 @@ says so, too. Continuing or scoring such a run stays an error elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
-import msgspec
-
-from harness.runs import CallRecord, Run, RunError, StepRecord
-
-T = TypeVar("T")
+from harness.runs import Run, RunError, open_run
 
 RunLike = Run | Path | str
 """A run, or where it is."""
-
-
-class ReportedRun(Run):
-    """A run whose unreadable lines are left out; `corrupt` names those found so far.
-
-    `damaged` says why its table of steps was not read, None if it was or was not needed.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._corrupt: dict[str, None] = {}
-        self.damaged: str | None = None
-
-    @property
-    def corrupt(self) -> tuple[str, ...]:
-        """Which lines cannot be read and why, one text each."""
-        return tuple(self._corrupt)
-
-    def records(self) -> list[StepRecord]:
-        try:
-            return super().records()
-        except RunError:
-            latest = {(r.step_id, r.repeat): r for r in self._kept("steps.jsonl", StepRecord)}
-            return sorted(latest.values(), key=_order)
-
-    def calls(self) -> Iterator[CallRecord]:
-        return self._kept("calls.jsonl", CallRecord)
-
-    def calls_of(self, step_id: str, repeat: int = 0) -> list[CallRecord]:
-        try:
-            return super().calls_of(step_id, repeat)
-        except RunError:
-            found = (call for call in self.calls() if call.step_id == step_id)
-            return [call for call in found if call.repeat == repeat]
-
-    def _kept(self, name: str, kind: type[T]) -> Iterator[T]:
-        path = self.path / name
-        decoder = msgspec.json.Decoder(kind)
-        try:
-            with path.open("rb") as file:
-                for number, line in enumerate(file, 1):
-                    if not line.endswith(b"\n"):
-                        continue  # never finished
-                    try:
-                        yield decoder.decode(line)
-                    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                        self._corrupt[f"{name} line {number} cannot be read: {error}"] = None
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise RunError(f"{path} cannot be read: {error}") from error
-
-
-def _order(record: StepRecord) -> tuple[str, str, int, str, int]:
-    return record.split, record.task_id, record.index, record.step_id, record.repeat
 
 
 def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
     """A line per unreadable line and per damaged table of the runs that was met so far."""
     lines: list[str] = []
     for label, run in runs.items():
-        if not isinstance(run, ReportedRun):
-            continue
         if run.damaged is not None:
             lines.append(f"DAMAGED in {label}: {run.damaged}; read from steps.jsonl instead")
-        lines += (f"LEFT OUT of {label}: {line}" for line in run.corrupt)
+        lines += (f"LEFT OUT of {label}: {line}" for line in run.unreadable)
     return tuple(lines)
 
 
@@ -93,7 +31,7 @@ def without_table(run: Run, error: RunError) -> None:
 
     Raises the error for a run that could not say so, or that has no lines.
     """
-    if not isinstance(run, ReportedRun) or not (run.path / "steps.jsonl").is_file():
+    if not run.tolerant or not (run.path / "steps.jsonl").is_file():
         raise error
     run.damaged = " ".join(str(error).replace(f"{run.path}/", "").split())
 
@@ -125,7 +63,7 @@ def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
     given = [runs] if isinstance(runs, (Run, Path, str)) else list(runs)
     opened: dict[Path, Run] = {}
     for one in given:
-        run = one if isinstance(one, Run) else ReportedRun(Path(one))
+        run = one if isinstance(one, Run) else open_run(Path(one), tolerant=True)
         opened.setdefault(run.path.resolve(), run)
     names = [run.name for run in opened.values()]
     return {

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from harness.benchmarks.catalog import BENCHMARKS, benchmark, open_benchmark, step_data
 from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import IndexEntry
-from harness.benchmarks.selection import Filters
 
 __all__ = [
     "BENCHMARKS",

@@ -23,17 +23,17 @@ BENCHMARKS.add(
 )
 BENCHMARKS.add(
     "mind2web",
-    "harness.benchmarks.original:BENCHMARK",
+    "harness.benchmarks.mind2web_json:BENCHMARK",
     "Mind2Web as first published (Deng et al. 2023): 1,341 test tasks, text only",
 )
 BENCHMARKS.add(
     "mm-mind2web-tilde",
-    "harness.benchmarks.tilde:BENCHMARK",
+    "harness.benchmarks.snapshots:BENCHMARK",
     "rabbit's snapshot of the test splits with 20 distractors, prompts and choices as stored",
 )
 BENCHMARKS.add(
     "snapshot",
-    "harness.benchmarks.tilde:SNAPSHOT",
+    "harness.benchmarks.snapshots:SNAPSHOT",
     "a snapshot written by `vlm-eval snapshot`, given with --data",
 )
 BENCHMARKS.add(

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.benchmarks.hints import instead
-from harness.errors import DataError
+from harness.errors import DataError, suggestion
 
 LOCAL_SPLIT = "local"
 """The split of a file whose name says none and for which none was asked."""
@@ -53,7 +52,7 @@ def check_splits(asked: Sequence[str] | None, known: Sequence[str], benchmark: s
     """Raise a `DataError` for a split that the benchmark does not have."""
     for split in asked or ():
         if split not in known:
-            raise DataError(f"{benchmark} has no split '{split}'; {instead(split, known)}")
+            raise DataError(f"{benchmark} has no split '{split}'; {suggestion(split, known)}")
 
 
 def local_files(data: Path, suffix: str = ".parquet") -> list[DataFile]:
@@ -108,7 +107,7 @@ def by_split(
         notices.append(f"left out, their names say no split: {', '.join(unnamed)}")
     for split in asked or ():
         if split not in present:
-            raise DataError(f"no file of split {split} in {where}; {instead(split, present)}")
+            raise DataError(f"no file of split {split} in {where}; {suggestion(split, present)}")
     wanted = list(asked) if asked is not None else [s for s in default if s in present]
     if not wanted:
         raise DataError(

@@ -22,7 +22,7 @@ from harness.benchmarks.parquet import (
     small_columns,
     wide_rows,
 )
-from harness.benchmarks.recover import Unplaced, recover
+from harness.benchmarks.step_numbers import Unplaced, recover
 from harness.errors import DataError
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import LOCAL_SPLIT, by_split, check_splits, local_files, split_of
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
+from harness.benchmarks.mind2web_fields import decode_operation, recorded_row
 from harness.benchmarks.parquet import Record
-from harness.benchmarks.recorded import decode_operation, recorded_row
-from harness.benchmarks.recover import Unplaced
+from harness.benchmarks.step_numbers import Unplaced
 from harness.errors import DataError
 from harness.records import Row
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.benchmarks.files import local_files
-from harness.benchmarks.parquet import opened
-from harness.benchmarks.writing import ROWS_PER_GROUP, parquet_writer
+from harness.benchmarks.parquet import ROWS_PER_GROUP, opened, parquet_writer
 from harness.errors import DataError
 
 

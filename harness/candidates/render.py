@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from harness.candidates.choose import Chosen
 from harness.page import Page
-from harness.records import Choice, Description
+from harness.records import Choice
 from parsers.letters import letter
+from parsers.records import Description
 from parsers.tokens import count_tokens
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.conversation import canonical_json
-from harness.benchmarks.messages import as_stored
-from harness.benchmarks.tilde import OWN, SETTINGS
-from harness.benchmarks.writing import ROWS_PER_GROUP, parquet_writer
+from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
+from harness.benchmarks.snapshot_messages import as_stored
+from harness.benchmarks.snapshots import OWN, SETTINGS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -49,8 +49,8 @@ def check(**values: Any) -> int:
 @click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")
 def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
     """Rewrite parquet files with small row groups: SOURCE and TARGET are files or folders."""
+    from harness.benchmarks.parquet import ROWS_PER_GROUP
     from harness.benchmarks.repack import repack as rewrite
-    from harness.benchmarks.writing import ROWS_PER_GROUP
 
     rewrite(source, target, rows_per_group=rows_per_group or ROWS_PER_GROUP, told=click.echo)
     return 0

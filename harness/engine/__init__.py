@@ -7,24 +7,24 @@ What the engine owns: order and number of calls, retries, time limits, the respo
 limit. What it does not: which steps there are and what an answer is worth.
 """
 
-from harness.engine._calls import CallLog, PromptTokens
-from harness.engine._errors import (
+from harness.engine.cache import ReplyCache, default_cache_path, model_key, request_key
+from harness.engine.calls import CallLog, PromptTokens
+from harness.engine.dialogues import Job, Jobs
+from harness.engine.engine import Engine, EnginePolicy
+from harness.engine.limits import Pricing
+from harness.engine.observer import Observer, Outcome
+from harness.engine.progress import Counters, Progress
+from harness.engine.retries import RetryPolicy
+from harness.engine.starvation import Starvation
+from harness.engine.stopping import (
     CostLimitReached,
     GaveUp,
     ProtocolError,
     ReplayMismatch,
     Stopped,
     TooManyFailures,
+    on_interrupt,
 )
-from harness.engine._keys import call_id, model_key, request_key
-from harness.engine._starvation import Starvation
-from harness.engine.cache import ReplyCache, default_cache_path
-from harness.engine.engine import Engine, Job, Jobs
-from harness.engine.interrupt import on_interrupt
-from harness.engine.observer import Observer, Observers, Outcome
-from harness.engine.policy import EnginePolicy, Pricing, RetryPolicy
-from harness.engine.preflight import preflight
-from harness.engine.progress import Counters, Progress
 
 __all__ = [
     "CallLog",
@@ -36,7 +36,6 @@ __all__ = [
     "Job",
     "Jobs",
     "Observer",
-    "Observers",
     "Outcome",
     "Pricing",
     "Progress",
@@ -48,10 +47,8 @@ __all__ = [
     "Starvation",
     "Stopped",
     "TooManyFailures",
-    "call_id",
     "default_cache_path",
     "model_key",
     "on_interrupt",
-    "preflight",
     "request_key",
 ]

@@ -1,4 +1,10 @@
-"""Replies of earlier runs, on disk, shared by processes.
+"""Replies of earlier runs, on disk, shared by processes, and the hash that they are found by.
+
+What a reply depends on makes its key, which is also the `request` of a call on record: provider,
+model, revision, endpoint, everything an adapter declares in `settings`, every generation parameter
+(the seed among them), the repeat index and the conversation, whose digest covers texts, native
+parts and pictures by source digest and recipe. Not in it: the key to the account, time limits,
+concurrency, and what is marked for the provider's prompt cache.
 
 Only replies that ended normally are kept. A cache can fail in many ways and none of them may cost
 a run or give it a wrong reply: every entry carries a checksum over key and reply, and at the first
@@ -14,13 +20,17 @@ import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import platformdirs
 
-from adapters.conversation import Finish, Reply
-from harness.runs import ReplyRecord, as_reply, reply_record
+from adapters.contract import AdapterInfo, Generation
+from adapters.conversation import Finish, Reply, canonical_json
+
+FORM = 1
+"""Rises when the same request gets another hash, or a stored reply another meaning."""
 
 MAX_BYTES = 2 << 30
 KEEP = 0.9
@@ -33,6 +43,26 @@ create table if not exists replies (
 ) without rowid;
 create index if not exists stored on replies (stored);
 """
+
+
+def model_key(info: AdapterInfo, generation: Generation) -> str:
+    """The part of a key that all calls of a run share."""
+    return canonical_json(
+        {
+            "form": FORM,
+            "provider": info.provider,
+            "model": info.model,
+            "revision": info.revision,
+            "endpoint": info.endpoint,
+            "settings": dict(info.settings),
+            "generation": generation.plain(),
+        }
+    )
+
+
+def request_key(model: str, conversation: str, repeat: int) -> str:
+    """The hash of a call, from `model_key` and the conversation's digest."""
+    return hashlib.sha256(f"{model}\n{conversation}\n{repeat}".encode()).hexdigest()
 
 
 def default_cache_path() -> Path:
@@ -54,7 +84,7 @@ class ReplyCache:
         self._thread = ThreadPoolExecutor(1, "reply-cache")
         self._database: sqlite3.Connection | None = None
         self._broken: str | None = None
-        self._decoder = msgspec.json.Decoder(ReplyRecord)
+        self._decoder = msgspec.json.Decoder(Reply)
         self._unsaved: dict[str, bytes] = {}
         self._saving: asyncio.Future[None] | None = None
         self._warned = False
@@ -67,21 +97,21 @@ class ReplyCache:
         if data is None:
             loop = asyncio.get_running_loop()
             data = await loop.run_in_executor(self._thread, self._load, key)
-            self._tell()
+            self._warn_once()
         if data is None:
             return None
         try:
-            return as_reply(self._decoder.decode(data))
+            return self._decoder.decode(data)
         except msgspec.MsgspecError as error:
             self._broken = f"an entry cannot be read: {error}"
-            self._tell()
+            self._warn_once()
             return None
 
     def put(self, key: str, reply: Reply) -> None:
         """Keep a reply that ended normally; others are passed over. Returns before it is saved."""
         if reply.finish is not Finish.STOP or self._broken is not None:
             return
-        self._unsaved[key] = msgspec.json.encode(reply_record(reply))
+        self._unsaved[key] = msgspec.json.encode(replace(reply, sent=dict(reply.sent)))
         if self._saving is None:
             self._save_soon()
 
@@ -92,7 +122,7 @@ class ReplyCache:
             await asyncio.sleep(0)
         await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown()
-        self._tell()
+        self._warn_once()
 
     def _save_soon(self) -> None:
         batch = dict(self._unsaved)
@@ -106,11 +136,11 @@ class ReplyCache:
             self._unsaved.pop(key, None)
         if self._broken is not None:
             self._unsaved.clear()
-            self._tell()
+            self._warn_once()
         elif self._unsaved:
             self._save_soon()
 
-    def _tell(self) -> None:
+    def _warn_once(self) -> None:
         if self._broken is not None and not self._warned:
             self._warned = True
             self._warn(f"going on without the reply cache {self.path}: {self._broken}")

@@ -6,14 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections import Counter
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from adapters.contract import (
@@ -25,55 +18,63 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Picture, Reply, Usage
-from harness.dialogue import Ask, Asks, Dialogue, Replies
-from harness.engine._attempts import Attempts
-from harness.engine._batches import Batches, BatchRules
-from harness.engine._budget import Budget
-from harness.engine._calls import CallLog, Calls, Open, PromptTokens
-from harness.engine._errors import GaveUp, Stopped, chief
-from harness.engine._gate import Gate
-from harness.engine._halt import Halt
-from harness.engine._lanes import Lane, Seat
-from harness.engine._limiter import Limiter
-from harness.engine._starvation import Starvation
-from harness.engine._talk import Talk
+from adapters.conversation import Conversation, Picture, Reply, user
+from harness.engine.batches import BatchQueue, BatchRules
 from harness.engine.cache import ReplyCache
+from harness.engine.calls import CallLog, Calls, PromptTokens
+from harness.engine.dialogues import Job, Jobs, OpenDialogue
+from harness.engine.limits import Budget, Pricing, RateLimit
 from harness.engine.observer import Observer, Outcome
-from harness.engine.policy import EnginePolicy, Pricing
-from harness.runs import CallRecord
+from harness.engine.queues import CallQueue, ConcurrentQueue, Seat
+from harness.engine.retries import Attempts, RetryPolicy
+from harness.engine.starvation import Starvation
+from harness.engine.stopping import GaveUp, Halt, Stopped, most_severe
 from parsers.records import Prediction, Status
 
 _PREPARING = max(2, min(32, os.cpu_count() or 1))
 """Calls prepared for a batch adapter at a time: enough to keep every processor busy, and few enough
 that a call which a batch waits for finds one free soon."""
+_FIRST_QUESTION = "Reply with the word: ready"
+_FIRST_CALL = RetryPolicy(attempts=3, patience_s=60.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A dialogue to be held. `recorded` are its calls of earlier sessions, by place.
+class EnginePolicy:
+    """Limits of a session; none of them changes a reply.
 
-    `generation` stands in for the engine's, where a repeat is to have its own seed, say.
+    concurrency: calls under way, at most; None for what the adapter declares. The engine stays
+        below it while the provider says that it is too fast.
+    open_dialogues: dialogues in memory, at most; None for what the adapter declares, else enough to
+        keep calls coming.
+    first_call: for the preflight call. A user waits for it who may have mistyped an address.
+    call_timeout_s: ends a single try; None for never, for adapters that answer after hours.
+    failures_in_a_row: the run stops after so many calls that failed for good with no reply in
+        between.
+    max_cost: in US dollars, over all sessions of a run.
+    settle_failures: closes steps without a reply as `no_reply` instead of leaving them unsettled.
+    linger_s: how long an unfilled batch waits for more calls after the last that came.
     """
 
-    step_id: str
-    dialogue: Callable[[], Dialogue]
-    repeat: int = 0
-    recorded: Mapping[str, CallRecord] = field(default_factory=dict)
-    generation: Generation | None = None
-
-
-Jobs = Iterable[Job] | AsyncIterable[Job]
+    concurrency: int | None = None
+    open_dialogues: int | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    first_call: RetryPolicy = _FIRST_CALL
+    call_timeout_s: float | None = 600.0
+    failures_in_a_row: int = 25
+    max_cost: float | None = None
+    settle_failures: bool = False
+    linger_s: float = 0.25
 
 
 class Engine:
     """One session with one model.
 
-    `log` puts calls on record before their dialogues go on. `prompt_tokens` estimates a prompt, for
-    outcomes, and so that one over the model's context is not sent. `spent` is what earlier sessions
-    cost in US dollars; it counts towards the cost limit. `ahead` is told of every picture of a call
-    that is going to be sent, while the call still waits for its turn; for batches, when its
-    preparation begins.
+    log: puts calls on record before their dialogues go on.
+    prompt_tokens: estimates a prompt, for outcomes, and so that one over the model's context is not
+        sent.
+    spent: what earlier sessions cost, in US dollars; it counts towards the cost limit.
+    ahead: called with every picture of a call that is going to be sent, while the call still waits
+        for its turn; for batches, when its preparation begins.
     """
 
     def __init__(
@@ -98,23 +99,29 @@ class Engine:
         self._pictures = pictures
         self._generation = generation
         self._policy = policy
-        self._pricing = pricing
         self._observer = observer or Observer()
         self._halt = Halt()
-        self._budget = Budget(policy.max_cost, spent)
+        self._budget = Budget(policy.max_cost, spent, pricing)
         self._batch_adapter = _batch_adapter(adapter)
         self._ahead = ahead or _nothing
         ceiling = policy.concurrency or adapter.info.concurrency
         self._window = _window(adapter, policy, ceiling)
-        self._lane = self._make_lane(ceiling)
-        self._attempts = Attempts(self._lane, policy, self._cost_of, self._observer, self._halt)
+        self._queue = self._make_queue(ceiling)
+        self._attempts = Attempts(
+            self._queue,
+            policy.retry,
+            policy.failures_in_a_row,
+            self._budget,
+            self._observer,
+            self._halt,
+        )
         self._calls = Calls(
             adapter.info,
             self._attempts,
             log,
             cache,
             self._observer,
-            self._upper_cost,
+            self._budget,
             prompt_tokens,
             # For batches it is said when the preparation of the call begins.
             self._ahead if self._batch_adapter is None else _nothing,
@@ -139,40 +146,48 @@ class Engine:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                work = group.create_task(self._lane.work())
+                work = group.create_task(self._queue.work())
                 await self._open_all(jobs, settle, group)
                 work.cancel()
         except BaseExceptionGroup as errors:
-            raise chief(errors) from None
+            raise most_severe(errors) from None
         if self._halt.reason:
             raise self._halt.reason
 
-    async def ask_first(self, request: Request) -> Reply:
-        """Send a call that belongs to no step and is not put on record. See `preflight`."""
+    async def preflight(self, picture: Picture | None) -> Reply:
+        """Ask the model for a word, to find out what would end the run anyway.
+
+        Shows a picture unless `picture` is None. The call is sent with the parameters of the run,
+        so that a refused one is found as well, and counts towards the cost limit; it belongs to no
+        step and is not put on record. Raises `Fatal` with one line when the run cannot work,
+        `Stopped` when the cost limit does not even allow for this call.
+        """
+        parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
+        conversation = Conversation((user(*parts),))
+        request = Request(conversation, self._generation, "preflight", "preflight")
         seat = Seat(-1, request.step_id)
         try:
             async with asyncio.TaskGroup() as group:
-                work = group.create_task(self._lane.work())
-                upper = self._upper_cost(request)
+                work = group.create_task(self._queue.work())
+                upper = self._budget.upper_cost(request)
                 retry = self._policy.first_call
                 answered = await self._attempts.answer(seat, request, upper, retry)
                 work.cancel()
         except BaseExceptionGroup as errors:
-            raise chief(errors) from None
+            error = most_severe(errors)
+            if isinstance(error, GaveUp):
+                raise Fatal(f"the model does not answer: {error}") from error
+            raise error from None
         finally:
-            self._lane.leave(seat)
+            self._queue.leave(seat)
         await self._release(request.step_id)
         self._pass_notices()
         return answered.reply
 
     @property
-    def generation(self) -> Generation:
-        return self._generation
-
-    @property
     def starvation(self) -> Starvation | None:
         """How long the model waited for the engine; None for one that is not asked in batches."""
-        return self._lane.starvation if isinstance(self._lane, Batches) else None
+        return self._queue.starvation if isinstance(self._queue, BatchQueue) else None
 
     @property
     def spent(self) -> float:
@@ -190,7 +205,7 @@ class Engine:
             window.release()
 
         async with contextlib.aclosing(_pull(jobs)) as source:
-            # One job is fetched ahead, so that the lane learns at once which dialogue is the last.
+            # One job is fetched ahead, so that the queue learns at once which dialogue is the last.
             while self._halt.reason is None and (job := await anext(source, None)) is not None:
                 await window.acquire()
                 if self._halt.reason is not None:
@@ -198,22 +213,21 @@ class Engine:
                 task = group.create_task(self._drive(job, settle))
                 drivers.add(task)
                 task.add_done_callback(done)
-        self._lane.last()
+        self._queue.last()
         while drivers:
             await asyncio.wait(drivers)
 
     async def _drive(self, job: Job, settle: Callable[[Outcome], None]) -> None:
         seat = Seat(self._opened, job.step_id)
         self._opened += 1
-        generation = job.generation or self._generation
-        dialogue = Open(job.step_id, job.repeat, seat, generation, job.recorded)
+        dialogue = OpenDialogue(job, seat, job.generation or self._generation)
         self._users[job.step_id] += 1
-        self._lane.enter(seat)
+        self._queue.enter(seat)
         self._observer.opened(job.step_id, job.repeat)
         prediction: Prediction | None = None
         error: str | None = None
         try:
-            prediction = await self._converse(dialogue, job.dialogue)
+            prediction = await self._converse(dialogue)
         except GaveUp as gave_up:
             error = str(gave_up)
             if self._policy.settle_failures:
@@ -221,32 +235,21 @@ class Engine:
         except Stopped:
             return
         finally:
-            self._lane.leave(seat)
+            self._queue.leave(seat)
         await self._leave(job.step_id)
-        outcome = _outcome(dialogue, prediction, error)
+        outcome = dialogue.outcome(prediction, error)
         settle(outcome)
         self._observer.settled(outcome)
         self._pass_notices()
 
-    async def _converse(self, dialogue: Open, begin: Callable[[], Dialogue]) -> Prediction:
-        talk = Talk(str(dialogue), begin)
+    async def _converse(self, dialogue: OpenDialogue) -> Prediction:
         try:
-            turn = talk.advance(None)
+            turn = dialogue.advance(None)
             while not isinstance(turn, Prediction):
-                turn = talk.advance(await self._replies(dialogue, turn))
+                turn = dialogue.advance(await self._calls.replies(dialogue, turn))
         finally:
-            talk.close()
+            dialogue.close()
         return turn
-
-    async def _replies(self, dialogue: Open, asks: Asks) -> Replies:
-        if isinstance(asks, Ask):
-            return await self._calls.reply(dialogue, asks)
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._calls.reply(dialogue, ask)) for ask in asks]
-        except BaseExceptionGroup as errors:
-            raise chief(errors) from None
-        return tuple(task.result() for task in tasks)
 
     async def _leave(self, step_id: str) -> None:
         self._users[step_id] -= 1
@@ -258,10 +261,10 @@ class Engine:
         if self._batch_adapter:
             await self._batch_adapter.release(step_id)
 
-    def _make_lane(self, ceiling: int) -> Lane:
+    def _make_queue(self, ceiling: int) -> CallQueue:
         batch_size = self._adapter.info.batch_size
         if self._batch_adapter and batch_size:
-            return Batches(
+            return BatchQueue(
                 self._send_many,
                 self._prepare,
                 BatchRules(
@@ -272,10 +275,9 @@ class Engine:
                     self._policy.linger_s,
                 ),
                 self._budget,
-                self._cost_of,
                 self._halt,
             )
-        return Gate(self._send, Limiter(ceiling), self._budget, self._cost_of, self._halt)
+        return ConcurrentQueue(self._send, RateLimit(ceiling), self._budget, self._halt)
 
     async def _send(self, request: Request) -> Reply:
         try:
@@ -300,12 +302,6 @@ class Engine:
             for picture in message.pictures:
                 self._ahead(picture)
         return await self._batch_adapter.prepare(request, self._pictures)
-
-    def _cost_of(self, usage: Usage | None) -> float | None:
-        return self._pricing.cost_of(usage) if self._pricing and usage else None
-
-    def _upper_cost(self, request: Request) -> float:
-        return self._pricing.upper_cost(request) if self._pricing else 0.0
 
     def _pass_notices(self) -> None:
         for text in self._adapter.notices():
@@ -342,19 +338,3 @@ async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:
     else:
         for job in jobs:
             yield job
-
-
-def _outcome(dialogue: Open, prediction: Prediction | None, error: str | None) -> Outcome:
-    records = [record for record in dialogue.calls.values() if record]
-    usages = [record.reply.usage for record in records if record.reply.usage]
-    costs = [record.cost for record in records if record.cost is not None]
-    return Outcome(
-        step_id=dialogue.step_id,
-        repeat=dialogue.repeat,
-        prediction=prediction,
-        error=error,
-        calls=tuple(record.id for record in records),
-        usage=sum(usages, Usage()) if usages else None,
-        cost=sum(costs) if costs else None,
-        prompt_tokens=dialogue.prompt_tokens,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.contract import FaultKind
@@ -56,34 +55,3 @@ class Observer:
 
     def notice(self, text: str) -> None:
         """Something the user should be told once."""
-
-
-class Observers(Observer):
-    """Several observers as one."""
-
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = tuple(observers)
-
-    def opened(self, step_id: str, repeat: int) -> None:
-        for observer in self._observers:
-            observer.opened(step_id, repeat)
-
-    def passed_over(self, step_id: str, repeat: int) -> None:
-        for observer in self._observers:
-            observer.passed_over(step_id, repeat)
-
-    def called(self, record: CallRecord, *, replayed: bool) -> None:
-        for observer in self._observers:
-            observer.called(record, replayed=replayed)
-
-    def retrying(self, step_id: str, place: str, kind: FaultKind, wait_s: float) -> None:
-        for observer in self._observers:
-            observer.retrying(step_id, place, kind, wait_s)
-
-    def settled(self, outcome: Outcome) -> None:
-        for observer in self._observers:
-            observer.settled(outcome)
-
-    def notice(self, text: str) -> None:
-        for observer in self._observers:
-            observer.notice(text)

@@ -6,7 +6,7 @@ import hashlib
 
 from harness.page import Box
 from harness.records import Row
-from harness.runs.records import GoldRecord, StepRecord
+from harness.runs.records import StepRecord
 from parsers.records import Gold
 
 
@@ -37,9 +37,7 @@ def unasked(row: Row, gold: Gold) -> StepRecord:
         pictures=(),
         positives=len(row.positives),
         negatives=len(row.negatives),
-        gold=GoldRecord(
-            gold.operation, gold.value, gold.positives, gold.boxes, None, gold.original
-        ),
+        gold=gold,
         choices=(),
         none_letter=None,
         same_text=0,

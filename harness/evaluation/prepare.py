@@ -36,7 +36,7 @@ from harness.policies.contract import Secret
 from harness.protocols.contract import AskingProtocol
 from harness.rankers import Ranks
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Scene, Step
-from harness.runs import ChoiceRecord, DescriptionRecord, StepRecord, picture_record
+from harness.runs import ChoiceRecord, StepRecord
 from parsers.records import Gold
 
 POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
@@ -138,14 +138,14 @@ class Preparer:
         size: Screenshot | None,
         pictures: tuple[Picture, ...],
     ) -> StepRecord:
-        right = set(gold.positives)
+        right = set(gold.elements)
         line = unasked(row, gold)
         return replace(
             line,
             invalid=self._invalid(row, listed),
             screenshot_digest=size.digest if size else None,
             page_size=(size.width, size.height) if size else None,
-            pictures=tuple(picture_record(picture) for picture in pictures),
+            pictures=pictures,
             gold=replace(line.gold, shown=listed.shown),
             choices=tuple(_choice_record(c, c.id in right) for c in listed.choices),
             none_letter=self._protocol.letters(len(listed.choices)).none,
@@ -236,7 +236,6 @@ def _target(listed: Listed) -> Box | None:
 
 
 def _choice_record(choice: Choice, positive: bool) -> ChoiceRecord:
-    said = choice.description
     return ChoiceRecord(
         choice.letter,
         choice.id,
@@ -246,7 +245,7 @@ def _choice_record(choice: Choice, positive: bool) -> ChoiceRecord:
         positive,
         choice.rank,
         choice.place,
-        DescriptionRecord(said.role, said.type, said.labels, said.text) if said else None,
+        choice.description,
     )
 
 

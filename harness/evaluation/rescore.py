@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from adapters import Picture, Reply
+from adapters import Reply
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.evaluation.config import Asking, Choosing, RunConfig, Scoring, Selecting
@@ -17,10 +17,10 @@ from harness.evaluation.scene import RecordedScene
 from harness.evaluation.summary import scoring_rules, summarise
 from harness.page import Box
 from harness.protocols.contract import AskingProtocol
-from harness.records import Choice, Description, Step
-from harness.runs import LATER, CallRecord, Run, RunError, StepRecord, as_reply, open_run
+from harness.records import Choice, Step
+from harness.runs import LATER, CallRecord, Run, RunError, StepRecord, open_run
 from parsers import score
-from parsers.records import Gold, Prediction, Status
+from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,7 +78,7 @@ def rescored(run: Run, config: RunConfig) -> tuple[list[StepRecord], int]:
             prediction = played_back(protocol, record, own, record.repeat if shuffled else 0)
             changed += prediction != record.prediction
         if prediction is not None:
-            scores = score(prediction, gold_of(record), rules)
+            scores = score(prediction, record.gold, rules)
             record = replace(record, prediction=prediction, scores=scores)
         records.append(record)
     return records, changed
@@ -100,7 +100,7 @@ def played_back(
 def _reply(record: StepRecord, calls: Mapping[str, CallRecord], place: str) -> Reply:
     if place not in calls:
         raise RunError(f"step {record.step_id} has no call '{place}' on record")
-    return as_reply(calls[place].reply)
+    return calls[place].reply
 
 
 def step_of(record: StepRecord) -> Step:
@@ -115,7 +115,7 @@ def step_of(record: StepRecord) -> Step:
         subdomain=record.subdomain,
         task=record.task,
         history=record.history,
-        pictures=tuple(Picture(p.digest, p.recipe, p.width, p.height) for p in record.pictures),
+        pictures=record.pictures,
         page_size=record.page_size,
     )
 
@@ -130,17 +130,11 @@ def choices_of(record: StepRecord) -> tuple[Choice, ...]:
             c.text,
             Box(*c.box) if c.box else None,
             c.rank,
-            Description(d.role, d.type, d.labels, d.text) if (d := c.description) else None,
+            c.description,
             c.place,
         )
         for c in record.choices
     )
-
-
-def gold_of(record: StepRecord) -> Gold:
-    """The recorded action of a step's line."""
-    gold = record.gold
-    return Gold(gold.operation, gold.value, gold.elements, gold.boxes, gold.original)
 
 
 def rescore_run(

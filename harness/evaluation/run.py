@@ -20,7 +20,6 @@ from harness.engine import (
     Stopped,
     default_cache_path,
     on_interrupt,
-    preflight,
 )
 from harness.evaluation.config import RunConfig
 from harness.evaluation.model import Model, tokens_of
@@ -94,7 +93,7 @@ async def carry_out(
                     try:
                         if len(directory.settled) < total and wants_preflight(plan):
                             sends = plan.pictures.name != "none"
-                            await preflight(engine, built_in_picture() if sends else None)
+                            await engine.preflight(built_in_picture() if sends else None)
                         await engine.run(session.jobs(), session.settle)
                     except Stopped as reason:
                         stopped = reason

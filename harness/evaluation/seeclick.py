@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
-from harness.evaluation.rescore import config_of, gold_of, rescored
+from harness.evaluation.rescore import config_of, rescored
 from harness.evaluation.summary import TEST_DATA_NOTE, plain
 from harness.printing import printable
 from harness.runs import StepRecord, open_run
@@ -67,7 +67,7 @@ def scores_of(records: Sequence[StepRecord]) -> SeeClickScores:
             record.task_id,
             seeclick_step(
                 record.prediction or Prediction(Status.NO_REPLY),
-                gold_of(record),
+                record.gold,
                 record.page_size if record.invalid is None or record.screenshot_digest else None,
                 record.task_id,
             ),

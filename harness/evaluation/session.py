@@ -16,7 +16,7 @@ from harness.evaluation.scene import PageScene
 from harness.evaluation.summary import scoring_rules
 from harness.pictures import Form, PictureStore
 from harness.records import Row, Step
-from harness.runs import RunDirectory, StepRecord, picture_record
+from harness.runs import RunDirectory, StepRecord
 from parsers import score
 from parsers.records import Prediction, Status
 
@@ -116,7 +116,7 @@ class Session:
         )
         scene = question.step.scene
         if isinstance(scene, PageScene) and not record.pictures:
-            record = replace(record, pictures=tuple(map(picture_record, scene.shown)))
+            record = replace(record, pictures=tuple(scene.shown))
         self._directory.append_step(record)
         self._leave(key)
         self._scored(record)

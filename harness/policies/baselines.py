@@ -62,7 +62,7 @@ class Oracle:
         if secret is None:
             raise ValueError("the oracle was not given the answer")
         gold = secret.gold
-        listed = [c for c in choices if c.id in gold.positives]
+        listed = [c for c in choices if c.id in gold.elements]
         # Where an answer is a mark or a point, an element without a box cannot be given.
         listed.sort(key=lambda c: (c.box is None or not c.box.is_visible, c.id != gold.original))
         right = next(iter(listed), None)

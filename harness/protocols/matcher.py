@@ -21,7 +21,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.records import Choice, Description
+from harness.records import Choice
+from parsers.records import Description
 
 TYPES = ("BUTTON", "TEXTBOX", "SELECTBOX", "LINK")
 MATCHING, TIE = ("matched-exactly", "matched-nearly", "matcher-none"), "matcher-tie"

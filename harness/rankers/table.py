@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.parquet import column_names, opened, require, small_columns
-from harness.benchmarks.writing import parquet_writer
+from harness.benchmarks.parquet import column_names, opened, parquet_writer, require, small_columns
 from harness.errors import DataError
 
 if TYPE_CHECKING:

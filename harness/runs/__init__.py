@@ -10,23 +10,18 @@ together. The lines are the records of `harness.runs.records`. A folder holds
     steps.parquet   the steps as a table
 """
 
-from harness.runs._convert import as_reply, message_record, picture_record, reply_record
-from harness.runs._directory import RunDirectory, StepKey, settled_before
-from harness.runs._errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
-from harness.runs._manifest import LATER, Manifest, Session, Setup, difference
-from harness.runs._merge import merge
-from harness.runs._run import Resolver, Run, StepData, open_run
+from harness.runs.directory import RunDirectory, StepKey, settled_before
+from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
+from harness.runs.manifest import LATER, Manifest, Session, Setup, difference
 from harness.runs.records import (
     SCHEMA,
     CallRecord,
     ChoiceRecord,
-    DescriptionRecord,
-    GoldRecord,
     MessageRecord,
-    PictureRecord,
-    ReplyRecord,
     StepRecord,
 )
+from harness.runs.run import Resolver, Run, StepData, open_run
+from harness.runs.shards import merge
 
 __all__ = [
     "LATER",
@@ -34,13 +29,9 @@ __all__ = [
     "CallRecord",
     "ChoiceRecord",
     "DataGone",
-    "DescriptionRecord",
     "DiskFull",
-    "GoldRecord",
     "Manifest",
     "MessageRecord",
-    "PictureRecord",
-    "ReplyRecord",
     "Resolver",
     "Run",
     "RunDiffers",
@@ -52,12 +43,8 @@ __all__ = [
     "StepData",
     "StepKey",
     "StepRecord",
-    "as_reply",
     "difference",
     "merge",
-    "message_record",
     "open_run",
-    "picture_record",
-    "reply_record",
     "settled_before",
 ]

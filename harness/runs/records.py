@@ -7,23 +7,13 @@ when one changes its meaning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from adapters.conversation import Finish, Usage
-from parsers.records import Operation, Prediction, ScoredStep, Scores
+from adapters.conversation import Message, Picture, Reply, Text, Usage
+from parsers.records import Description, Gold, Prediction, ScoredStep, Scores
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PictureRecord:
-    """A picture by reference: digest of its source bytes, recipe, final size in pixels."""
-
-    digest: str
-    recipe: str
-    width: int
-    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +21,14 @@ class MessageRecord:
     """A message that this call added. A part is a text or a picture by reference."""
 
     role: str
-    parts: tuple[str | PictureRecord, ...]
+    parts: tuple[str | Picture, ...]
     native: Any = None
 
-
-@dataclass(frozen=True, slots=True)
-class ReplyRecord:
-    """What came back (see `adapters.conversation.Reply`)."""
-
-    text: str
-    finish: Finish = Finish.STOP
-    usage: Usage | None = None
-    model: str = ""
-    latency_s: float = 0.0
-    native: Any = None
-    request_id: str = ""
-    sent: dict[str, Any] = field(default_factory=dict)
-    token_ids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    @classmethod
+    def of(cls, message: Message) -> MessageRecord:
+        """A message as it is written."""
+        parts = tuple(part.text if isinstance(part, Text) else part for part in message.parts)
+        return cls(message.role, parts, message.native)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +49,11 @@ class CallRecord:
     request: str
     conversation: str
     messages: tuple[MessageRecord, ...]
-    reply: ReplyRecord
+    reply: Reply
     attempts: int = 1
     from_cache: bool = False
     cost: float | None = None
     earlier: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DescriptionRecord:
-    """What an element says of itself (`harness.records.Description`)."""
-
-    role: str = ""
-    type: str = ""
-    labels: tuple[str, ...] = ()
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +71,7 @@ class ChoiceRecord:
     positive: bool
     rank: int | None = None
     place: int | None = None
-    description: DescriptionRecord | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GoldRecord:
-    """The recorded action. `shown` is the positive among the choices, None when there is none;
-    `original` the element that was labelled, None in runs before it was recorded."""
-
-    operation: Operation
-    value: str
-    elements: tuple[str, ...]
-    boxes: tuple[tuple[float, float, float, float] | None, ...]
-    shown: str | None
-    original: str | None = None
+    description: Description | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +107,10 @@ class StepRecord:
     html_digest: str
     screenshot_digest: str | None
     page_size: tuple[int, int] | None
-    pictures: tuple[PictureRecord, ...]
+    pictures: tuple[Picture, ...]
     positives: int
     negatives: int
-    gold: GoldRecord
+    gold: Gold
     choices: tuple[ChoiceRecord, ...]
     none_letter: str | None
     same_text: int

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.sample import columns, files
-from harness.sample.build import build, rows_of
-from harness.sample.compare import compare
+from harness.sample.build import build, compare, rows_of
 from harness.sample.counts import count
 from harness.sample.trajectories import load
 

@@ -1,16 +1,37 @@
-"""Builds the files of the sample: every task performed, every step written."""
+"""Builds the files of the sample, and tells whether a rebuild gives the same."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
 from harness.sample import columns
 from harness.sample.browser import launch
 from harness.sample.columns import Row
-from harness.sample.decoys import decoys
+from harness.sample.counts import decoys
 from harness.sample.recorder import record
 from harness.sample.trajectories import Task
+
+_Column = Literal[
+    "annotation_id",
+    "confirmed_task",
+    "website",
+    "domain",
+    "subdomain",
+    "operation",
+    "action_reprs",
+    "target_action_index",
+    "target_action_reprs",
+    "cleaned_html",
+    "raw_html",
+]
+_EXACT: tuple[_Column, ...] = get_args(_Column)
+_CANDIDATES: tuple[Literal["pos_candidates", "neg_candidates"], ...] = (
+    "pos_candidates",
+    "neg_candidates",
+)
 
 
 def _quiet(line: str) -> None:
@@ -47,3 +68,48 @@ def build(
         columns.write(path, content)
         written.append(path)
     return written
+
+
+class Comparison(NamedTuple):
+    """What differs, a line each, and how many rows have another box only.
+
+    Boxes depend on the fonts of the machine by fractions of a pixel, so they are counted apart.
+    """
+
+    differences: list[str]
+    moved: int
+
+
+def compare(shipped: Sequence[Row], rebuilt: Sequence[Row]) -> Comparison:
+    """Compare rows in order, column by column; pictures are not looked at."""
+    differences = []
+    if [row["action_uid"] for row in shipped] != [row["action_uid"] for row in rebuilt]:
+        differences.append(f"steps: {len(shipped)} shipped, {len(rebuilt)} rebuilt, or their order")
+    others = {row["action_uid"]: row for row in rebuilt}
+    moved = 0
+    for row in shipped:
+        if (other := others.get(row["action_uid"])) is None:
+            continue
+        differences += [f"{_place(row)}: {column}" for column in _differing(row, other)]
+        moved += any(row[column] != other[column] for column in _CANDIDATES)
+    return Comparison(differences, moved)
+
+
+def _differing(row: Row, other: Row) -> Iterator[str]:
+    for column in _EXACT:
+        if row[column] != other[column]:
+            yield column
+    for entry in _CANDIDATES:
+        if [_placeless(text) for text in row[entry]] != [_placeless(text) for text in other[entry]]:
+            yield entry
+
+
+def _place(row: Row) -> str:
+    return f"{row['website']}, “{row['confirmed_task'][:40]}…”, step {row['target_action_index']}"
+
+
+def _placeless(text: str) -> dict[str, Any]:
+    entry: dict[str, Any] = json.loads(text)
+    attributes = json.loads(entry["attributes"])
+    attributes.pop("bounding_box_rect")
+    return {**entry, "attributes": attributes}

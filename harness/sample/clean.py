@@ -48,18 +48,6 @@ def clean(root: Node) -> str:
     return "\n".join(_lines(root, 0)) or f'<{root.tag} backend_node_id="{root.id}"/>'
 
 
-def kept_ids(root: Node) -> frozenset[str]:
-    """The ids of the elements that the cleaned page has."""
-    found = set()
-    for node in root.elements():
-        if is_kept(node):
-            for above in node.ancestors():
-                if above.id in found:
-                    break
-                found.add(above.id)
-    return frozenset(found)
-
-
 def _lines(node: Node, depth: int) -> list[str]:
     if node.tag in _DROPPED or is_drawing(node):
         return []

@@ -1,8 +1,14 @@
-"""What the shipped files hold, counted from the files alone, decoys included."""
+"""What the shipped files hold, counted from the files alone, decoys included.
+
+A decoy is another place on the page that carries the target's words. A page where these occur once
+can be solved by looking for them. Real pages repeat them: in every card, in the footer, in an
+advertisement.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +16,14 @@ from statistics import median
 
 from lxml import html
 
-from harness.sample.candidates import Target
+from harness.sample.candidates import Target, is_candidate
 from harness.sample.columns import Row
-from harness.sample.decoys import decoys
 from harness.sample.nodes import Box, Node, Text, find
+from harness.sample.representations import description, labels_of
 
 _NOWHERE = Box(0, 0, 0, 0)
+_WORD = re.compile(r"\w+")
+_LABELS = ("aria-label", "placeholder", "title", "alt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,35 @@ def has_decoy(row: Row, page: Node) -> bool:
     labelled = [entry["backend_node_id"] for entry in entries if entry["is_original_target"]]
     target = Target(find(page, (labelled or [top])[0]), find(page, top))
     return bool(decoys(page, target))
+
+
+def decoys(root: Node, target: Target) -> list[Node]:
+    """The visible elements outside the target that carry all of the target's words.
+
+    What surrounds the target, lies inside it, or is its own label does not count.
+    """
+    wanted = _words(description(target))
+    if not wanted:
+        return []
+    related = {node.id for node in target.top.ancestors()}
+    related |= {node.id for node in target.top.elements()}
+    for field in target.top.elements():
+        for label in labels_of(field):
+            related |= {node.id for node in label.elements()}
+    return [
+        node
+        for node in root.elements()
+        if node.id not in related and is_candidate(node) and wanted <= _carried(node)
+    ]
+
+
+def _carried(node: Node) -> set[str]:
+    labels = (node.attributes.get(key, "") for key in _LABELS)
+    return _words(" ".join([node.own_text(), *labels]))
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
 
 
 def page_of(row: Row) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from harness.runs import CallRecord, ChoiceRecord, MessageRecord, PictureRecord, StepRecord
+from harness.runs import CallRecord, ChoiceRecord, MessageRecord, StepRecord
 from reports.view.points import chosen_element
 
 
@@ -75,10 +75,9 @@ def _round(call: CallRecord) -> dict[str, Any]:
 
 
 def _parts(message: MessageRecord) -> list[list[str]]:
-    return [_part(part) for part in message.parts]
-
-
-def _part(part: str | PictureRecord) -> list[str]:
-    if isinstance(part, PictureRecord):
-        return ["picture", f"{part.width} × {part.height} pixels"]
-    return ["text", part]
+    return [
+        ["text", part]
+        if isinstance(part, str)
+        else ["picture", f"{part.width} × {part.height} pixels"]
+        for part in message.parts
+    ]

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from harness.runs import Run
+from harness.runs import Run, open_run
 from reports.escape import clean
 from reports.formats import TEST_DATA_NOTE
-from reports.load import ReportedRun, corrupt_lines, open_runs
+from reports.load import corrupt_lines, open_runs
 from reports.settings import settings_of
 from reports.view import POLICY
 from reports.view.agreement import matrix, pairs
@@ -131,7 +131,7 @@ def _pictures(
         own = [one for one in listed if one.step_id not in made or not made[one.step_id].name]
         if own:
             # A run of its own: what it keeps of its steps to find pictures goes with it.
-            made |= write_pictures(ReportedRun(runs[label].path), own, folder)
+            made |= write_pictures(open_run(runs[label].path, tolerant=True), own, folder)
     lost = [picture for picture in made.values() if picture.name is None]
     if lost:
         steps = "1 step" if len(lost) == 1 else f"{len(lost):,} steps"

@@ -13,7 +13,7 @@ ONE: dict[str, float] = dict.fromkeys(F1_VARIANTS, 1.0)
 
 
 def test_every_positive_is_right() -> None:
-    for element in CLICK.positives:
+    for element in CLICK.elements:
         scores = score(Prediction(Status.ANSWERED, element=element, operation="CLICK"), CLICK)
         assert scores == Scores(True, ONE, True, True)
     wrong = score(Prediction(Status.ANSWERED, element="3", operation="CLICK"), CLICK)

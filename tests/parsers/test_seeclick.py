@@ -19,7 +19,7 @@ BOX = (100.0, 400.0, 50.0, 40.0)
 
 
 def gold(operation: Operation = "CLICK", value: str = "", *, original: str | None = None) -> Gold:
-    return Gold(operation, value, ("a", "b"), (BOX, (0.0, 0.0, 1000.0, 2000.0)), original)
+    return Gold(operation, value, ("a", "b"), (BOX, (0.0, 0.0, 1000.0, 2000.0)), original=original)
 
 
 def said(x: float, y: float, operation: Operation | None = "CLICK", value: str = "") -> Prediction:

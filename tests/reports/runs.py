@@ -12,18 +12,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from adapters.conversation import Usage
+from adapters.conversation import Reply, Usage
 from harness.runs import (
     CallRecord,
     ChoiceRecord,
-    GoldRecord,
     MessageRecord,
-    ReplyRecord,
     RunDirectory,
     Setup,
     StepRecord,
 )
-from parsers.records import F1_VARIANTS, Prediction, Scores, Status
+from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
 
 WORKED = {"A": (True, True), "B": (True, None, True), "C": (True, False)}
 
@@ -73,7 +71,7 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
         "pictures": (),
         "positives": 1,
         "negatives": 20,
-        "gold": GoldRecord("CLICK", "", ("7",), (None,), "7"),
+        "gold": Gold("CLICK", "", ("7",), (None,), "7"),
         "choices": (
             ChoiceRecord("A", "8", "a", "Wrong", None, False),
             ChoiceRecord("B", "7", "button", "Right", None, True),
@@ -111,7 +109,7 @@ def call(record: StepRecord, text: str) -> CallRecord:
         request="key",
         conversation="digest",
         messages=(MessageRecord("user", ("Which?",)),),
-        reply=ReplyRecord(text, usage=Usage(100, output=5), model="model-1"),
+        reply=Reply(text, usage=Usage(100, output=5), model="model-1"),
         cost=0.25,
     )
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.runs import ChoiceRecord, GoldRecord, StepRecord, open_run
-from parsers.records import Status
+from harness.runs import ChoiceRecord, StepRecord, open_run
+from parsers.records import Gold, Status
 from reports import main_table, render
 from reports.errors import errors_table
 from reports.pictures import (
@@ -224,7 +224,7 @@ def _pictured(monkeypatch: pytest.MonkeyPatch, folder: Path, **more: Any) -> Ima
         ChoiceRecord(letter, id_, "a", "text", box, letter == "B")
         for letter, id_, box in zip("ABD", "879", more.pop("boxes", BOXES), strict=True)
     )
-    values: dict[str, Any] = {"gold": GoldRecord("CLICK", "", ("7",), (choices[1].box,), "7")}
+    values: dict[str, Any] = {"gold": Gold("CLICK", "", ("7",), (choices[1].box,), "7")}
     write(folder / "run", [step("A", 0, False, choices=choices, **{**values, **more})])
     run = open_run(folder / "run")
     buffer = io.BytesIO()

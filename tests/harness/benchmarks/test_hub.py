@@ -15,10 +15,10 @@ import pytest
 
 from harness.benchmarks.files import missing_shards, split_of
 from harness.benchmarks.hub import _answer
-from tests.harness.benchmarks import _tilde as tilde
+from tests.harness.benchmarks import _snapshots as tilde
 from tests.harness.benchmarks._files import task, write
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
-from tests.harness.benchmarks._tilde import stored
+from tests.harness.benchmarks._snapshots import stored
 
 PROGRAM = """
 import json, sys

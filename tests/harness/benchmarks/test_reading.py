@@ -26,7 +26,7 @@ def test_the_recorded_row_is_decoded_through_all_levels() -> None:
     assert step.total_steps == 7
     assert len(step.negatives) == 467
     assert step.positives[0].box == Box(587.0, 596.59375, 93.0, 54.0)
-    assert step.gold.positives == ("8635",)
+    assert step.gold.elements == ("8635",)
     assert (step.operation, step.value, step.invalid) == ("CLICK", "", None)
     assert step.screenshot is not None and step.screenshot[:2] == b"\xff\xd8"
     assert dataset.row(step.step_id) == step

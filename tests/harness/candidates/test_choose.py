@@ -151,7 +151,7 @@ def test_a_row_can_be_restricted_to_the_positives_that_count() -> None:
     only = CandidateOptions(positives="original")
     one = step((candidate("b1"), candidate("b2", original=True)))
     assert restrict(one, CandidateOptions()) is one
-    assert restrict(one, only).gold.positives == ("b2",)
+    assert restrict(one, only).gold.elements == ("b2",)
     assert choose(restrict(one, only), options=only) == choose(one, options=only)
     none = restrict(step((candidate("b1"),)), only)
     assert (none.invalid, none.problems, none.positives) == ("no_positive", ("no_positive",), ())

@@ -17,8 +17,8 @@ from adapters.conversation import Conversation, Reply, Usage, system, user
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome
 from harness.pictures import PictureStore
-from harness.runs import GoldRecord, RunDirectory, Setup, StepRecord
-from parsers.records import Prediction, Scores, Status
+from harness.runs import RunDirectory, Setup, StepRecord
+from parsers.records import Gold, Prediction, Scores, Status
 
 
 class Chat:
@@ -99,7 +99,7 @@ def step_record(outcome: Outcome) -> StepRecord:
         pictures=(),
         positives=1,
         negatives=3,
-        gold=GoldRecord("CLICK", "", ("1",), (None,), "1"),
+        gold=Gold("CLICK", "", ("1",), (None,), "1"),
         choices=(),
         none_letter=None,
         same_text=0,

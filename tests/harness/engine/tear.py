@@ -12,11 +12,11 @@ import runpy
 import signal
 import sys
 
-from harness.runs import _journal
+from harness.runs import journal
 
 
 def tear_at(number: int) -> None:
-    write_all = _journal.write_all
+    write_all = journal.write_all
     left = number
 
     def torn(handle: int, data: bytes) -> None:
@@ -29,7 +29,7 @@ def tear_at(number: int) -> None:
         write_all(handle, data[: start + (len(data) - start) // 2])
         os.kill(os.getpid(), signal.SIGKILL)
 
-    _journal.write_all = torn
+    journal.write_all = torn
 
 
 if __name__ == "__main__":

@@ -21,11 +21,10 @@ from harness.engine import (
     Progress,
     Stopped,
     on_interrupt,
-    preflight,
 )
 from harness.engine.progress import status_line
 from harness.pictures import built_in_picture
-from harness.runs import CallRecord, ReplyRecord
+from harness.runs import CallRecord
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, two_rounds
 
@@ -44,7 +43,7 @@ def test_the_first_call_shows_a_picture_and_is_not_put_on_record() -> None:
     model, log = Seeing(), Log()
     pricing = Pricing(lambda usage: 0.1, lambda request: 0.2)
     driver = engine(model, log, pricing=pricing)
-    asyncio.run(preflight(driver, built_in_picture()))
+    asyncio.run(driver.preflight(built_in_picture()))
     assert len(model.asked) == 1
     assert log.records == []
     assert driver.spent == 0.1
@@ -54,7 +53,7 @@ def test_the_first_call_shows_a_picture_and_is_not_put_on_record() -> None:
 def test_a_run_follows_on_the_first_call(kind: type[Model]) -> None:
     async def main() -> list[Outcome]:
         driver, outcomes = engine(kind()), list[Outcome]()
-        await preflight(driver, None)
+        await driver.preflight(None)
         await driver.run([two_rounds(f"s{n}") for n in range(9)], outcomes.append)
         return outcomes
 
@@ -76,7 +75,7 @@ def test_what_would_end_the_run_is_found_before_it(error: Exception, said: str) 
         raise error
 
     with pytest.raises(Fatal, match=said):
-        asyncio.run(preflight(engine(Model(answer)), built_in_picture()))
+        asyncio.run(engine(Model(answer)).preflight(built_in_picture()))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -105,7 +104,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_twice_leaves_at_once(times: int) 
 
 def call(*, from_cache: bool = False) -> CallRecord:
     usage = Usage(1_500, output=20)
-    reply = ReplyRecord("x", usage=usage)
+    reply = Reply("x", usage=usage)
     cost = 0.0 if from_cache else 0.5
     return CallRecord("i", "s", 0, "p", "r", "c", (), reply, from_cache=from_cache, cost=cost)
 

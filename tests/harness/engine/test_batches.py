@@ -10,7 +10,7 @@ from adapters.contract import Fatal, Fault, Generation, Request
 from adapters.conversation import Conversation, Reply, user
 from harness.dialogue import Ask, Dialogue
 from harness.engine import EnginePolicy, Job, Stopped
-from harness.engine._grouping import Waiting, choose
+from harness.engine.cohorts import Waiting, choose
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import (
     BatchModel,

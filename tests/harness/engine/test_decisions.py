@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from adapters.contract import FaultKind
 from harness.engine import RetryPolicy
-from harness.engine._budget import Budget
-from harness.engine._limiter import Limiter
-from harness.engine._retry import wait_before_retry
+from harness.engine.limits import Budget, RateLimit
+from harness.engine.retries import wait_before_retry
 
 chances = st.floats(0, 1)
 seconds = st.floats(0, 1000)
@@ -64,7 +63,7 @@ events = st.lists(st.none() | kinds, max_size=200)
 def test_the_limit_stays_between_one_and_the_ceiling(
     ceiling: int, story: list[FaultKind | None]
 ) -> None:
-    limiter = Limiter(ceiling)
+    limiter = RateLimit(ceiling)
     for event in story:
         ticket = limiter.sent()
         if event is None:
@@ -77,7 +76,7 @@ def test_the_limit_stays_between_one_and_the_ceiling(
 
 
 def test_a_crowd_that_is_refused_together_halves_the_limit_once() -> None:
-    limiter = Limiter(64)
+    limiter = RateLimit(64)
     for _ in range(100):
         limiter.sent()
         limiter.succeeded()
@@ -92,7 +91,7 @@ def test_a_crowd_that_is_refused_together_halves_the_limit_once() -> None:
 
 @given(st.integers(2, 64))
 def test_the_limit_recovers(ceiling: int) -> None:
-    limiter = Limiter(ceiling)
+    limiter = RateLimit(ceiling)
     limiter.failed(limiter.sent(), "rate_limit", None, now=0)
     for _ in range(ceiling * ceiling):
         limiter.succeeded()
@@ -100,7 +99,7 @@ def test_the_limit_recovers(ceiling: int) -> None:
 
 
 def test_a_wait_that_the_server_names_holds_for_everybody() -> None:
-    limiter = Limiter(8)
+    limiter = RateLimit(8)
     limiter.failed(limiter.sent(), "rate_limit", 5.0, now=100.0)
     limiter.failed(limiter.sent(), "rate_limit", 1.0, now=101.0)
     assert not limiter.admits(0, now=104.9)
@@ -108,7 +107,7 @@ def test_a_wait_that_the_server_names_holds_for_everybody() -> None:
 
 
 def test_trouble_that_is_no_overload_leaves_the_limit_alone() -> None:
-    limiter = Limiter(8)
+    limiter = RateLimit(8)
     before = limiter.limit
     for kind in ("server", "connection", "malformed"):
         limiter.failed(limiter.sent(), kind, None, now=0)

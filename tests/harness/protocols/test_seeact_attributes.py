@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from harness.page import Box
 from harness.protocols.matcher import match, normal, texts_of, told_of, types_of
 from harness.protocols.seeact_attributes import SeeActAttributes
-from harness.records import Choice, Description
+from harness.records import Choice
 from parsers import OPERATIONS, Operation
-from parsers.records import Prediction, Status
+from parsers.records import Description, Prediction, Status
 from tests.harness.protocols.examples import step, talk
 
 

@@ -7,18 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from adapters.conversation import Usage
+from adapters.conversation import Picture, Reply, Usage
 from harness.runs import (
     CallRecord,
-    GoldRecord,
     MessageRecord,
-    PictureRecord,
-    ReplyRecord,
     RunDirectory,
     Setup,
     StepRecord,
 )
-from parsers.records import Prediction, Scores, Status
+from parsers.records import Gold, Prediction, Scores, Status
 
 SETUP = Setup(config={"candidates": {"count": 17}, "protocol": "seeact"}, seed=1)
 
@@ -26,7 +23,7 @@ SETUP = Setup(config={"candidates": {"count": 17}, "protocol": "seeact"}, seed=1
 def call(
     step_id: str, place: str = "round-1", text: str = "I would click.", **more: Any
 ) -> CallRecord:
-    message = MessageRecord("user", ("Which?", PictureRecord("d", "r", 10, 20)))
+    message = MessageRecord("user", ("Which?", Picture("d", "r", 10, 20)))
     return CallRecord(
         id=f"{step_id}/{more.get('repeat', 0)}/{place}",
         step_id=step_id,
@@ -35,7 +32,7 @@ def call(
         request="key",
         conversation="digest",
         messages=(message,),
-        reply=ReplyRecord(text, usage=Usage(100, output=5), model="model-1"),
+        reply=Reply(text, usage=Usage(100, output=5), model="model-1"),
         **more,
     )
 
@@ -66,7 +63,7 @@ def step(step_id: str, *, settled: bool = True, letter: str = "A", **more: Any) 
         "pictures": (),
         "positives": 1,
         "negatives": 20,
-        "gold": GoldRecord("CLICK", "", ("7",), ((1.0, 2.0, 3.0, 4.0),), "7"),
+        "gold": Gold("CLICK", "", ("7",), ((1.0, 2.0, 3.0, 4.0),), "7"),
         "choices": (),
         "none_letter": "Q",
         "same_text": 0,

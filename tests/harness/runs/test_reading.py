@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.runs import DataGone, RunDirectory, RunError, StepData, open_run
-from harness.runs._lines import cut_torn, read_lines
+from harness.runs.files import cut_torn, read_lines
 from tests.harness.runs.examples import SETUP, call, step, write
 
 
@@ -64,6 +64,22 @@ def test_a_broken_line_in_the_middle_is_an_error_with_file_and_number(
             use(open_run(path))
         with pytest.raises(RunError, match=r"jsonl line 2"):
             RunDirectory.start(path, SETUP)
+
+
+def test_a_tolerant_run_leaves_out_what_cannot_be_read_and_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", [call("a"), call("b")], [step("a"), step("b")])
+    for name in ("calls", "steps"):
+        file = path / f"{name}.jsonl"
+        first, second = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(first + b"{}\n" + second + b'{"torn')
+    run = open_run(path, tolerant=True)
+    assert not run.unreadable
+    assert [record.step_id for record in run.records()] == ["a", "b"]
+    assert [call.step_id for call in run.calls_of("b")] == ["b"]
+    assert len(run.unreadable) == 2
+    steps, calls = run.unreadable
+    assert steps.startswith("steps.jsonl line 2 cannot be read: ")
+    assert calls.startswith("calls.jsonl line 2 cannot be read: ")
 
 
 def test_a_run_without_manifest_or_with_another_one_is_named(tmp_path: Path) -> None:

@@ -12,8 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.runs import DiskFull, RunDiffers, RunDirectory, RunError, RunInUse, Setup, open_run
-from harness.runs import _journal as journal
+from harness.runs import (
+    DiskFull,
+    RunDiffers,
+    RunDirectory,
+    RunError,
+    RunInUse,
+    Setup,
+    journal,
+    open_run,
+)
 from tests.harness.runs.examples import SETUP, call, step, write
 
 

@@ -13,9 +13,8 @@ import pytest
 from harness.sample import files
 from harness.sample.__main__ import main
 from harness.sample.browser import chromium
-from harness.sample.build import rows_of
+from harness.sample.build import compare, rows_of
 from harness.sample.columns import Row, read, write
-from harness.sample.compare import compare
 from harness.sample.trajectories import load
 
 HISTORY = "action_reprs"

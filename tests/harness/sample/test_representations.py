@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.sample.candidates import target_of
-from harness.sample.decoys import decoys
+from harness.sample.counts import decoys
 from harness.sample.nodes import Node
 from harness.sample.representations import representation
 from harness.sample.trajectories import Action

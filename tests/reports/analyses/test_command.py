@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from harness.runs import PictureRecord, RunError, StepRecord
+from adapters.conversation import Picture
+from harness.runs import RunError, StepRecord
 from reports.analyses.command import analyse
 from reports.output import FORMATS
 from tests.reports.runs import setup, worked, write
@@ -25,7 +26,7 @@ def _call(*arguments: str | Path) -> Result:
 
 
 def _seen(record: StepRecord) -> StepRecord:
-    picture = PictureRecord("d", RECIPE, 1280, 900)
+    picture = Picture("d", RECIPE, 1280, 900)
     gold = replace(record.gold, boxes=((0.0, 5.0, 9.0, 9.0),))
     return replace(record, pictures=(picture,), gold=gold)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.runs import PictureRecord, RunError, StepRecord
+from adapters.conversation import Picture
+from harness.runs import RunError, StepRecord
 from reports.analyses import ceilings, task_independence
 from reports.analyses.ceiling import (
     BOTH,
@@ -117,7 +118,7 @@ RECIPE = "v1;policy=viewport;box={};size=10x10;filter=none;draft=1;encoder=jpeg;
 def _shown(
     record: StepRecord, boxes: str, *targets: tuple[float, float, float, float]
 ) -> StepRecord:
-    pictures = tuple(PictureRecord("d", RECIPE.format(box), 10, 10) for box in boxes.split())
+    pictures = tuple(Picture("d", RECIPE.format(box), 10, 10) for box in boxes.split())
     gold = replace(record.gold, boxes=targets, elements=tuple(map(str, range(len(targets)))))
     return replace(record, pictures=pictures, gold=gold)
 
@@ -180,6 +181,6 @@ def test_boxes() -> None:
     assert touches((9, 9, 20, 20), (0, 0, 10, 10)) and not touches((10, 0, 20, 5), (0, 0, 10, 10))
     record = _shown(step("A", 0, True), "1,2,3,4")
     assert crops(record) == [(1.0, 2.0, 3.0, 4.0)]
-    odd = replace(record, pictures=(PictureRecord("d", "v9", 1, 1),))
+    odd = replace(record, pictures=(Picture("d", "v9", 1, 1),))
     with pytest.raises(RunError, match="unknown recipe"):
         crops(odd)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from harness.runs import CallRecord, ChoiceRecord, GoldRecord, StepRecord
+from harness.runs import CallRecord, ChoiceRecord, StepRecord
 from parsers import Gold, Prediction, Status, score
 from parsers.records import Operation
 from tests.reports.runs import call, step
@@ -66,7 +66,7 @@ def record(
     right = Gold(gold[0], gold[1], (TARGET,), (BOX,))
     values = {
         "choices": CHOICES,
-        "gold": GoldRecord(gold[0], gold[1], (TARGET,), (BOX,), TARGET),
+        "gold": Gold(gold[0], gold[1], (TARGET,), (BOX,), TARGET),
         "prediction": said,
         "scores": score(said, right),
     }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.benchmarks import open_benchmark
 from harness.page import Page
-from harness.runs import DescriptionRecord
+from parsers.records import Description
 from reports.errors import described, distance, relations
 from reports.errors.classes import Relation
 from reports.errors.described import described_target, first_replies, quoted
@@ -215,7 +215,7 @@ def test_every_describing_round_of_a_protocol_counts(places: tuple[str, ...]) ->
 
 
 def test_elements_that_were_not_listed_are_known_by_what_they_say_of_themselves() -> None:
-    said = DescriptionRecord(role="", type="", labels=("Keep it",), text="Save address")
+    said = Description(role="", type="", labels=("Keep it",), text="Save address")
     unlisted = tuple(
         replace(one, text="", description=said if one is TARGET else None) for one in ONCE
     )

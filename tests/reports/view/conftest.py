@@ -58,7 +58,7 @@ def folder(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of both runs."""
     out = tmp_path_factory.mktemp("page") / "view"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("harness.runs._run.RESOLVER", "tests.reports.view.pages:step_data")
+        patch.setattr("harness.runs.run.RESOLVER", "tests.reports.view.pages:step_data")
         write_page(runs, out)
     return out
 

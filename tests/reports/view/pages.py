@@ -12,18 +12,17 @@ from typing import Any
 import msgspec
 from PIL import Image
 
+from adapters.conversation import Reply
 from harness.runs import (
     CallRecord,
     ChoiceRecord,
     DataGone,
-    GoldRecord,
     MessageRecord,
-    ReplyRecord,
     RunDirectory,
     StepData,
     StepRecord,
 )
-from parsers.records import F1_VARIANTS, Prediction, Scores, Status
+from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
 from reports.view.write import Made
 from reports.view.write import write as write_page
 from tests.reports.runs import call, setup, step, write
@@ -87,7 +86,7 @@ def _record(task: str, index: int, sign: str, site: str, text: str) -> StepRecor
         page_size=PAGE,
         source=f"shard.parquet, row {index}",
         screenshot_digest=sha256(PICTURE).hexdigest(),
-        gold=GoldRecord(operation, text, ("7",), (BOX,), "7"),  # type: ignore[arg-type]
+        gold=Gold(operation, text, ("7",), (BOX,), "7"),  # type: ignore[arg-type]
         choices=(wrong, right),
         prediction=Prediction(status, letter, chosen, None, operation, text)  # type: ignore[arg-type]
         if settled
@@ -114,7 +113,7 @@ def calls(steps: list[StepRecord]) -> list[CallRecord]:
                 id=f"{one.step_id}/0/round-2",
                 place="round-2",
                 messages=(again, MessageRecord("user", (f"Which one? {text}",))),
-                reply=ReplyRecord(f"ELEMENT: B {text}", model=text),
+                reply=Reply(f"ELEMENT: B {text}", model=text),
             ),
         ]
     return made

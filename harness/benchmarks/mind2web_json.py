@@ -27,8 +27,8 @@ from harness.benchmarks.files import (
 from harness.benchmarks.index import IndexEntry, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS
+from harness.benchmarks.mind2web_fields import recorded_row
 from harness.benchmarks.parquet import Record
-from harness.benchmarks.recorded import recorded_row
 from harness.errors import DataError
 from harness.records import Row
 

@@ -11,7 +11,7 @@ from harness.benchmarks import Dataset, benchmark, open_benchmark
 from harness.candidates.snapshot_file import write_snapshot
 from harness.errors import DataError
 from tests.harness.benchmarks._files import picture
-from tests.harness.benchmarks._tilde import SERIES, element, stored, write
+from tests.harness.benchmarks._snapshots import SERIES, element, stored, write
 
 
 def opened(path: Path, *splits: str) -> Dataset:
@@ -44,7 +44,7 @@ def test_prompts_candidates_and_targets_are_taken_as_stored(tmp_path: Path) -> N
     assert question.pictures == (picture(),)
     assert question.reply_prefix == "\n\n"
     assert step.screenshot == picture()
-    assert step.gold.positives == ("20", "40")
+    assert step.gold.elements == ("20", "40")
     assert [c.id for c in step.negatives] == ["10", "30"]
     assert (step.index, step.total_steps, step.invalid) == (3, 4, None)
     assert step.step_id == "t_3"
@@ -100,7 +100,7 @@ def test_targets_without_ids_are_matched_by_their_text(tmp_path: Path) -> None:
     rows = [stored(candidates=plain, target_elements=["<a>two</a>", "<a>three</a>"])]
     (step,) = opened(write(tmp_path / "x.parquet", rows)).rows()
     assert step.stored is not None
-    assert step.gold.positives == (step.stored.choices[1].id, "target-1")
+    assert step.gold.elements == (step.stored.choices[1].id, "target-1")
 
 
 @pytest.mark.parametrize("url", ["https://example.org/x.jpg", "data:image/jpeg;base64,###"])

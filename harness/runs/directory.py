@@ -12,22 +12,28 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
-from harness.runs._environment import session
-from harness.runs._errors import RunError, RunInUse
-from harness.runs._files import replace_file
-from harness.runs._journal import Journal
-from harness.runs._lines import cut_torn, decode, encode, read_lines
-from harness.runs._manifest import (
+from harness.runs.errors import RunError, RunInUse
+from harness.runs.files import (
+    cut_torn,
+    decode,
+    encode,
+    read_lines,
+    read_records,
+    replace_file,
+)
+from harness.runs.journal import Journal
+from harness.runs.manifest import (
     MANIFEST,
     Manifest,
+    Session,
     Setup,
     check_same,
     is_same,
     read_manifest,
     write_manifest,
 )
-from harness.runs._table import write_table
 from harness.runs.records import SCHEMA, CallRecord, StepRecord
+from harness.runs.table import write_table
 
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"
 SUMMARY, TABLE = "summary.json", "steps.parquet"
@@ -189,7 +195,7 @@ def _owner(path: Path) -> str:
 
 
 def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
-    now = session(dict(settings or {}))
+    now = Session.now(settings or {})
     manifest = read_manifest(path) if (path / MANIFEST).exists() else None
     if manifest is not None and not _untouched(path):
         check_same(path, manifest, setup)
@@ -246,11 +252,8 @@ class _CallHead(msgspec.Struct):
 
 
 def _settled(path: Path) -> frozenset[StepKey]:
-    latest: dict[StepKey, bool] = {}
-    heads = msgspec.json.Decoder(_StepHead)
-    for line in read_lines(path / STEPS):
-        head = decode(heads, line, path / STEPS)
-        latest[head.step_id, head.repeat] = head.settled
+    heads = read_records(path / STEPS, _StepHead)
+    latest = {(head.step_id, head.repeat): head.settled for head in heads}
     return frozenset(key for key, settled in latest.items() if settled)
 
 

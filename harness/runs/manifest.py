@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from harness.runs._errors import RunDiffers, RunError
-from harness.runs._files import replace_file
+from harness.runs.errors import RunDiffers, RunError
+from harness.runs.files import replace_file
 from harness.runs.records import SCHEMA
 
 MANIFEST = "manifest.json"
+DISTRIBUTION = "vlm-web-eval"
+GIT_TIMEOUT_S = 10
 _ABSENT = "(not set)"
+_VERSION = re.compile(r"^Version: *(.+)$", re.MULTILINE)
 LATER: dict[str, Any] = {
     "candidates": "snapshot",
     "ranker": None,
@@ -60,6 +70,12 @@ class Session:
     settings: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
     measured: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def now(cls, settings: Mapping[str, Any]) -> Session:
+        """A session that starts now, in this process."""
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(started, os.getpid(), dict(settings), environment())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,3 +187,65 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 class _SchemaOnly(msgspec.Struct):
     schema: int
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """Python, platform, versions of the package and what it needs, commit of a source checkout.
+
+    Looked up once per process: what has been imported does not change afterwards.
+    """
+    # git runs while the versions are read.
+    git = _start_git(Path(__file__).resolve().parents[2])
+    packages = _packages()
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": packages,
+        "git": _commit(git) if git else None,
+    }
+
+
+def _packages() -> dict[str, str]:
+    try:
+        requirements = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        requirements = []
+    versions = {}
+    for name in {DISTRIBUTION, *(re.split(r"[^\w.-]", text)[0] for text in requirements)}:
+        try:
+            distribution = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        # `distribution.version` parses the long description as well, at three times the cost.
+        version = _VERSION.search(distribution.read_text("METADATA") or "")
+        versions[name] = version[1].strip() if version else distribution.version
+    return dict(sorted(versions.items()))
+
+
+def _start_git(source: Path) -> subprocess.Popen[str] | None:
+    if not (source / ".git").exists():
+        return None
+    # Optional locks off: asking for the status must not get in the way of somebody's commit.
+    command = ["git", "--no-optional-locks", "-C", str(source), "status", "--porcelain=v2"]
+    command += ["--branch", "--untracked-files=no"]
+    try:
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+    except OSError:
+        return None
+
+
+def _commit(git: subprocess.Popen[str]) -> dict[str, Any] | None:
+    """Commit of the checkout and whether tracked files differ from it, None if git cannot say."""
+    with git:
+        try:
+            lines = git.communicate(timeout=GIT_TIMEOUT_S)[0].splitlines()
+        except subprocess.TimeoutExpired:
+            git.kill()
+            return None
+    heads = [line.split()[-1] for line in lines if line.startswith("# branch.oid ")]
+    if git.returncode or not heads or heads[0] == "(initial)":
+        return None
+    return {"commit": heads[0], "dirty": any(not line.startswith("#") for line in lines)}

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.runs._directory import CALLS, STEPS, SUMMARY
-from harness.runs._errors import DataGone, RunError
-from harness.runs._lines import Line, decode, read_lines
-from harness.runs._manifest import Manifest, read_manifest
-from harness.runs._table import latest_steps
+from harness.runs.directory import CALLS, STEPS, SUMMARY
+from harness.runs.errors import DataGone, RunError
+from harness.runs.files import Line, decode, read_lines, read_records
+from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.records import CallRecord, StepRecord
+from harness.runs.table import latest_steps
 
 RESOLVER = "harness.benchmarks:step_data"
 """Where the pictures and pages come from. Fixed here and not in the run: a run may be somebody
@@ -35,12 +35,26 @@ Resolver = Callable[[Mapping[str, Any], str], StepData]
 
 
 class Run:
-    """A run on disk, complete or not, possibly being written to right now."""
+    """A run on disk, complete or not, possibly being written to right now.
 
-    def __init__(self, path: Path, resolver: Resolver | None = None) -> None:
+    tolerant: whether lines that cannot be read are left out instead of raising `RunError`.
+    damaged: why `steps.parquet` was not read, set by whoever tried; None if it was or nobody did.
+    """
+
+    def __init__(
+        self, path: Path, resolver: Resolver | None = None, *, tolerant: bool = False
+    ) -> None:
         self.path = path
         self.manifest: Manifest = read_manifest(path)
+        self.tolerant = tolerant
+        self.damaged: str | None = None
         self._resolver = resolver
+        self._unreadable: dict[str, None] = {}
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """The lines that a tolerant run has left out so far and why, one text each."""
+        return tuple(self._unreadable)
 
     @property
     def name(self) -> str:
@@ -69,28 +83,39 @@ class Run:
 
         Raises `RunError` for a line that cannot be read, an unfinished last one apart.
         """
-        return latest_steps(self.path / STEPS)
+        return latest_steps(self.path / STEPS, self._leave_out)
 
     def calls(self) -> Iterator[CallRecord]:
         """The calls as they were recorded. Raises `RunError` for a line that cannot be read."""
-        path = self.path / CALLS
-        decoder = msgspec.json.Decoder(CallRecord)
-        for line in read_lines(path):
-            yield decode(decoder, line, path)
+        return read_records(self.path / CALLS, CallRecord, self._leave_out)
 
     def calls_of(self, step_id: str, repeat: int = 0) -> list[CallRecord]:
         """The calls of one step, as they were recorded; reads only their lines."""
+        try:
+            return list(self._indexed_calls(step_id, repeat))
+        except RunError:
+            if not self.tolerant:
+                raise
+            calls = (call for call in self.calls() if call.step_id == step_id)
+            return [call for call in calls if call.repeat == repeat]
+
+    def _indexed_calls(self, step_id: str, repeat: int) -> Iterator[CallRecord]:
         path = self.path / CALLS
-        found = []
-        decoder = msgspec.json.Decoder(CallRecord)
         places = self._calls_by_step.get((step_id, repeat), ())
-        if places:
-            with path.open("rb") as file:
-                for number, offset, length in places:
-                    file.seek(offset)
-                    line = Line(number, offset, file.read(length))
-                    found.append(decode(decoder, line, path))
-        return found
+        if not places:
+            return
+        decoder = msgspec.json.Decoder(CallRecord)
+        with path.open("rb") as file:
+            for number, offset, length in places:
+                file.seek(offset)
+                yield decode(decoder, Line(number, offset, file.read(length)), path)
+
+    @property
+    def _leave_out(self) -> Callable[[str], None] | None:
+        return self._note_unreadable if self.tolerant else None
+
+    def _note_unreadable(self, line: str) -> None:
+        self._unreadable[line] = None
 
     def screenshot(self, step_id: str) -> bytes:
         """The encoded picture of a step, as the data set has it. Raises `DataGone`."""
@@ -142,12 +167,13 @@ class _Key(msgspec.Struct):
     repeat: int
 
 
-def open_run(path: Path, resolver: Resolver | None = None) -> Run:
+def open_run(path: Path, resolver: Resolver | None = None, *, tolerant: bool = False) -> Run:
     """A run for reading. Raises `RunError` when there is none at `path` or of another schema.
 
-    `resolver` finds pictures and pages; without one the benchmarks do, when first asked.
+    `resolver` finds pictures and pages; without one the benchmarks do, when first asked. A
+    `tolerant` run leaves lines out that cannot be read, and lists them in `Run.unreadable`.
     """
-    return Run(path, resolver)
+    return Run(path, resolver, tolerant=tolerant)
 
 
 def _load(name: str) -> Resolver:

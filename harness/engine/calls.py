@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from adapters.contract import AdapterInfo, Generation, Request
 from adapters.conversation import Conversation, Finish, Picture, Reply
-from harness.dialogue import Ask
-from harness.engine._attempts import Answered, Attempts
-from harness.engine._errors import ProtocolError, ReplayMismatch
-from harness.engine._keys import call_id, model_key, request_key
-from harness.engine._lanes import Seat
-from harness.engine.cache import ReplyCache
+from harness.dialogue import Ask, Asks, Replies
+from harness.engine.cache import ReplyCache, model_key, request_key
+from harness.engine.dialogues import OpenDialogue
+from harness.engine.limits import Budget
 from harness.engine.observer import Observer
-from harness.runs import CallRecord, as_reply, message_record, reply_record
+from harness.engine.retries import Answered, Attempts
+from harness.engine.stopping import ProtocolError, ReplayMismatch, most_severe
+from harness.runs import CallRecord, MessageRecord
 
 PromptTokens = Callable[[Conversation], int | None]
 
@@ -28,24 +29,9 @@ class CallLog(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
-class Open:
-    """A dialogue under way: who it is, its calls so far, and its conversations' digests.
-
-    `prompt_tokens` is the estimate of its longest prompt so far, None before there was one.
-    """
-
-    step_id: str
-    repeat: int
-    seat: Seat
-    generation: Generation
-    recorded: Mapping[str, CallRecord]
-    calls: dict[str, CallRecord | None] = field(default_factory=dict)
-    digests: dict[int, tuple[Conversation, str]] = field(default_factory=dict)
-    prompt_tokens: int | None = None
-
-    def __str__(self) -> str:
-        return f"step {self.step_id}" + (f", repeat {self.repeat}" if self.repeat else "")
+def call_id(step_id: str, repeat: int, place: str) -> str:
+    """The name of a call, unique within a run."""
+    return f"{step_id}/{repeat}/{place}"
 
 
 class Calls:
@@ -58,7 +44,7 @@ class Calls:
         log: CallLog,
         cache: ReplyCache | None,
         observer: Observer,
-        upper_cost: Callable[[Request], float],
+        budget: Budget,
         prompt_tokens: PromptTokens | None,
         ahead: Callable[[Picture], None],
     ) -> None:
@@ -67,12 +53,24 @@ class Calls:
         self._log = log
         self._cache = cache
         self._observer = observer
-        self._upper_cost = upper_cost
+        self._budget = budget
         self._prompt_tokens = prompt_tokens
         self._ahead = ahead
         self._model_keys: dict[Generation, str] = {}
 
-    async def reply(self, dialogue: Open, ask: Ask) -> Reply:
+    async def replies(self, dialogue: OpenDialogue, asks: Asks) -> Replies:
+        """The replies to what a dialogue asks at a time, in the order of asking. Raises as `reply`;
+        when one call fails, the others are cancelled."""
+        if isinstance(asks, Ask):
+            return await self.reply(dialogue, asks)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self.reply(dialogue, ask)) for ask in asks]
+        except BaseExceptionGroup as errors:
+            raise most_severe(errors) from None
+        return tuple(task.result() for task in tasks)
+
+    async def reply(self, dialogue: OpenDialogue, ask: Ask) -> Reply:
         """The reply to one ask; its record is on disk and in `dialogue.calls` by then.
 
         Raises `GaveUp`, `Stopped`, `Fatal`, `ProtocolError`, `RunError`.
@@ -87,30 +85,26 @@ class Calls:
         digest = ask.conversation.digest()
         earlier = dialogue.digests.get(id(ask.conversation.earlier))
         dialogue.digests[id(ask.conversation)] = ask.conversation, digest
-        recorded = dialogue.recorded.get(ask.place)
+        recorded = dialogue.job.recorded.get(ask.place)
         if recorded is not None:
             return self._replay(dialogue, recorded, digest)
+        job = dialogue.job
         generation = _for_this_call(dialogue.generation, ask)
-        key = request_key(self._model_key(generation), digest, dialogue.repeat)
+        key = request_key(self._model_key(generation), digest, job.repeat)
         added = ask.conversation.added if earlier else ask.conversation.messages
         request = Request(
-            ask.conversation,
-            generation,
-            dialogue.step_id,
-            ask.place,
-            ask.continues,
-            dialogue.repeat,
+            ask.conversation, generation, job.step_id, ask.place, ask.continues, job.repeat
         )
         cached, answered = await self._answer(dialogue, request, key, tokens)
         record = CallRecord(
-            id=call_id(dialogue.step_id, dialogue.repeat, ask.place),
-            step_id=dialogue.step_id,
-            repeat=dialogue.repeat,
+            id=call_id(job.step_id, job.repeat, ask.place),
+            step_id=job.step_id,
+            repeat=job.repeat,
             place=ask.place,
             request=key,
             conversation=digest,
-            messages=tuple(message_record(message) for message in added),
-            reply=reply_record(answered.reply),
+            messages=tuple(MessageRecord.of(message) for message in added),
+            reply=answered.reply,
             attempts=answered.attempts,
             from_cache=cached,
             cost=answered.cost,
@@ -124,7 +118,7 @@ class Calls:
         return answered.reply
 
     async def _answer(
-        self, dialogue: Open, request: Request, key: str, tokens: int | None
+        self, dialogue: OpenDialogue, request: Request, key: str, tokens: int | None
     ) -> tuple[bool, Answered]:
         context = self._info.context_tokens
         if tokens is not None and context is not None and tokens > context:
@@ -135,10 +129,10 @@ class Calls:
                 return True, Answered(reply, 0, 0.0)
         for picture in request.conversation.pictures:
             self._ahead(picture)
-        upper = self._upper_cost(request)
+        upper = self._budget.upper_cost(request)
         return False, await self._attempts.answer(dialogue.seat, request, upper)
 
-    def _replay(self, dialogue: Open, recorded: CallRecord, digest: str) -> Reply:
+    def _replay(self, dialogue: OpenDialogue, recorded: CallRecord, digest: str) -> Reply:
         if recorded.conversation != digest:
             raise ReplayMismatch(
                 f"{dialogue}: '{recorded.place}' asks something else than is on record; "
@@ -146,7 +140,7 @@ class Calls:
             )
         dialogue.calls[recorded.place] = recorded
         self._observer.called(recorded, replayed=True)
-        return as_reply(recorded.reply)
+        return recorded.reply
 
     def _count(self, conversation: Conversation) -> int | None:
         return self._prompt_tokens(conversation) if self._prompt_tokens else None

@@ -1,4 +1,4 @@
-"""One call through all its tries."""
+"""One call through all its tries: which failures are tried again, when, and when it is given up."""
 
 from __future__ import annotations
 
@@ -8,13 +8,55 @@ from dataclasses import dataclass, replace
 
 from adapters.contract import Fault, Request
 from adapters.conversation import Finish, Reply
-from harness.engine._errors import GaveUp, TooManyFailures
-from harness.engine._gate import CostOf
-from harness.engine._halt import Halt
-from harness.engine._lanes import Lane, Seat
-from harness.engine._retry import wait_before_retry
+from harness.engine.limits import Budget
 from harness.engine.observer import Observer
-from harness.engine.policy import EnginePolicy, RetryPolicy
+from harness.engine.queues import CallQueue, Seat
+from harness.engine.stopping import GaveUp, Halt, TooManyFailures
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How long to go on after a `Fault`.
+
+    Waits double from `first_wait_s` up to `longest_wait_s`, half of each drawn by chance so that
+    callers spread out.
+
+    attempts: how often a call is sent at most, the first time included.
+    patience_s: the time from the first failure to the start of the last try, at most.
+    """
+
+    attempts: int = 8
+    patience_s: float = 300.0
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 60.0
+
+
+def wait_before_retry(
+    policy: RetryPolicy,
+    attempts: int,
+    elapsed_s: float,
+    retry_after_s: float | None,
+    chance: float,
+) -> float | None:
+    """Seconds to wait before the next try, or None to give up.
+
+    `attempts` have been made, the first failure was `elapsed_s` seconds ago, `chance` is a random
+    number from 0 to 1. What the server asks for is a lower bound; when it asks for more than the
+    patience allows, it is not asked again too early but given up.
+
+    >>> wait_before_retry(RetryPolicy(), 3, 0.0, None, 1.0)
+    4.0
+    """
+    if attempts >= policy.attempts:
+        return None
+    # Far exponents overflow a float long after the wait has reached its bound.
+    doublings = min(attempts - 1, 60)
+    longest = min(policy.longest_wait_s, policy.first_wait_s * 2.0**doublings)
+    wait = longest * (1 + chance) / 2
+    if retry_after_s is not None and retry_after_s > 0:
+        # Chance on top as well: a crowd that was sent away together must not come back together.
+        wait = retry_after_s + min(longest, retry_after_s) * chance / 4
+    return wait if elapsed_s + wait <= policy.patience_s else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +69,24 @@ class Answered:
 
 
 class Attempts:
-    """Tries calls until they are answered or given up, and counts how many in a row were not."""
+    """Tries calls until they are answered or given up.
+
+    Stops the session after `failures_in_a_row` calls that were given up with no reply in between.
+    """
 
     def __init__(
-        self, lane: Lane, policy: EnginePolicy, cost_of: CostOf, observer: Observer, halt: Halt
+        self,
+        queue: CallQueue,
+        retry: RetryPolicy,
+        failures_in_a_row: int,
+        budget: Budget,
+        observer: Observer,
+        halt: Halt,
     ) -> None:
-        self._lane = lane
-        self._policy = policy
-        self._cost_of = cost_of
+        self._queue = queue
+        self._retry = retry
+        self._failures_in_a_row = failures_in_a_row
+        self._budget = budget
         self._observer = observer
         self._halt = halt
         self._failed_in_a_row = 0
@@ -45,7 +97,7 @@ class Attempts:
         self, seat: Seat, request: Request, upper: float, retry: RetryPolicy | None = None
     ) -> Answered:
         """Raises `GaveUp` after the last try, `Fatal`, `Stopped`."""
-        retry = retry or self._policy.retry
+        retry = retry or self._retry
         attempts = 0
         first_failure: float | None = None
         filtered = False
@@ -53,14 +105,14 @@ class Attempts:
         while True:
             attempts += 1
             try:
-                reply = await self._lane.submit(seat, request, upper)
+                reply = await self._queue.submit(seat, request, upper)
             except Fault as fault:
                 now = asyncio.get_running_loop().time()
                 first_failure = now if first_failure is None else first_failure
                 await self._wait(request, fault, attempts, now - first_failure, retry)
                 continue
             self._failed_in_a_row = 0
-            cost = _sum(cost, self._cost_of(reply.usage))
+            cost = _sum(cost, self._budget.cost_of(reply.usage))
             # A provider's filter is drawn by chance at times; what it says twice is its answer.
             if reply.finish is Finish.CONTENT_FILTER and not filtered:
                 filtered = True
@@ -76,7 +128,7 @@ class Attempts:
         if wait_s is None:
             self._failed_in_a_row += 1
             gave_up = GaveUp(fault.kind, attempts, str(fault))
-            if self._failed_in_a_row >= self._policy.failures_in_a_row:
+            if self._failed_in_a_row >= self._failures_in_a_row:
                 self._halt.set(
                     TooManyFailures(f"{self._failed_in_a_row} calls in a row failed: {gave_up}")
                 )

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from harness.benchmarks.contract import Benchmark, Fixed
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, local_files, missing_shards
-from harness.benchmarks.hints import instead
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
-from harness.benchmarks.messages import stored_messages
 from harness.benchmarks.mind2web import TEST_SPLITS
+from harness.benchmarks.mind2web_fields import candidates_in, decode_operation
 from harness.benchmarks.parquet import Record, column_names, opened
-from harness.benchmarks.recorded import candidates_in, decode_operation
-from harness.errors import DataError
+from harness.benchmarks.snapshot_messages import stored_messages
+from harness.errors import DataError, suggestion
 from harness.page import Box, Candidate
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, StoredQuestion
 from parsers.letters import letter
@@ -163,7 +162,7 @@ class Snapshot(Benchmark):
         wanted = tuple(splits or ()) or tuple(s for s in self.default_splits if s in present)
         for split in wanted:
             if split not in present:
-                raise DataError(f"no step of split '{split}'; {instead(split, present)}")
+                raise DataError(f"no step of split '{split}'; {suggestion(split, present)}")
         kept = tuple(e for e in entries if not wanted or e.split in wanted)
         if not kept:
             raise DataError(f"no rows in {data or self.repo}")

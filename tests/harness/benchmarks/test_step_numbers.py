@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.benchmarks.recover import Unplaced, recover
+from harness.benchmarks.step_numbers import Unplaced, recover
 
 ENDS = ("CLICK", "TYPE: x", "SELECT: y")
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from harness.runs._files import write_error
-from harness.runs._lines import decode, read_lines
+from harness.runs.files import read_records, write_error
 from harness.runs.records import StepRecord
 from parsers.records import F1_VARIANTS
 
 LONG = {"task", "history", "choices", "gold", "pictures", "prediction", "scores", "usage", "calls"}
 
 
-def latest_steps(path: Path) -> list[StepRecord]:
-    """The last line of every step and repeat, in an order that is the same however they came about.
+def latest_steps(
+    path: Path, on_unreadable: Callable[[str], None] | None = None
+) -> list[StepRecord]:
+    """The last line of every step and repeat, by split, task, index, step and repeat.
 
-    Raises `RunError` for a line that cannot be read.
+    Raises `RunError` for a line that cannot be read, unless `on_unreadable` takes it.
     """
-    decoder = msgspec.json.Decoder(StepRecord)
-    latest: dict[tuple[str, int], StepRecord] = {}
-    for line in read_lines(path):
-        record = decode(decoder, line, path)
-        latest[record.step_id, record.repeat] = record
+    latest = {(r.step_id, r.repeat): r for r in read_records(path, StepRecord, on_unreadable)}
     return sorted(latest.values(), key=_order)
 
 

@@ -1,4 +1,4 @@
-"""The lane for adapters that are asked many conversations at a time.
+"""The queue for adapters that are asked many conversations at a time.
 
 Calls are prepared as they come (the CPU's part, a bounded number at a time) and wait. Whenever the
 adapter takes another batch, the first of these that exists goes:
@@ -20,14 +20,21 @@ from dataclasses import dataclass
 
 from adapters.contract import Fault, Request
 from adapters.conversation import Reply
-from harness.engine._budget import Budget
-from harness.engine._cohorts import Cohort, Cohorts, Member
-from harness.engine._errors import Stopped
-from harness.engine._gate import CostOf, cost_limit
-from harness.engine._grouping import Waiting, choose, company, overdue, rows_together, turn
-from harness.engine._halt import Halt
-from harness.engine._lanes import Seat
-from harness.engine._starvation import Starvation, StarvationClock
+from harness.engine.cohorts import (
+    Cohort,
+    Cohorts,
+    Member,
+    Waiting,
+    choose,
+    company,
+    overdue,
+    rows_together,
+    turn,
+)
+from harness.engine.limits import Budget
+from harness.engine.queues import Seat
+from harness.engine.starvation import Starvation, StarvationClock
+from harness.engine.stopping import Halt, Stopped
 
 SendMany = Callable[[Sequence[Request]], Awaitable[list[Reply | Fault]]]
 Prepare = Callable[[Request], Awaitable[int]]
@@ -39,9 +46,14 @@ its calls are being prepared, and an unfilled batch waits while others still joi
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """At most `size` calls in a batch, `slots` batches under way, `window` dialogues open,
-    `preparing` calls prepared at a time. `linger_s` is how long an unfilled batch waits for more
-    company while the adapter has nothing to do."""
+    """What bounds the batches.
+
+    size: calls in a batch, at most.
+    slots: batches under way, at most.
+    window: dialogues open, at most.
+    preparing: calls prepared at a time, at most.
+    linger_s: how long an unfilled batch waits for more calls while the adapter has nothing to do.
+    """
 
     size: int
     slots: int = 1
@@ -50,8 +62,8 @@ class BatchRules:
     linger_s: float = 0.25
 
 
-class Batches:
-    """Gathers calls and sends them in batches. See the module for the order."""
+class BatchQueue:
+    """Gathers calls and sends them in batches; the module says in which order."""
 
     def __init__(
         self,
@@ -59,14 +71,12 @@ class Batches:
         prepare: Prepare,
         rules: BatchRules,
         budget: Budget,
-        cost_of: CostOf,
         halt: Halt,
     ) -> None:
         self._send = send
         self._prepare = prepare
         self._rules = rules
         self._budget = budget
-        self._cost_of = cost_of
         self._halt = halt
         self._waiting: list[Waiting] = []
         self._cohorts = Cohorts()
@@ -79,7 +89,7 @@ class Batches:
         self._last = False
         self._clock = StarvationClock(rules.slots)
         self._changed = asyncio.Event()
-        halt.tell(self._dismiss)
+        halt.subscribe(self._fail_waiting)
 
     @property
     def starvation(self) -> Starvation:
@@ -87,15 +97,15 @@ class Batches:
 
     def enter(self, seat: Seat) -> None:
         self._cohorts.enter(seat, self._now())
-        self._stir()
+        self._wake()
 
     def leave(self, seat: Seat) -> None:
         self._cohorts.leave(seat)
-        self._stir()
+        self._wake()
 
     def last(self) -> None:
         self._last = True
-        self._stir()
+        self._wake()
 
     async def submit(self, seat: Seat, request: Request, upper: float) -> Reply:
         self._halt.check()
@@ -109,7 +119,7 @@ class Batches:
                 self._coming -= 1
                 if after:
                     self._cohorts.arrived(after)
-                self._stir()
+                self._wake()
             self._halt.check()
             turn: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
             call = Waiting(seat.number, request, length, upper, turn, seat, after, self._now())
@@ -151,10 +161,10 @@ class Batches:
                 chosen, again = self._pick(self._now())
                 batch = self._paid_for(chosen)
                 if batch:
-                    self._stir()
+                    self._wake()
                     self._clock.sent(len(batch))
                     self._under_way += 1
-                    self._stir()
+                    self._wake()
                     return batch
             try:
                 async with asyncio.timeout_at(again):
@@ -225,7 +235,7 @@ class Batches:
         for call in batch:
             self._waiting.remove(call)
         if chosen and not batch and not self._budget.waiting:
-            self._halt.set(cost_limit(self._budget))
+            self._halt.set(self._budget.exhausted())
         return batch
 
     async def _ask(self, batch: Sequence[Waiting]) -> None:
@@ -243,7 +253,7 @@ class Batches:
             if isinstance(result, Fault):
                 self._budget.settle_failure(call.upper, result.kind)
             else:
-                self._budget.settle(call.upper, self._cost_of(result.usage))
+                self._budget.settle(call.upper, self._budget.cost_of(result.usage))
             if call.turn.done():
                 continue
             if call.seat:
@@ -253,7 +263,7 @@ class Batches:
                 call.turn.set_exception(result)
             else:
                 call.turn.set_result(result)
-        self._stir()
+        self._wake()
 
     def _end(self, seat: Seat, call: Waiting | None) -> None:
         if call is not None:
@@ -261,10 +271,10 @@ class Batches:
             if call in self._waiting:
                 self._waiting.remove(call)
         self._cohorts.end(seat, self._now())
-        self._stir()
+        self._wake()
 
-    def _stir(self) -> None:
-        """Something changed: look for a batch again, and tell the clock."""
+    def _wake(self) -> None:
+        """Something changed: look for a batch again, and note it on the clock."""
         remains = self._halt.reason is None and bool(
             self._waiting
             or self._coming
@@ -277,7 +287,7 @@ class Batches:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _dismiss(self, reason: Stopped) -> None:
+    def _fail_waiting(self, reason: Stopped) -> None:
         for call in self._waiting:
             if not call.turn.done():
                 call.turn.set_exception(type(reason)(*reason.args))

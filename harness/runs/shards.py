@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.runs._directory import CALLS, STEPS, RunDirectory, StepKey
-from harness.runs._errors import RunDiffers, RunError
-from harness.runs._lines import decode, read_lines
-from harness.runs._manifest import Manifest, Setup, difference, identity, read_manifest
+from harness.runs.directory import CALLS, STEPS, RunDirectory, StepKey
+from harness.runs.errors import RunDiffers, RunError
+from harness.runs.files import decode, read_lines, read_records
+from harness.runs.manifest import Manifest, Setup, difference, identity, read_manifest
 from harness.runs.records import CallRecord, StepRecord
 
 SHARD = "shard"
@@ -63,14 +63,11 @@ def merge(runs: Sequence[Path], into: Path) -> None:
 
 def _claims(run: Path) -> dict[StepKey, _Claim]:
     replies: dict[StepKey, dict[str, str]] = {}
-    calls, steps = msgspec.json.Decoder(CallRecord), msgspec.json.Decoder(StepRecord)
-    for line in read_lines(run / CALLS):
-        call = decode(calls, line, run / CALLS)
+    for call in read_records(run / CALLS, CallRecord):
         said = _digest([call.conversation, call.reply.text, call.reply.finish])
         replies.setdefault((call.step_id, call.repeat), {})[call.place] = said
     claims = {key: _Claim(run, False, "") for key in replies}
-    for line in read_lines(run / STEPS):
-        step = decode(steps, line, run / STEPS)
+    for step in read_records(run / STEPS, StepRecord):
         key = step.step_id, step.repeat
         answers = sorted(replies.get(key, {}).items())
         content = _digest([step.prediction, step.scores, step.gold, step.choices, answers])

@@ -1,4 +1,4 @@
-"""The lane for adapters that are asked one conversation at a time, many of them side by side."""
+"""Where calls queue up for the model: one by one here, in batches in `harness.engine.batches`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,52 @@ import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Protocol
 
 from adapters.contract import Fault, Request
-from adapters.conversation import Reply, Usage
-from harness.engine._budget import Budget
-from harness.engine._errors import CostLimitReached, Stopped
-from harness.engine._halt import Halt
-from harness.engine._lanes import Seat
-from harness.engine._limiter import Limiter
+from adapters.conversation import Reply
+from harness.engine.limits import Budget, RateLimit
+from harness.engine.stopping import Halt, Stopped
 
 Send = Callable[[Request], Awaitable[Reply]]
-CostOf = Callable[[Usage | None], float | None]
+
+
+@dataclass(slots=True, eq=False)
+class Seat:
+    """A dialogue as the queues know it.
+
+    number: counts dialogues in the order of opening; lower ones go first.
+    held: the slots that the dialogue's replies came through and that stay its own until it asks
+        again or ends. So its next round need not wait behind newcomers, and a reply counts as under
+        way until it is on record.
+    waiting: its calls that wait for a slot. A dialogue with any holds none: it may ask more at a
+        time than there are slots.
+    """
+
+    number: int
+    step_id: str
+    held: int = 0
+    waiting: int = 0
+
+
+class CallQueue(Protocol):
+    """Sends calls, earlier dialogues first, as many as rate limit and budget allow."""
+
+    def enter(self, seat: Seat) -> None:
+        """A dialogue was opened."""
+
+    async def submit(self, seat: Seat, request: Request, upper: float) -> Reply:
+        """Send when it is the call's turn. Raises `Fault`, `Fatal`, `Stopped`."""
+        ...
+
+    def leave(self, seat: Seat) -> None:
+        """The dialogue is over."""
+
+    def last(self) -> None:
+        """No further dialogue is going to be opened."""
+
+    async def work(self) -> None:
+        """Whatever must run beside the dialogues; cancelled in the end."""
 
 
 @dataclass(order=True, slots=True)
@@ -28,22 +63,22 @@ class _Waiting:
     turn: asyncio.Future[int] = field(compare=False)
 
 
-class Gate:
-    """A slot per call under way. Free slots go to the call of the dialogue opened first."""
+class ConcurrentQueue:
+    """For adapters that are asked one conversation at a time, many of them side by side.
 
-    def __init__(
-        self, send: Send, limiter: Limiter, budget: Budget, cost_of: CostOf, halt: Halt
-    ) -> None:
+    There is a slot per call under way. Free slots go to the call of the dialogue opened first.
+    """
+
+    def __init__(self, send: Send, rate_limit: RateLimit, budget: Budget, halt: Halt) -> None:
         self._send = send
-        self._limiter = limiter
+        self._rate_limit = rate_limit
         self._budget = budget
-        self._cost_of = cost_of
         self._halt = halt
         self._queue: list[_Waiting] = []
         self._arrivals = count()
         self._in_use = 0
         self._timer: asyncio.TimerHandle | None = None
-        halt.tell(self._dismiss)
+        halt.subscribe(self._fail_waiting)
 
     def enter(self, seat: Seat) -> None:
         return None
@@ -65,7 +100,7 @@ class Gate:
             sent = True
         except Fault as fault:
             now = asyncio.get_running_loop().time()
-            self._limiter.failed(ticket, fault.kind, fault.retry_after_s, now)
+            self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
             self._budget.settle_failure(upper, fault.kind)
             raise
         except BaseException:
@@ -76,8 +111,8 @@ class Gate:
             if not sent:
                 self._in_use -= 1
                 self._pump()
-        self._limiter.succeeded()
-        self._budget.settle(upper, self._cost_of(reply.usage))
+        self._rate_limit.succeeded()
+        self._budget.settle(upper, self._budget.cost_of(reply.usage))
         seat.held += 1
         if seat.waiting:
             self._free(seat)
@@ -114,35 +149,27 @@ class Gate:
             if first.turn.done():
                 heapq.heappop(self._queue)
                 continue
-            if not self._limiter.admits(self._in_use, now):
-                self._look_again(now)
+            if not self._rate_limit.admits(self._in_use, now):
+                self._pump_later(now)
                 return
             if not self._budget.fits(first.upper):
                 if not self._budget.waiting:
-                    self._halt.set(cost_limit(self._budget))
+                    self._halt.set(self._budget.exhausted())
                 return
             heapq.heappop(self._queue)
             self._in_use += 1
             self._budget.reserve(first.upper)
-            first.turn.set_result(self._limiter.sent())
+            first.turn.set_result(self._rate_limit.sent())
 
-    def _look_again(self, now: float) -> None:
-        if self._limiter.resumes_at > now:
+    def _pump_later(self, now: float) -> None:
+        if self._rate_limit.resumes_at > now:
             if self._timer:
                 self._timer.cancel()
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_at(self._limiter.resumes_at + 1e-3, self._pump)
+            self._timer = loop.call_at(self._rate_limit.resumes_at + 1e-3, self._pump)
 
-    def _dismiss(self, reason: Stopped) -> None:
+    def _fail_waiting(self, reason: Stopped) -> None:
         for waiting in self._queue:
             if not waiting.turn.done():
                 waiting.turn.set_exception(type(reason)(*reason.args))
         self._queue.clear()
-
-
-def cost_limit(budget: Budget) -> CostLimitReached:
-    """The end of the money, in one line."""
-    return CostLimitReached(
-        f"cost limit reached: ${budget.spent:.4f} of ${budget.limit or 0:.4f} are spent and the "
-        "next call might pass it"
-    )

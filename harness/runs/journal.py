@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.runs._errors import RunError
-from harness.runs._files import write_error
+from harness.runs.errors import RunError
+from harness.runs.files import write_error
 
 _flush = getattr(os, "fdatasync", os.fsync)
 

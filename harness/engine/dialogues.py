@@ -1,0 +1,106 @@
+"""A dialogue that the engine holds: what it is to be, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from adapters.contract import Generation
+from adapters.conversation import Conversation, Usage
+from harness.dialogue import Ask, Asks, Dialogue, Replies
+from harness.engine.observer import Outcome
+from harness.engine.queues import Seat
+from harness.engine.stopping import ProtocolError
+from harness.runs import CallRecord
+from parsers.records import Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A dialogue to be held.
+
+    dialogue: starts it.
+    recorded: its calls of earlier sessions, by place.
+    generation: stands in for the engine's, where a repeat is to have its own seed, say.
+    """
+
+    step_id: str
+    dialogue: Callable[[], Dialogue]
+    repeat: int = 0
+    recorded: Mapping[str, CallRecord] = field(default_factory=dict)
+    generation: Generation | None = None
+
+
+Jobs = Iterable[Job] | AsyncIterable[Job]
+
+
+@dataclass(slots=True, eq=False)
+class OpenDialogue:
+    """A job under way, one turn of its protocol at a time.
+
+    Protocols come from anywhere, so anything may come out of them. Whatever goes wrong in one is
+    raised as `ProtocolError`, which names the step: that is what its author needs to know first.
+
+    calls: by place, None while a call is not on record yet.
+    digests: of its conversations, by the id of each, which is kept so that the id stays its own.
+    prompt_tokens: the estimate for its longest prompt so far, None before the first.
+    """
+
+    job: Job
+    seat: Seat
+    generation: Generation
+    calls: dict[str, CallRecord | None] = field(default_factory=dict)
+    digests: dict[int, tuple[Conversation, str]] = field(default_factory=dict)
+    prompt_tokens: int | None = None
+    _protocol: Dialogue | None = None
+
+    def __str__(self) -> str:
+        step = f"step {self.job.step_id}"
+        return f"{step}, repeat {self.job.repeat}" if self.job.repeat else step
+
+    def advance(self, replies: Replies | None) -> Asks | Prediction:
+        """What the protocol asks next, or its prediction. `replies` is None for the first turn."""
+        try:
+            if self._protocol is None:
+                self._protocol = self.job.dialogue()
+            turn = next(self._protocol) if replies is None else self._protocol.send(replies)
+        except StopIteration as stop:
+            if isinstance(stop.value, Prediction):
+                return stop.value
+            raise ProtocolError(
+                f"{self}: the protocol returned {type(stop.value).__name__}, no prediction"
+            ) from None
+        except Exception as error:
+            raise self._failed(error) from error
+        if isinstance(turn, Ask) or (
+            isinstance(turn, tuple) and all(isinstance(ask, Ask) for ask in turn)
+        ):
+            return turn
+        raise ProtocolError(f"{self}: the protocol yielded {type(turn).__name__}, no Ask")
+
+    def close(self) -> None:
+        """End the dialogue wherever it is."""
+        try:
+            if self._protocol is not None:
+                self._protocol.close()
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def outcome(self, prediction: Prediction | None, error: str | None) -> Outcome:
+        """What became of it, with the calls that are on record by now."""
+        records = [record for record in self.calls.values() if record]
+        usages = [record.reply.usage for record in records if record.reply.usage]
+        costs = [record.cost for record in records if record.cost is not None]
+        return Outcome(
+            step_id=self.job.step_id,
+            repeat=self.job.repeat,
+            prediction=prediction,
+            error=error,
+            calls=tuple(record.id for record in records),
+            usage=sum(usages, Usage()) if usages else None,
+            cost=sum(costs) if costs else None,
+            prompt_tokens=self.prompt_tokens,
+        )
+
+    def _failed(self, error: Exception) -> ProtocolError:
+        return ProtocolError(f"{self}: the protocol raised {type(error).__name__}: {error}")

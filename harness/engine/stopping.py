@@ -1,0 +1,125 @@
+"""How a session comes to its end: why, who is told, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from adapters.contract import Fatal, FaultKind
+from harness.runs import RunError
+
+
+class Stopped(Exception):
+    """The run ended before its last step, with everything so far on record.
+
+    Starting the same run again goes on from there.
+    """
+
+
+class CostLimitReached(Stopped):
+    """The next call might have passed the cost limit."""
+
+
+class TooManyFailures(Stopped):
+    """One call after the other failed for good; there is no point in trying the rest."""
+
+
+class ProtocolError(Exception):
+    """A protocol raised, or asked in a way it must not. The message names the step."""
+
+
+class ReplayMismatch(ProtocolError):
+    """A dialogue that was played back asked something else than is on record."""
+
+
+class GaveUp(Exception):
+    """A call got no reply in all its tries; its step stays unsettled."""
+
+    def __init__(self, kind: FaultKind, attempts: int, message: str) -> None:
+        tries = "1 try" if attempts == 1 else f"{attempts} tries"
+        super().__init__(f"{kind} after {tries}: {message}")
+        self.kind = kind
+
+
+def most_severe(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one exception of a group to raise: what ends a run goes before what ends a step."""
+    return max(_leaves(group), key=_severity)
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
+
+
+def _severity(error: BaseException) -> int:
+    for rank, kind in enumerate((GaveUp, Stopped, Fatal, RunError, ProtocolError)):
+        if isinstance(error, kind):
+            return rank
+    return 9
+
+
+class Halt:
+    """The one place that says whether a session is ending. Set once, with a reason."""
+
+    def __init__(self) -> None:
+        self.reason: Stopped | None = None
+        self._event = asyncio.Event()
+        self._listeners: list[Callable[[Stopped], None]] = []
+
+    def subscribe(self, callback: Callable[[Stopped], None]) -> None:
+        """Call `callback` with the reason when the halt is set."""
+        self._listeners.append(callback)
+
+    def set(self, reason: Stopped) -> None:
+        """No further call is to be sent; those under way are waited for."""
+        if self.reason is None:
+            self.reason = reason
+            self._event.set()
+            for callback in self._listeners:
+                callback(reason)
+
+    def check(self) -> None:
+        """Raises `Stopped` once the halt is set."""
+        if self.reason:
+            # A fresh exception each time: one that many tasks raise would gather their tracebacks.
+            raise type(self.reason)(*self.reason.args)
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, or raise `Stopped` as soon as the halt is set."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        except TimeoutError:
+            return
+        self.check()
+
+
+@contextmanager
+def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
+    """Within the block, the first Ctrl-C calls `stop` in the running loop.
+
+    The second one is the usual one: asyncio cancels the main task. To be used in a coroutine of the
+    main thread; in another thread it does nothing, since signals do not arrive there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = signal.getsignal(signal.SIGINT)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        loop.call_soon_threadsafe(stop)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
