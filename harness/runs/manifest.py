@@ -19,6 +19,7 @@ import msgspec
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import replace_file
 from harness.runs.records import SCHEMA
+from harness.settings import with_absent
 
 MANIFEST = "manifest.json"
 DISTRIBUTION = "vlm-web-eval"
@@ -36,7 +37,7 @@ LATER: dict[str, Any] = {
     "point_rule": "box",
 }
 """Settings that runs of earlier versions do not have on record, as they were then."""
-TOLD = ("candidates_told", "none_rule")
+DESCRIPTIONS = ("candidates_told", "none_rule")
 """Words for a reader that follow from settings and are no part of a run's identity."""
 
 
@@ -114,7 +115,8 @@ def identity(setup: Setup) -> dict[str, Any]:
     plain: dict[str, Any] = {f.name: getattr(setup, f.name) for f in fields(Setup)}
     # Where the data lies is not what it is; that is for its fingerprint to say.
     plain["dataset"] = {k: v for k, v in setup.dataset.items() if k != "data"}
-    plain["config"] = {k: v for k, v in {**LATER, **setup.config}.items() if k not in TOLD}
+    config = {"ranker_sha256": None, **with_absent(setup.config)}
+    plain["config"] = {k: v for k, v in config.items() if k not in DESCRIPTIONS}
     decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plain))
     return decoded
 

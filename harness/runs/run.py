@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -18,9 +18,16 @@ from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.records import CallRecord, StepRecord
 from harness.runs.table import latest_steps
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 RESOLVER = "harness.benchmarks:step_data"
 """Where the pictures and pages come from. Fixed here and not in the run: a run may be somebody
 else's, and what it says must not decide which code is called."""
+
+STEPS_FRAME = "reports.frames:steps_frame"
+"""What makes a frame of a run's steps. By name, because reports are made from runs and not the
+other way round: whoever never asks for a frame needs neither reports nor pandas."""
 
 
 class StepData(NamedTuple):
@@ -84,6 +91,14 @@ class Run:
         Raises `RunError` for a line that cannot be read, an unfinished last one apart.
         """
         return latest_steps(self.path / STEPS, self._leave_out)
+
+    def steps(self, *, texts: bool = False) -> pd.DataFrame:
+        """A row per step and repeat, as in `reports.steps_frame`; loads pandas.
+
+        With `texts` the task and the history are among the columns. Raises `RunError`.
+        """
+        make: Callable[..., pd.DataFrame] = _load(STEPS_FRAME)
+        return make(self, texts=texts)
 
     def calls(self) -> Iterator[CallRecord]:
         """The calls as they were recorded. Raises `RunError` for a line that cannot be read."""
@@ -157,9 +172,17 @@ class Run:
 
     def _data(self, step_id: str) -> StepData:
         self._step(step_id)
-        if self._resolver is None:
-            self._resolver = _load(RESOLVER)
-        return self._resolver(self.manifest.dataset, step_id)
+        return self._resolve(self.manifest.dataset, step_id)
+
+    @cached_property
+    def _resolve(self) -> Resolver:
+        if self._resolver is not None:
+            return self._resolver
+        try:
+            resolver: Resolver = _load(RESOLVER)
+        except (ImportError, AttributeError) as error:
+            raise DataGone(f"nothing here can look up the data set: {error}") from error
+        return resolver
 
 
 class _Key(msgspec.Struct):
@@ -176,10 +199,7 @@ def open_run(path: Path, resolver: Resolver | None = None, *, tolerant: bool = F
     return Run(path, resolver, tolerant=tolerant)
 
 
-def _load(name: str) -> Resolver:
+def _load(name: str) -> Any:
+    """What a `module:attribute` names. Raises `ImportError`, `AttributeError`."""
     module, _, attribute = name.partition(":")
-    try:
-        resolver: Resolver = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise DataGone(f"nothing here can look up the data set: {error}") from error
-    return resolver
+    return getattr(import_module(module), attribute)

@@ -117,6 +117,14 @@ def test_the_table_holds_a_row_per_step_and_no_long_text(tmp_path: Path) -> None
     assert open_run(path).summary == {"complete": True, "steps": 2}
 
 
+def test_the_steps_of_a_run_are_a_frame(tmp_path: Path) -> None:
+    run = open_run(write(tmp_path / "r", (), [step("b", settled=False), step("a"), step("b")]))
+    frame = run.steps()
+    assert frame["step_id"].tolist() == ["a", "b"]
+    assert frame["success"].tolist() == [True, True]
+    assert run.steps(texts=True)["task"].tolist() == ["Buy it.", "Buy it."]
+
+
 def test_a_run_without_steps_can_be_finished(tmp_path: Path) -> None:
     path = write(tmp_path / "r")
     with RunDirectory.start(path, SETUP) as run:
