@@ -8,10 +8,16 @@ Part of vlm-web-eval.
 
 from __future__ import annotations
 
-from parsers._values import ValueStyle, clean_value
-from parsers.aggregate import ELEMENT_ONLY, PARSE_FAILURES, aggregate
-from parsers.answers import read_answer
-from parsers.groups import GROUP_KEYS, GroupKey, by, mean_of_groups
+from parsers.aggregate import (
+    ELEMENT_ONLY,
+    GROUP_KEYS,
+    PARSE_FAILURES,
+    GroupKey,
+    aggregate,
+    by,
+    mean_of_groups,
+)
+from parsers.answers import read_answer, spell_answer
 from parsers.intervals import FEW, Interval, clopper_pearson, cluster_t, t_interval
 from parsers.letters import index_of, letter, letters_for
 from parsers.metrics import (
@@ -40,8 +46,8 @@ from parsers.records import (
     Status,
 )
 from parsers.scoring import PointRule, ScoringRules, in_box, score
-from parsers.spelling import spell_answer
 from parsers.tokens import VocabularyError, count_tokens
+from parsers.values import ValueStyle, clean_value
 
 __all__ = [
     "ELEMENT_ONLY",

@@ -1,4 +1,4 @@
-"""From the scores of steps to the metrics of a run.
+"""From the scores of steps to the metrics of a run and of its subgroups.
 
 Every sum is taken with `math.fsum`, whose result does not depend on the order of the terms: the
 same steps give the same bits in whatever order they were finished.
@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from parsers.intervals import clopper_pearson, cluster_t, t_interval
 from parsers.metrics import (
@@ -32,6 +33,9 @@ ELEMENT_ONLY = "element-only"
 _UNASKED = frozenset({Status.NOT_OFFERED, Status.NO_REPLY})
 _ZERO = Scores(False, dict.fromkeys(F1_VARIANTS, 0.0), False, False)
 DEFAULT_AGGREGATION = AggregationRules()
+
+GroupKey = Literal["split", "website", "domain", "subdomain", "operation"]
+GROUP_KEYS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "operation")
 
 Task = tuple[str, str]
 _Scored = tuple[Task, Scores]
@@ -214,3 +218,43 @@ def _counts(rows: Sequence[ScoredStep]) -> Counts:
         parse_failures=failures,
         parse_failure_rate=failures / len(settled) if settled else None,
     )
+
+
+def by(
+    steps: Iterable[ScoredStep],
+    key: GroupKey,
+    rules: AggregationRules = DEFAULT_AGGREGATION,
+    *,
+    task_lengths: Mapping[str, int] | None = None,
+) -> dict[str, Metrics]:
+    """The metrics of every subgroup, by its name, in alphabetical order.
+
+    Each row is in exactly one group, so micro means weighted by `n_steps` give the micro mean of
+    the whole; where groups hold whole tasks, macro means weighted by `n_tasks` give its macro mean.
+    Groups by operation (the recorded one) cut tasks apart and have no task success.
+
+    Raises `ValueError` for an unknown key.
+    """
+    if key not in GROUP_KEYS:
+        raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(GROUP_KEYS)}")
+    groups: dict[str, list[ScoredStep]] = {}
+    for step in steps:
+        groups.setdefault(getattr(step, key), []).append(step)
+    whole = key != "operation"
+    return {
+        name: aggregate(groups[name], rules, task_lengths=task_lengths, whole_tasks=whole)
+        for name in sorted(groups)
+    }
+
+
+def mean_of_groups(
+    groups: Mapping[str, Metrics], pick: Callable[[Metrics], float | None]
+) -> float | None:
+    """The unweighted mean over groups of what `pick` takes from each; None when one has none.
+
+    Over splits this is the mean of split means; over operations, of `micro` operation F1, it is
+    the operation F1 of SeeClick.
+    """
+    values = [pick(metrics) for metrics in groups.values()]
+    defined = [value for value in values if value is not None]
+    return mean(defined) if len(defined) == len(values) else None

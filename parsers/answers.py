@@ -1,4 +1,4 @@
-"""Reply text to answer: what a model said, in terms of the options it was offered.
+"""Reply text to answer and back: what a model said, in terms of the options it was offered.
 
 The format is SeeAct's three lines ELEMENT, ACTION and VALUE. Models bend it in many ways, so the
 reader looks for an answer block first (the last complete one counts), accepts the same keys as
@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parsers._element import ElementReading, Labels, names_option, read_element, read_prose
-from parsers._fields import Block, group, read_fields
-from parsers._objects import read_json
-from parsers._operations import OperationReading, operation_in_prose, read_operation
-from parsers._replies import Nothing, open_reply, refuses
-from parsers._text import Source
-from parsers._values import ValueStyle, clean_value, is_missing
+from parsers.answer_blocks import Block, group, read_fields, read_json
+from parsers.elements import ElementReading, Labels, names_option, read_element, read_prose
 from parsers.letters import is_letter, letters_for
-from parsers.records import Answer, Status
+from parsers.operations import OperationReading, operation_in_prose, read_operation
+from parsers.records import Answer, Operation, Status
+from parsers.reply_text import Nothing, Source, open_reply, refuses
+from parsers.values import ValueStyle, clean_value, is_missing, written_value
 
 
 def read_answer(
@@ -165,3 +163,33 @@ def _answer(
             value = ""
             flags.add("missing_value")
     return Answer(element.status, element.option, operation.operation, value, tuple(sorted(flags)))
+
+
+def spell_answer(
+    option: int | None,
+    operation: Operation | None,
+    value: str,
+    *,
+    letters: Sequence[str],
+    none_letter: str | None,
+) -> str:
+    """ELEMENT, ACTION and VALUE lines that `read_answer` reads back as the same answer.
+
+    `option` is an index into `letters`; None spells the None option. A value that its own quotes or
+    bold marks would change on reading is wrapped in a pair of quotes that it does not contain. What
+    the format cannot carry is not given back: line breaks and runs of blanks become one blank, and
+    a value that is itself a word for "no value" (None, N/A, null) is read as missing.
+
+    >>> spell_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
+    'ELEMENT: B\\n\\nACTION: TYPE\\n\\nVALUE: Ohio'
+
+    Raises `IndexError` for an option beyond the letters.
+    """
+    if option is None:
+        element = none_letter or "None"
+    elif 0 <= option < len(letters):
+        element = letters[option]
+    else:
+        raise IndexError(f"option {option} of {len(letters)}")
+    written = "None" if operation not in ("TYPE", "SELECT") or not value else written_value(value)
+    return f"ELEMENT: {element}\n\nACTION: {operation or 'NONE'}\n\nVALUE: {written}"

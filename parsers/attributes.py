@@ -6,14 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from parsers._element import says_none
-from parsers._objects import json_objects
-from parsers._operations import OperationReading, read_operation
-from parsers._replies import Nothing, open_reply, refuses
-from parsers._text import Source
-from parsers._values import clean_value, is_missing
+from parsers.dictionaries import json_objects
+from parsers.elements import says_none
+from parsers.operations import OperationReading, read_operation
 from parsers.records import Operation, Status
-from parsers.spelling import written_value
+from parsers.reply_text import Nothing, Source, open_reply, refuses
+from parsers.values import clean_value, is_missing, written_value
 
 KEYS = ("ELEMENT TYPE", "ELEMENT TEXT", "ELEMENT", "ACTION", "VALUE")
 _LINE = re.compile(

@@ -15,13 +15,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from parsers._replies import ENDED
-from parsers._text import tidy, without_thinking
-from parsers._values import clean_value
-from parsers.answers import read_answer
+from parsers.answers import read_answer, spell_answer
 from parsers.letters import letter
 from parsers.records import Answer, Operation, Status
-from parsers.spelling import spell_answer
+from parsers.reply_text import ENDED, tidy, without_thinking
+from parsers.values import clean_value
 
 _ANSWER = re.compile(r"Answer: ([A-F])")
 _ACTION = re.compile(r"Action: (CLICK|SELECT|TYPE)")

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from parsers._literals import literal_text
-from parsers._locations import (
+from parsers.dictionaries import literal_text
+from parsers.locations import (
     Locate,
     Located,
     Numbers,
@@ -23,11 +23,10 @@ from parsers._locations import (
     in_objects,
     in_tags,
 )
-from parsers._operations import OperationReading, read_operation
-from parsers._replies import Nothing, open_reply, refuses
-from parsers._values import clean_value, is_missing
+from parsers.operations import OperationReading, read_operation
 from parsers.records import Operation, Status
-from parsers.spelling import written_value
+from parsers.reply_text import Nothing, open_reply, refuses
+from parsers.values import clean_value, is_missing, written_value
 
 Convention = Literal["absolute", "unit", "per-mille"]
 """Pixels of the picture as sent; shares of its sides, 0 to 1; thousandths of its sides."""

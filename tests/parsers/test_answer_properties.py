@@ -17,7 +17,7 @@ from parsers import (
     read_answer,
     spell_answer,
 )
-from parsers._values import is_missing
+from parsers.values import is_missing
 
 MEGABYTE = 1_000_000
 

@@ -1,4 +1,4 @@
-"""Keyed lines of a reply (ELEMENT, ACTION, VALUE) and the answer blocks they form.
+"""Answer blocks: the ELEMENT, ACTION and VALUE lines of a reply, or a JSON object with these keys.
 
 One pass over the lines; every pattern is anchored or bounded, so the time is linear in the text.
 """
@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from parsers._operations import read_operation
-from parsers._text import Source
+from parsers.dictionaries import decode_object, opening_braces
+from parsers.operations import read_operation
+from parsers.reply_text import Source, source, tidy
 
 Key = Literal["ELEMENT", "ACTION", "VALUE", "ANSWER"]
 
@@ -35,6 +36,7 @@ _NEXT: dict[Key, re.Pattern[str]] = {
 _MARKS = ("***", "**", "__", "*", "_", "`", '"', "'", "\u201c", "\u2018")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
 _JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
+_LETTERS = re.compile(r"[^A-Z]")
 _TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your choice", re.I)
 
 
@@ -199,3 +201,50 @@ def _block(fields: dict[Key, Field]) -> Block:
         value=value.content if value else None,
         finished=value.finished if value else False,
     )
+
+
+def read_json(text: Source, fields: list[Field]) -> list[tuple[Block, int]]:
+    """Objects that have an element or an action, as blocks with the place where each ends.
+
+    Braces in the content of a VALUE line belong to the value and are not looked at.
+    """
+    values = [(field.start, field.end) for field in fields if field.key == "VALUE"]
+    found: list[tuple[Block, int]] = []
+    for place in opening_braces(text.text):
+        if any(start < place < end for start, end in values):
+            continue
+        decoded = decode_object(text.text, place)
+        if decoded is None:
+            continue
+        content, length = decoded
+        block = _object_block(content, place)
+        if block is not None:
+            found.append((block, place + length))
+    return found[::-1]
+
+
+def _object_block(content: object, place: int) -> Block | None:
+    if not isinstance(content, dict):
+        return None
+    parts = {_LETTERS.sub("", str(key).upper()): value for key, value in content.items()}
+    if "ELEMENT" not in parts and "ANSWER" in parts and "ACTION" in parts:
+        parts["ELEMENT"] = parts["ANSWER"]
+    if "ELEMENT" not in parts and "ACTION" not in parts:
+        return None
+    element, action, value = (
+        source(_plain(parts[key])) if key in parts else None
+        for key in ("ELEMENT", "ACTION", "VALUE")
+    )
+    return Block(place, element, action, value)
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return " ".join(tidy(value).split())
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(tidy(item) for item in value if isinstance(item, str))
+    return ""

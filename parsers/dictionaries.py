@@ -1,16 +1,24 @@
-"""Flat dictionaries as Python writes them, read by a tokenizer of our own and never evaluated."""
+"""Dictionaries in a text: JSON objects, and flat ones as Python writes them.
+
+Both are decoded by readers that never evaluate anything. Each attempt reads at most a window of the
+text and there are only so many attempts, so the time stays linear.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 Value = str | float | tuple[float, ...] | None
 
-# Each attempt reads at most this much and there are at most so many: the time stays linear.
-_WINDOW = 8_192
-_ATTEMPTS = 24
+ATTEMPTS = 24
+_OBJECT_ATTEMPTS = 48
+_OBJECT_WINDOW = 65_536
+_LITERAL_WINDOW = 8_192
+# Numbers keep their spelling: a zip code typed as 10203 must not become 10203.0.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')"
     r"|(?P<number>[-+]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?![\w.]))"
@@ -19,6 +27,38 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def json_objects(text: str) -> list[tuple[int, int, dict[str, object]]]:
+    """The outermost JSON objects of a text, as (start, end, content) in order; the last ones only,
+    where there are very many. Numbers are given as they are spelled."""
+    found: list[tuple[int, int, dict[str, object]]] = []
+    for place in opening_braces(text, _OBJECT_ATTEMPTS):
+        decoded = decode_object(text, place)
+        if decoded is not None and isinstance(content := decoded[0], dict):
+            end = place + decoded[1]
+            found = [other for other in found if other[0] >= end]
+            found.insert(0, (place, end, content))
+    return found
+
+
+def opening_braces(text: str, attempts: int = ATTEMPTS) -> Iterator[int]:
+    """The places of opening braces, the last first."""
+    place = len(text)
+    for _ in range(attempts):
+        place = text.rfind("{", 0, place)
+        if place < 0:
+            return
+        yield place
+
+
+def decode_object(text: str, place: int) -> tuple[object, int] | None:
+    """The JSON value that begins at a place, and its length; None if there is none."""
+    window = text[place : place + _OBJECT_WINDOW]
+    try:
+        return _DECODER.raw_decode(window)
+    except (ValueError, RecursionError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +73,10 @@ class Literal:
 def read_literals(text: str) -> list[Literal]:
     """The last dictionaries in a text, in order: keys are texts, values texts, numbers, or tuples
     (or lists) of numbers. What is of another form is passed over."""
-    found = [literal for place in _braces(text) if (literal := _read(text, place)) is not None]
+    found = [
+        literal for place in opening_braces(text) if (literal := _read(text, place)) is not None
+    ]
     return found[::-1]
-
-
-def _braces(text: str) -> Iterator[int]:
-    place = len(text)
-    for _ in range(_ATTEMPTS):
-        place = text.rfind("{", 0, place)
-        if place < 0:
-            return
-        yield place
 
 
 def _read(text: str, start: int) -> Literal | None:
@@ -70,7 +103,7 @@ class _NotOfThisForm(Exception):
 class _Tokens:
     def __init__(self, text: str, start: int) -> None:
         self._text = text
-        self._end = min(len(text), start + _WINDOW)
+        self._end = min(len(text), start + _LITERAL_WINDOW)
         self.place = start
 
     def _next(self, kind: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The value a model wants to type or select, cleaned of what is only its way of writing it."""
+"""The value a model wants to type or select: cleaned of how it was written, and written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 ValueStyle = Literal["plain", "seeact"]
 
-PAIRS: tuple[tuple[str, str], ...] = (
+_PAIRS: tuple[tuple[str, str], ...] = (
     ('"', '"'),
     ("'", "'"),
     ("`", "`"),
@@ -34,7 +34,7 @@ def clean_value(text: str, style: ValueStyle = "plain") -> str:
     if style == "seeact":
         return _seeact(text.strip())
     value = " ".join(text.split())
-    for opening, closing in PAIRS:
+    for opening, closing in _PAIRS:
         if len(value) < len(opening) + len(closing):
             continue
         if value.startswith(opening) and value.endswith(closing):
@@ -68,3 +68,12 @@ def _holds(inner: str, mark: str) -> bool:
 def is_missing(value: str) -> bool:
     """Whether a cleaned value is empty or a word for "no value" (None, N/A, null)."""
     return not value or (len(value) < 8 and value.rstrip(".").strip().lower() in _MISSING)
+
+
+def written_value(value: str) -> str:
+    """A value as it is written behind VALUE, in quotes where its own would be taken off."""
+    plain = " ".join(value.split())
+    for opening, closing in (("", ""), *_PAIRS):
+        if clean_value(opening + plain + closing) == plain:
+            return opening + plain + closing
+    return plain

@@ -1,4 +1,7 @@
-"""Reply text made ready for reading: line ends, hidden reasoning, and letters of other scripts."""
+"""Reply text made ready for reading: line ends, hidden reasoning, letters of other scripts.
+
+Also why a reply has nothing to read, and whether one declines to answer.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,25 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from parsers.records import Status
+
 _LINE_ENDS = re.compile("\r\n|[\r\u2028\u2029]")
 _HALVES = re.compile("[\ud800-\udfff]")
 _THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
+
+ENDED: dict[str, Status] = {
+    "refusal": Status.REFUSAL,
+    "content_filter": Status.CONTENT_FILTER,
+    "too_long": Status.TOO_LONG,
+}
+FINISHES = frozenset({"stop", "length", *ENDED})
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|unable|not able)|(?:sorry|apologi[sz]e)\b[^.\n]{0,40}\bbut\b"
+    r"|i (?:cannot|can't|can not|won't|will not|must decline|am not permitted|do not feel)\b"
+    r"|i(?:'m| am) not (?:comfortable|allowed)|as an ai\b)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +121,34 @@ def _starts_line(text: str, place: int, floor: int) -> bool:
 
 def _ends_line(text: str, place: int) -> bool:
     return not text[place : place + 80].partition("\n")[0].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why a reply has nothing to read."""
+
+    status: Status
+    flags: tuple[str, ...] = ()
+
+
+def open_reply(text: str, finish: str) -> Source | Nothing:
+    """What of a reply there is to read: all but its thinking.
+
+    `finish` is as in `read_answer`. Raises `ValueError` for an unknown one.
+    """
+    if finish not in FINISHES:
+        raise ValueError(f"unknown finish {finish!r}: expected one of {sorted(FINISHES)}")
+    if finish in ENDED:
+        return Nothing(ENDED[finish])
+    whole = tidy(text)
+    reply = source(without_thinking(whole))
+    if reply.shadow.strip():
+        return reply
+    if finish == "length":
+        return Nothing(Status.TRUNCATED)
+    return Nothing(Status.EMPTY, ("only_thinking",) if reply.text != whole else ())
+
+
+def refuses(shadow: str) -> bool:
+    """Whether the reply begins by declining."""
+    return _REFUSAL.search(shadow[:400].replace("\u2019", "'")) is not None

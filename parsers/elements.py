@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from parsers._text import Source
 from parsers.records import Status
+from parsers.reply_text import Source
 
 # A letter is isolated when no letter, digit or apostrophe of a cased script touches it; ideographs
 # may. Dotted abbreviations ("D.C.") and hyphenated words ("X-ray") do not count.

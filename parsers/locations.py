@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from parsers._element import says_none
-from parsers._fields import Field, group, read_fields
-from parsers._literals import read_literals
-from parsers._objects import json_objects, read_json
-from parsers._text import Source
+from parsers.answer_blocks import Field, group, read_fields, read_json
+from parsers.dictionaries import json_objects, read_literals
+from parsers.elements import says_none
+from parsers.reply_text import Source
 
 Numbers = tuple[float, ...]
 """Two for a point, four for a box, x before y."""
