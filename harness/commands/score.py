@@ -56,7 +56,7 @@ def score(
     from harness.commands.output import output
     from harness.evaluation.config import Scoring, Selecting
     from harness.evaluation.predictions import score_predictions
-    from harness.evaluation.rescore import rescore_run
+    from harness.evaluation.rescoring import rescore_run
 
     console = output()
     if (run is None) == (predictions is None):

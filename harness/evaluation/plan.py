@@ -19,9 +19,9 @@ from harness.evaluation.asked import (
     picture_policy,
 )
 from harness.evaluation.config import Choosing, RunConfig
-from harness.evaluation.earlier import EarlierActions
+from harness.evaluation.history import EarlierActions
 from harness.evaluation.model import Model, open_model
-from harness.evaluation.prepare import Preparer
+from harness.evaluation.questions import Preparer
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol
 from harness.protocols.contract import told_candidates

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
-from harness.evaluation.rescore import config_of, rescored
+from harness.evaluation.rescoring import config_of, rescored
 from harness.evaluation.summary import TEST_DATA_NOTE, plain
 from harness.printing import printable
 from harness.runs import StepRecord, open_run

@@ -11,7 +11,7 @@ import pytest
 from adapters.conversation import Conversation
 from harness.benchmarks import open_benchmark
 from harness.evaluation.config import Asking, Choosing
-from harness.evaluation.prepare import Preparer, Question
+from harness.evaluation.questions import Preparer, Question
 from harness.pictures import PicturePolicy
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row
