@@ -1,35 +1,34 @@
 """Which candidates of a row are shown, in which order, and how they read.
 
-    prepared = prepare(row, page_of(row), seed=42, distractors=20)
-    prepared.choices          # letters, ids, texts and boxes, in the order shown
-    prepared.chosen.shown     # the positive among them, for the record and never for a model
+    page = page_of(row)
+    chosen = choose(row, page, seed=42, distractors=20)
+    chosen.shown                          # the positive among them, never for a model
+    choices = render(row, page, chosen)   # letters, ids, texts and boxes, in the order shown
 
-`choose` alone picks ids, and so do `first_of` (the first of a ranker) and `everything`; `render`
-alone writes texts; `choice_facts` counts what a reader of the results should know about the lists.
+`choose` picks ids, and so do `first_of` (the first of a ranker) and `everything`; `choice_facts`
+counts what a reader of the results should know about the lists.
 """
 
 from __future__ import annotations
 
-from harness.candidates.choose import (
+from harness.candidates.listing import ChoiceFacts, Form, choice_facts, page_of, render
+from harness.candidates.seeded_order import Ranking
+from harness.candidates.selection import (
     CandidateOptions,
     Chosen,
     accepted,
     check_distractors,
     choose,
+    everything,
+    first_of,
     restrict,
 )
-from harness.candidates.facts import ChoiceFacts, choice_facts
-from harness.candidates.pool import everything, first_of
-from harness.candidates.prepare import Prepared, page_of, prepare
-from harness.candidates.rank import Ranking
-from harness.candidates.render import Form, render
 
 __all__ = [
     "CandidateOptions",
     "ChoiceFacts",
     "Chosen",
     "Form",
-    "Prepared",
     "Ranking",
     "accepted",
     "check_distractors",
@@ -38,7 +37,6 @@ __all__ = [
     "everything",
     "first_of",
     "page_of",
-    "prepare",
     "render",
     "restrict",
 ]

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from harness.page._candidates import Box, Candidate, decode_candidates
 from harness.page._compact import CUT_MARK
-from harness.page._errors import PageError, TextNodeCandidate, UnknownNode
-from harness.page._facts import NodeFacts
+from harness.page._nodes import NodeFacts, PageNode
 from harness.page._page import ChoiceText, Page, Snippet
-from harness.page._ranking import PageNode, RankingText
-from harness.page._render import Brackets
+from harness.page._render import Brackets, RankingText
+from harness.page._tree import PageError, TextNodeCandidate, UnknownNode
 
 __all__ = [
     "CUT_MARK",

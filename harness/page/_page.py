@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from typing import Self
 
 from harness.page._compact import compact
-from harness.page._errors import TextNodeCandidate, UnknownNode
-from harness.page._facts import NodeFacts, facts_of, text_below
-from harness.page._prune import Limits, outline
-from harness.page._ranking import PageNode, RankingText, nodes_of, ranking_text
-from harness.page._render import Brackets, Wording, render
-from harness.page._tree import NODE_ID, Element, Tree, ancestors, is_text, parse
+from harness.page._nodes import NodeFacts, PageNode, facts_of, nodes_of, text_below
+from harness.page._prune import MINDACT, Limits, outline
+from harness.page._render import Brackets, RankingText, Wording, ranking_text, render
+from harness.page._tree import (
+    NODE_ID,
+    Element,
+    TextNodeCandidate,
+    Tree,
+    UnknownNode,
+    ancestors,
+    is_text,
+    parse,
+)
 
-_LIMITS = Limits()
 _CHOICE_WORDS = 10
 
 
@@ -60,11 +66,6 @@ class Page:
     def __contains__(self, node_id: object) -> bool:
         return node_id in self._tree.places
 
-    @property
-    def element_count(self) -> int:
-        """The number of elements, text nodes not included."""
-        return sum(not is_text(node) for node in self._tree.nodes)
-
     def choices(
         self,
         ids: Iterable[str],
@@ -90,7 +91,7 @@ class Page:
             TextNodeCandidate: the id belongs to a text node.
         """
         candidates = self._candidates(ids)
-        inner = outline(candidates, _LIMITS, self._tree.place)
+        inner = outline(candidates, MINDACT, self._tree.place)
         numbers = {node: number for number, node in enumerate(candidates)}
         return [
             ChoiceText(
@@ -106,9 +107,9 @@ class Page:
         *,
         brackets: Brackets = "angle",
         words: int = _CHOICE_WORDS,
-        max_depth: int = _LIMITS.depth,
-        max_children: int = _LIMITS.children,
-        max_sibling: int = _LIMITS.siblings,
+        max_depth: int = MINDACT.depth,
+        max_children: int = MINDACT.children,
+        max_sibling: int = MINDACT.siblings,
     ) -> Snippet:
         """The whole page pruned to the candidates, and their texts.
 

@@ -28,6 +28,8 @@ class Limits:
     siblings: int = 3
 
 
+MINDACT = Limits()
+
 Outline = dict[Element, list[Element]]
 """A surviving element to the nodes inside it after pruning, in document order."""
 

@@ -4,17 +4,31 @@ Angle brackets, `<a id=0 words> Text </a>`, are meant for language models that a
 round ones, `(a id=0 words Text )`, for models that were fine-tuned on that form. Blanks between
 the pieces are those of the page: pretty-printed pages have them, compact ones do not. An element
 is self-closing when nothing at all stands between its tags.
+
+MindAct's candidate generator (Deng et al. 2023, section 3.1) sees a candidate as the page pruned to
+it alone: the part inside it, and the path of elements and near siblings that leads to it.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Literal, NamedTuple
 
-from harness.page._prune import Outline
-from harness.page._tree import Element, is_text, name_of
+from harness.page._prune import MINDACT, Outline, outline
+from harness.page._tree import Element, Tree, is_text, name_of
 from harness.page._words import attribute_words, loose_text, text_words
 
 Brackets = Literal["angle", "round"]
+
+_OPENING = re.compile(r"\s*\(\s*")
+_CLOSING = re.compile(r"\s*\)\s*")
+
+
+class RankingText(NamedTuple):
+    """A candidate as MindAct's ranker reads it: the path to it, and what is inside."""
+
+    ancestors: str
+    target: str
 
 
 class Wording:
@@ -103,6 +117,27 @@ def render(
                     return " ".join(found[:words])
                 blanks = len(found) - 1
     return " ".join("".join(pieces).split(None, -1 if words is None else words)[:words])
+
+
+def ranking_text(
+    tree: Tree, node: Element, wording: Wording, ancestor_words: int, target_words: int
+) -> RankingText:
+    """The last words of the path to a node, and the first words inside it.
+
+    Brackets of the path become slashes, those that the page itself wrote included, as they were
+    when the published ranker was trained.
+    """
+    inner = outline([node], MINDACT, tree.place, tree.root)
+    target = render(node, inner, {node: 0}, wording, "round", target_words)
+    if node is tree.root:
+        return RankingText("", target)
+    around = {
+        parent: [child for child in inside if child is not node] if node in inside else inside
+        for parent, inside in inner.items()
+    }
+    path = render(tree.root, around, {}, wording, "round")
+    path = _CLOSING.sub("", _OPENING.sub("/", path))
+    return RankingText(" ".join(path.split()[-ancestor_words:]), target)
 
 
 def _between(text: str | None) -> str:

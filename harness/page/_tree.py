@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from harness.page._errors import PageError
-
 Element = etree._Element
 
 NODE_ID = "backend_node_id"
@@ -27,6 +25,26 @@ _ROOT_TAG = re.compile(r"\s*<[^?!]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 # Any markup declaration but a bare document type; comments and CDATA are not declarations.
 _DECLARATION = re.compile(r"<!(?!--|\[CDATA\[|DOCTYPE\s+\w+\s*>)")
+
+
+class PageError(ValueError):
+    """The page cannot be read: malformed XML, nested too deeply, or with entities."""
+
+
+class UnknownNode(ValueError):
+    """No node of the page carries the id that was asked for."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(f"the page has no node {node_id!r}")
+        self.node_id = node_id
+
+
+class TextNodeCandidate(ValueError):
+    """A text node was given where only elements can be offered as a choice."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(f"node {node_id!r} is a text node; only elements can be choices")
+        self.node_id = node_id
 
 
 @dataclass(frozen=True, slots=True)

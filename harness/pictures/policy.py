@@ -67,11 +67,6 @@ class PicturePolicy:
         """Whether the pictures depend on the right answer; results must then say so."""
         return show_answers(self.name)
 
-    @property
-    def uses_boxes(self) -> bool:
-        """Whether the pictures depend on where the candidates are."""
-        return self.name == "candidates"
-
     @classmethod
     def parse(cls, text: str) -> PicturePolicy:
         """Read `NAME` or `NAME:setting=value,...` (`tiles:tile_height=1000,tile_overlap=200`).

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adapters.conversation import Conversation, Reply
-from harness.candidates.rank import Ranking
+from harness.candidates import Ranking
 from harness.dialogue import Ask, Dialogue, hold
 from harness.page import Brackets
 from harness.protocols.contract import Needs

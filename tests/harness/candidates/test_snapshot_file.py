@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import Dataset, open_benchmark
-from harness.candidates import prepare
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import DataError
 from harness.page import Page
 from harness.records import Row
 from tests.harness.benchmarks._files import picture, row, task, write
+from tests.harness.candidates.prepared import prepare
 
 URL = "data:image/jpeg;base64," + base64.b64encode(picture()).decode()
 CARD = [

@@ -97,7 +97,7 @@ def test_a_text_element_with_children_counts_as_an_element() -> None:
         '</text><text backend_node_id="4">left</text></svg>'
     )
     page = Page.parse(drawing)
-    assert page.element_count == 2
+    assert page.elements(["1", "2", "3", "4"]) == ["1", "2"]
     assert page.choices(["2"])[0].text == "<text id=0>12 km</text>"
 
 

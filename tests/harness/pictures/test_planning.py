@@ -15,7 +15,7 @@ from adapters.contract import ImageRule
 from harness.errors import UserError
 from harness.page import Box
 from harness.pictures import NAMES, SEEACT, PictureError, PicturePolicy, Recipe, Screenshot, plan
-from harness.pictures.geometry import draft_scale, tiles, within_pixels, within_side
+from harness.pictures.planning import draft_scale, tiles, within_pixels, within_side
 from tests.harness.pictures.examples import GPT_4O, example, real_boxes
 
 PAGE = Screenshot("d" * 64, 1280, 7412)
@@ -167,7 +167,7 @@ def test_no_policy_but_the_oracle_looks_at_the_target(
     shown = plan(policy, page, listed)
     assert plan(policy, page, listed, target=target) == shown
     assert plan(policy, page, listed[::-1]) == shown  # nor at the order of the candidates
-    if not policy.uses_boxes:
+    if policy.name != "candidates":
         assert plan(policy, page) == shown
 
 

@@ -14,7 +14,6 @@ from harness.candidates import (
     check_distractors,
     choose,
     page_of,
-    prepare,
     render,
     restrict,
 )
@@ -22,6 +21,7 @@ from harness.errors import DataError
 from harness.page import Candidate, Page
 from harness.records import Row
 from tests.harness.benchmarks._files import page, row, shared_data, write
+from tests.harness.candidates.prepared import prepare
 
 GOLDEN = {
     5: "8638 9981 9836 9207 8635 9391",

@@ -1,12 +1,14 @@
-"""How chosen candidates read in the list."""
+"""How chosen candidates read in the list, and what there is to know about the list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from harness.candidates.choose import Chosen
-from harness.page import Page
+from harness.candidates.selection import Chosen, reading
+from harness.errors import DataError
+from harness.page import Page, PageError
 from harness.records import Choice
 from parsers.letters import letter
 from parsers.records import Description
@@ -16,6 +18,28 @@ if TYPE_CHECKING:
     from harness.records import Row
 
 Form = Literal["mindact", "bnid"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceFacts:
+    """Of one list: how many negatives read exactly like the positive shown, how many lie around or
+    inside it, whether there were too few, how many candidates the page does not have, and whether
+    the positives are among those.
+    """
+
+    same_text: int = 0
+    related: int = 0
+    short: bool = False
+    absent: int = 0
+    lost: bool = False
+
+
+def page_of(row: Row) -> Page:
+    """The page of a row. Raises `DataError` when it cannot be parsed."""
+    try:
+        return Page.parse(row.html)
+    except PageError as error:
+        raise DataError(f"{row.source}: column 'cleaned_html': {error}") from error
 
 
 def render(
@@ -70,6 +94,22 @@ def render(
         )
         for number, i in enumerate(chosen.ids)
     )
+
+
+def choice_facts(page: Page | None, chosen: Chosen, choices: Sequence[Choice]) -> ChoiceFacts:
+    """Count on the list as it is shown; a candidate's own number is not a difference in text.
+
+    Without the page nothing is known about which elements lie in which. Choices without
+    texts are not compared at all.
+    """
+    same = related = 0
+    if chosen.shown is not None and any(choice.text for choice in choices):
+        texts = {choice.id: reading(choice.text) for choice in choices}
+        for node_id in chosen.ids:
+            if node_id != chosen.shown:
+                same += texts[node_id] == texts[chosen.shown]
+                related += page is not None and page.related(node_id, chosen.shown)
+    return ChoiceFacts(same, related, chosen.short, len(chosen.absent), chosen.lost)
 
 
 def _description(page: Page, node_id: str) -> Description:

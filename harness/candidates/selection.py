@@ -1,14 +1,18 @@
-"""The candidates shown with a step: one positive, some negatives, and their order."""
+"""The candidates shown with a step, and their order.
+
+`choose` takes one positive and some negatives; `first_of` and `everything` choose without knowing
+what is right.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from harness.candidates.rank import NEGATIVE, ORDER, POSITIVE, Ranking
+from harness.candidates.seeded_order import NEGATIVE, ORDER, POSITIVE, Ranking
 from harness.errors import DataError
 from harness.page import Candidate, Page
 from harness.records import NO_POSITIVE
@@ -136,6 +140,25 @@ def choose(
     )
 
 
+def first_of(
+    row: Row, page: Page, ranks: Sequence[str], top_k: int, options: CandidateOptions = USUAL
+) -> Chosen:
+    """The first `top_k` of the ranked candidates that are elements of the page, in rank order.
+
+    Whether an acceptable element is among them is not looked at (`shown` is then None). Ids that
+    are no candidates of the row are passed over.
+    """
+    there, absent = _there(row, page)
+    kept = dict.fromkeys(node_id for node_id in ranks if node_id in there)
+    return _chosen(row, list(kept)[:top_k], there, absent, options)
+
+
+def everything(row: Row, page: Page, options: CandidateOptions = USUAL) -> Chosen:
+    """Every candidate that is an element of the page, in document order."""
+    there, absent = _there(row, page)
+    return _chosen(row, page.in_order(there), there, absent, options)
+
+
 def check_distractors(dataset: Dataset, distractors: int) -> None:
     """Raise a `DataError` when no row of a data set has that many negatives.
 
@@ -156,6 +179,30 @@ def check_distractors(dataset: Dataset, distractors: int) -> None:
 def reading(text: str) -> str:
     """A choice's text without the number that tells it from others that read the same."""
     return _NUMBER.sub("", text)
+
+
+def _there(row: Row, page: Page) -> tuple[set[str], tuple[str, ...]]:
+    ids = dict.fromkeys(c.id for c in (*row.positives, *row.negatives))
+    # A text node cannot be offered.
+    there = {i for i in ids if i in page and page.role_of(i).tag != "text"}
+    return there, tuple(i for i in ids if i not in there)
+
+
+def _chosen(
+    row: Row,
+    ids: Sequence[str],
+    there: set[str],
+    absent: tuple[str, ...],
+    options: CandidateOptions,
+) -> Chosen:
+    right = {candidate.id for candidate in accepted(row, options)}
+    return Chosen(
+        tuple(ids),
+        next((node_id for node_id in ids if node_id in right), None),
+        asked=0,
+        absent=absent,
+        lost=bool(right) and not right & there,
+    )
 
 
 def _absent(page: Page | None, ids: list[str]) -> dict[str, None]:
