@@ -9,25 +9,18 @@ notice when refused. Written against anthropic 2.11, November 2026.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
-import httpx2
-from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncAnthropic
-
-from adapters import model_facts, prices
+from adapters import image_rules, prices
 from adapters.api import ApiAdapter, Json, hosted, malformed
-from adapters.contract import Fatal, Generation, PictureSource, Request
+from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Message, Reply, Text, Usage
-from adapters.faults import (
-    Failure,
-    base_url_from,
-    cleaner,
-    find_key,
-    retry_after,
-)
+from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
+from adapters.faults import Failure, retry_after
 from adapters.prefixes import Prefixes
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
@@ -36,8 +29,63 @@ CACHE_LIFE_S = 5 * 60.0
 EMPTY_REPLY = "(no reply)"
 
 
+def anthropic(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 120.0,
+    concurrency: int = 8,
+) -> Adapter:
+    """Anthropic's Claude models. Raises `Fatal` for a missing key or a bad address."""
+    need_package("anthropic", "anthropic")
+    endpoint = find_endpoint(
+        "anthropic",
+        base_url=base_url,
+        api_key=api_key,
+        default="https://api.anthropic.com",
+        hosts=["anthropic.com"],
+        url_variable="ANTHROPIC_BASE_URL",
+        key_variables=["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+    )
+    return AnthropicAdapter(
+        need_model(model, "anthropic:claude-sonnet-5-5"),
+        endpoint,
+        timeout_s=timeout_s,
+        concurrency=concurrency,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeFacts:
+    """`cache_minimum`: a shorter prefix is silently not cached. `thinks`: without being asked."""
+
+    rule: ImageRule
+    cache_minimum: int
+    thinks: bool
+    adaptive: bool
+
+
+_CACHE_MINIMUM = {(3, 5): 2048, (4, 7): 2048, (4, 8): 1024, (5, 0): 512, (5, 1): 512, (5, 5): 512}
+
+
+def facts_of(model: str) -> ClaudeFacts:
+    """What holds for a Claude model, by the version in its name (the newest when there is none)."""
+    found = re.match(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?!\d)", model)
+    version = (int(found[1]), int(found[2] or 0)) if found else (9, 0)
+    minimum = _CACHE_MINIMUM.get(version, 1024 if version < (5, 0) else 512)
+    if version in {(4, 5), (4, 6)} and "sonnet" not in model:
+        minimum = 4096
+    if model.startswith("claude-sonnet-5") and version == (5, 0):
+        minimum = 1024
+    tier = (2576, 4784) if version >= (4, 7) else (1568, 1568)
+    return ClaudeFacts(
+        image_rules.claude(*tier), minimum, thinks=version >= (5, 0), adaptive=version >= (4, 6)
+    )
+
+
 class AnthropicAdapter(ApiAdapter):
-    """One Claude model. Raises `Fatal` for a missing key or a bad address.
+    """One Claude model.
 
     An effort of "none" switches thinking off; other efforts are sent as they are, and switch it on
     for models that do not think unless asked.
@@ -51,45 +99,36 @@ class AnthropicAdapter(ApiAdapter):
     }
 
     def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float = 120.0,
-        concurrency: int = 8,
+        self, model: str, endpoint: Endpoint, *, timeout_s: float, concurrency: int
     ) -> None:
-        base_url = base_url_from(base_url, "ANTHROPIC_BASE_URL")
-        own = base_url is None or (urlsplit(base_url).hostname or "").endswith("anthropic.com")
-        self._facts = model_facts.claude(model)
+        import httpx2
+        from anthropic import AsyncAnthropic
+
+        self._facts = facts_of(model)
         self._prefixes = Prefixes(CACHE_LIFE_S)
-        key = find_key(api_key, ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"], needed=own)
+        key = endpoint.key or "none"
         self._client = AsyncAnthropic(
-            api_key=key or "none",
+            api_key=key,
             # The SDK adds /v1 by itself.
-            base_url=(base_url or "https://api.anthropic.com").rstrip("/").removesuffix("/v1"),
+            base_url=endpoint.url.rstrip("/").removesuffix("/v1"),
             max_retries=0,
             # A timeout of our own also switches off the SDK's refusal of long replies.
             timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
             # Gateways that know only the older header; the SDK sends the key as a bearer token.
-            default_headers=None if own else {"x-api-key": key or "none"},
+            default_headers=None if endpoint.own else {"x-api-key": key},
             open_telemetry=False,
         )
-        super().__init__(
-            hosted(
-                "anthropic",
-                model,
-                base_url,
-                own=own,
-                settings={"api": "messages", "oversized_image": "error"},
-                concurrency=concurrency,
-                context_tokens=prices.context_tokens("anthropic", model),
-                image_rule=self._facts.rule,
-                coordinates="absolute",
-                text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
-            ),
-            cleaner(key),
+        info = hosted(
+            endpoint,
+            model,
+            settings={"api": "messages", "oversized_image": "error"},
+            concurrency=concurrency,
+            context_tokens=prices.context_tokens("anthropic", model),
+            image_rule=self._facts.rule,
+            coordinates="absolute",
+            text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
+        super().__init__(info, endpoint)
 
     async def close(self) -> None:
         await self._client.close()
@@ -169,6 +208,8 @@ class AnthropicAdapter(ApiAdapter):
             self._prefixes.wrote(request.conversation)
 
     def _failure(self, error: Exception) -> Failure | None:
+        from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutError
+
         if isinstance(error, APITimeoutError):
             return Failure("no answer in time", kind="timeout")
         if isinstance(error, APIConnectionError):

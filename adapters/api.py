@@ -1,4 +1,4 @@
-"""What the adapters of the three providers share: one call, its failure, what it refused.
+"""What the adapters of hosted models share: one call, its failure, what it refused.
 
 A provider's adapter says how a request is put (`_compose`), which parameters go with it
 (`_parameters`), how it is sent (`_send`), what an error means (`_failure`) and how the answer is
@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
 from adapters.conversation import Finish, Reply
-from adapters.faults import Cleaner, Failure, is_private, judge, public, refused
+from adapters.endpoints import Endpoint, is_private, public
+from adapters.faults import Failure, cleaner, judge, refused
 
 Json = dict[str, Any]
 
@@ -28,9 +29,9 @@ class ApiAdapter(ABC):
 
     spellings: ClassVar[Mapping[str, Sequence[str]]] = {}
 
-    def __init__(self, info: AdapterInfo, clean: Cleaner) -> None:
+    def __init__(self, info: AdapterInfo, endpoint: Endpoint) -> None:
         self._info = info
-        self._clean = clean
+        self._clean = cleaner(endpoint.key)
         self._refused: set[str] = set()
         self._told: set[str] = set()
         self._notices: list[str] = []
@@ -130,27 +131,21 @@ def malformed(what: str) -> ValueError:
 
 
 def hosted(
-    provider: str,
-    model: str,
-    base_url: str | None,
-    *,
-    own: bool,
-    settings: Mapping[str, object],
-    **more: Any,
+    endpoint: Endpoint, model: str, *, settings: Mapping[str, object], **more: Any
 ) -> AdapterInfo:
     """What adapters of hosted models declare alike; `more` are further fields of `AdapterInfo`.
 
-    `own` says that the provider itself is asked, whose prices are known; any other address has an
-    unknown price, unless it is of one's own machine or network.
+    At another address than the provider's own the price is unknown, unless that is on the user's
+    own machine or network.
     """
-    endpoint = public(base_url) if base_url else None
+    shown = public(endpoint.given) if endpoint.given else None
     return AdapterInfo(
-        name=f"{provider}:{model}",
+        name=f"{endpoint.provider}:{model}",
         model=model,
-        provider=provider,
-        endpoint=endpoint,
-        billed=own or not is_private(base_url or ""),
-        price_ref=model if own else None,
-        settings={**settings, "endpoint": endpoint},
+        provider=endpoint.provider,
+        endpoint=shown,
+        billed=endpoint.own or not is_private(endpoint.url),
+        price_ref=model if endpoint.own else None,
+        settings={**settings, "endpoint": shown},
         **more,
     )

@@ -31,19 +31,19 @@ CARRYING = {"timeout_s", "concurrency"}
 ADAPTERS: Registry[Adapter] = Registry("model", "vlm_eval.adapters", has=("info", "ask"))
 ADAPTERS.add(
     "openai",
-    "adapters.providers:openai",
+    "adapters.openai:openai",
     "OpenAI, or with --base-url any server that speaks its chat protocol (openai:gpt-4o)",
     plain=("gpt-", "chatgpt-", "o1", "o3", "o4-"),
 )
 ADAPTERS.add(
     "anthropic",
-    "adapters.providers:anthropic",
+    "adapters.anthropic:anthropic",
     "Anthropic's Claude (anthropic:claude-sonnet-5-5)",
     plain=("claude-",),
 )
 ADAPTERS.add(
     "google",
-    "adapters.providers:google",
+    "adapters.google:google",
     "Google's Gemini (google:gemini-3.8-flash)",
     plain=("gemini-",),
 )

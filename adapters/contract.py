@@ -14,6 +14,9 @@ from typing import Literal, Protocol, runtime_checkable
 
 from adapters.conversation import Conversation, Picture, Reply
 
+Coordinates = Literal["absolute", "unit", "per-mille"]
+"""How a model gives places in a picture: pixels of the picture sent, 0 to 1, or 0 to 1000."""
+
 FaultKind = Literal["rate_limit", "timeout", "connection", "server", "malformed"]
 
 
@@ -149,7 +152,7 @@ class AdapterInfo:
     context_tokens: int | None = None
     takes_pictures: bool = True
     image_rule: ImageRule | None = None
-    coordinates: Literal["absolute", "unit", "per-mille"] | None = None
+    coordinates: Coordinates | None = None
     text_tokens: Callable[[str], int] | None = None
     text_factor: float = 1.0
     settings: Mapping[str, object] = field(default_factory=dict)

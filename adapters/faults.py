@@ -5,14 +5,12 @@ Sources: the providers' error references and the installed SDKs, November 2026.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from time import time
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 from adapters.contract import Fatal, Fault, FaultKind
 from adapters.conversation import Finish
@@ -158,54 +156,3 @@ def cleaner(*keys: str) -> Cleaner:
         return text if len(text) <= 400 else text[:397] + "..."
 
     return clean
-
-
-def find_key(given: str | None, variables: Sequence[str], *, needed: bool = True) -> str:
-    """The key given or in the first of the environment variables that is set; never printed.
-
-    Raises `Fatal` naming the variables when there is none and one is needed, and for a value that
-    no key can have (an HTTP library would print it in its complaint).
-    """
-    value = (given or "").strip()
-    for variable in variables:
-        value = value or os.environ.get(variable, "").strip()
-    if not value and needed:
-        raise Fatal(f"no key: set the environment variable {' or '.join(variables)}")
-    if not re.fullmatch(r"[!-~]*", value):
-        raise Fatal(f"the key in {variables[0]} contains blanks or characters that no key has")
-    return value
-
-
-def base_url_from(given: str | None, variable: str) -> str | None:
-    """The base URL given or in the environment. Raises `Fatal` for what is no http address."""
-    url = given or os.environ.get(variable) or None
-    if url is None:
-        return None
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        raise Fatal("the base URL cannot be read") from None
-    if not sound:
-        raise Fatal(f"the base URL must begin with http:// or https://: {public(url)}")
-    return url
-
-
-def public(url: str) -> str:
-    """The URL without user, password and query, which may be secrets."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def is_private(url: str) -> bool:
-    """Whether an address is of this machine or a network of one's own: its calls cost no money.
-
-    >>> is_private("http://localhost:8000/v1"), is_private("https://api.example.com/v1")
-    (True, False)
-    """
-    host = urlsplit(url).hostname or ""
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        own = (".local", ".internal", ".lan", ".localhost")
-        return "." not in host or host.endswith(own)

@@ -11,19 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import httpx2
-from google import genai
-from google.genai import errors, types
-from pydantic import ValidationError
-
-from adapters import model_facts, prices
+from adapters import image_rules, prices
 from adapters.api import ApiAdapter, Json, hosted, malformed
-from adapters.contract import Fatal, Generation, PictureSource, Request
+from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Finish, Message, Reply, Text, Usage
-from adapters.faults import Failure, base_url_from, cleaner, find_key
+from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
+from adapters.faults import Failure
+
+if TYPE_CHECKING:
+    from google.genai import errors, types
 
 FILTERED = {
     *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
@@ -34,11 +33,60 @@ RESOLUTIONS = {"low", "medium", "high", "ultra_high"}
 EMPTY_REPLY = "(no reply)"
 
 
-class GoogleAdapter(ApiAdapter):
-    """One Gemini model. `media_resolution`: low, medium, high, ultra_high (None: the default).
+def google(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 120.0,
+    concurrency: int = 8,
+    media_resolution: str | None = None,
+) -> Adapter:
+    """Google's Gemini models. `media_resolution`: low, medium, high, ultra_high (None: the
+    provider's default). Raises `Fatal` for a missing key, a bad address or resolution."""
+    need_package("google.genai", "google-genai")
+    model = need_model(model, "google:gemini-3.8-flash")
+    if media_resolution is not None and media_resolution not in RESOLUTIONS:
+        raise Fatal(f"media_resolution is one of {', '.join(sorted(RESOLUTIONS))}")
+    endpoint = find_endpoint(
+        "google",
+        base_url=base_url,
+        api_key=api_key,
+        default="https://generativelanguage.googleapis.com/",
+        hosts=["googleapis.com"],
+        url_variable="GOOGLE_GEMINI_BASE_URL",
+        key_variables=["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+    )
+    return GoogleAdapter(
+        model,
+        endpoint,
+        timeout_s=timeout_s,
+        concurrency=concurrency,
+        media_resolution=media_resolution,
+    )
 
-    Raises `Fatal` for a missing key, a bad address or resolution.
-    """
+
+@dataclass(frozen=True, slots=True)
+class GeminiFacts:
+    """`levels`: thinking is set by a level (else by a budget) and temperature is left alone."""
+
+    rule: ImageRule
+    levels: bool
+
+
+def facts_of(model: str, resolution: str | None) -> GeminiFacts:
+    """What holds for a Gemini model at a media resolution (None: the provider's default)."""
+    if re.match(r"gemini-[12]\.", model):
+        few = {"low": 64, "medium": 256}.get(resolution or "")
+        return GeminiFacts(
+            image_rules.gemini_fixed(few) if few else image_rules.gemini_tiles(), levels=False
+        )
+    tokens = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
+    return GeminiFacts(image_rules.gemini_fixed(tokens[resolution or "high"]), levels=True)
+
+
+class GoogleAdapter(ApiAdapter):
+    """One Gemini model."""
 
     spellings: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "temperature": (),
@@ -51,49 +99,39 @@ class GoogleAdapter(ApiAdapter):
     def __init__(
         self,
         model: str,
+        endpoint: Endpoint,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float = 120.0,
-        concurrency: int = 8,
-        media_resolution: str | None = None,
+        timeout_s: float,
+        concurrency: int,
+        media_resolution: str | None,
     ) -> None:
-        if media_resolution is not None and media_resolution not in RESOLUTIONS:
-            raise Fatal(f"media_resolution is one of {', '.join(sorted(RESOLUTIONS))}")
-        base_url = base_url_from(base_url, "GOOGLE_GEMINI_BASE_URL")
-        own = base_url is None or (urlsplit(base_url).hostname or "").endswith("googleapis.com")
-        self._facts = model_facts.gemini(model, media_resolution)
+        from google import genai
+        from google.genai import types
+
+        self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
         # A part's own resolution and the moving aliases exist in the older version only.
         version = "v1beta" if media_resolution or model.endswith("-latest") else "v1"
-        key = find_key(api_key, ["GOOGLE_API_KEY", "GEMINI_API_KEY"], needed=own)
         self._client = genai.Client(
             vertexai=False,
-            api_key=key or "none",
+            api_key=endpoint.key or "none",
             http_options=types.HttpOptions(
-                base_url=base_url or "https://generativelanguage.googleapis.com/",
+                base_url=endpoint.url,
                 api_version=version,
                 timeout=max(1, round(timeout_s * 1000)),
                 retry_options=types.HttpRetryOptions(attempts=1),
             ),
         )
-        super().__init__(
-            hosted(
-                "google",
-                model,
-                base_url,
-                own=own,
-                settings={
-                    "api": f"generateContent {version}",
-                    "media_resolution": media_resolution,
-                },
-                concurrency=concurrency,
-                context_tokens=prices.context_tokens("google", model),
-                image_rule=self._facts.rule,
-                coordinates="per-mille",
-            ),
-            cleaner(key),
+        info = hosted(
+            endpoint,
+            model,
+            settings={"api": f"generateContent {version}", "media_resolution": media_resolution},
+            concurrency=concurrency,
+            context_tokens=prices.context_tokens("google", model),
+            image_rule=self._facts.rule,
+            coordinates="per-mille",
         )
+        super().__init__(info, endpoint)
 
     async def close(self) -> None:
         await self._client.aio.aclose()
@@ -107,6 +145,8 @@ class GoogleAdapter(ApiAdapter):
         }
 
     async def _content(self, message: Message, pictures: PictureSource) -> types.Content:
+        from google.genai import types
+
         if message.role == "assistant":
             if message.native is not None:
                 # As JSON, because thought signatures are bytes.
@@ -150,6 +190,8 @@ class GoogleAdapter(ApiAdapter):
         return {name: value for name, value in wanted.items() if value is not None}
 
     async def _send(self, body: Json, parameters: Json) -> Any:
+        from google.genai import types
+
         plain = {k: v for k, v in parameters.items() if not k.startswith("thinking_")}
         thinking = {k: v for k, v in parameters.items() if k.startswith("thinking_")}
         return await self._client.aio.models.generate_content(
@@ -168,6 +210,10 @@ class GoogleAdapter(ApiAdapter):
         )
 
     def _failure(self, error: Exception) -> Failure | None:
+        import httpx2
+        from google.genai import errors
+        from pydantic import ValidationError
+
         if isinstance(error, errors.APIError):
             return _api_failure(error)
         if isinstance(error, httpx2.TimeoutException | TimeoutError):

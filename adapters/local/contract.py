@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from adapters.contract import ImageRule
+from adapters.contract import Coordinates, ImageRule
 from adapters.conversation import Conversation
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class Family(Protocol):
         ...
 
     @property
-    def coordinates(self) -> str | None:
-        """`absolute` (pixels of the picture sent), `unit` (0 to 1) or `per-mille` (0 to 1000)."""
-        ...
+    def coordinates(self) -> Coordinates | None: ...
 
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
         """The prompt, with `images` (RGB) for the conversation's pictures in order.

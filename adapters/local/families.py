@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from adapters import image_rules
-from adapters.contract import Fatal, ImageRule
+from adapters.contract import Coordinates, Fatal, ImageRule
 from adapters.conversation import Conversation
 from adapters.local.chat import Guard
 from adapters.local.contract import Encoded, Padded
@@ -14,8 +14,6 @@ from adapters.local.prompts import Prompter
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-Coordinates = Literal["absolute", "unit", "per-mille"]
 
 QWEN: Mapping[str, tuple[str, Coordinates]] = {
     "qwen2_vl": ("qwen2-vl", "per-mille"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
-
 from adapters.contract import AdapterInfo, Fatal
 from adapters.local import loading
 from adapters.local.checkpoint import Checkpoint, locate
@@ -47,7 +45,6 @@ def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:
     if identity.startswith("sha256:"):
         # A folder may hold anything, under any name and in any place.
         name = f"{family.name}@{identity[7:19]}"
-    known = cast(Literal["absolute", "unit", "per-mille"] | None, family.coordinates)
     return AdapterInfo(
         name=options.name
         if options.model == HUB.get(options.name)
@@ -58,7 +55,7 @@ def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:
         batch_size=options.batch_size or 1,
         context_tokens=model.context_tokens,
         image_rule=family.image_rule,
-        coordinates=known,
+        coordinates=family.coordinates,
         text_tokens=family.text_tokens,
         settings={"family": family.name, "max_pixels": options.max_pixels, **model.settings},
     )

@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters import ImageRule, model_facts
+from adapters import ImageRule, anthropic, google
+from adapters import openai as openai_models
+from adapters.chat_completions import served
 
 PAGE, SQUARE, VIEW = (1280, 7400), (1280, 1280), (1280, 720)
 SIZES = (PAGE, SQUARE, VIEW)
 
 
 def openai(model: str, detail: str = "auto") -> ImageRule:
-    return model_facts.openai(model).rule(detail)
+    return openai_models.facts_of(model).rule(detail)
 
 
 @pytest.mark.parametrize(
@@ -36,13 +38,13 @@ def openai(model: str, detail: str = "auto") -> ImageRule:
         (openai("gpt-6-astra"), (11136, 1920, 1104), PAGE),
         (openai("gpt-5.6-luna", "high"), (922, 1920, 1104), (354, 2048)),
         (openai("gpt-6-astra", "high"), (2784, 1920, 1104), (640, 3700)),
-        (model_facts.claude("claude-sonnet-4-5").rule, (560, 1521, 1196), (271, 1568)),
-        (model_facts.claude("claude-3-5-sonnet-20241022").rule, (560, 1521, 1196), (271, 1568)),
-        (model_facts.claude("claude-opus-4-7").rule, (1472, 2116, 1196), (446, 2576)),
-        (model_facts.claude("claude-haiku-5-5").rule, (1472, 2116, 1196), (446, 2576)),
-        (model_facts.gemini("gemini-3.8-flash", None).rule, (1120, 1120, 1120), PAGE),
-        (model_facts.gemini("gemini-4-argon", "ultra_high").rule, (2240, 2240, 2240), PAGE),
-        (model_facts.gemini("gemini-2.5-pro", None).rule, (4644, 2048, 2048), PAGE),
+        (anthropic.facts_of("claude-sonnet-4-5").rule, (560, 1521, 1196), (271, 1568)),
+        (anthropic.facts_of("claude-3-5-sonnet-20241022").rule, (560, 1521, 1196), (271, 1568)),
+        (anthropic.facts_of("claude-opus-4-7").rule, (1472, 2116, 1196), (446, 2576)),
+        (anthropic.facts_of("claude-haiku-5-5").rule, (1472, 2116, 1196), (446, 2576)),
+        (google.facts_of("gemini-3.8-flash", None).rule, (1120, 1120, 1120), PAGE),
+        (google.facts_of("gemini-4-argon", "ultra_high").rule, (2240, 2240, 2240), PAGE),
+        (google.facts_of("gemini-2.5-pro", None).rule, (4644, 2048, 2048), PAGE),
     ],
 )
 def test_tokens_and_seen_size(
@@ -55,7 +57,7 @@ def test_tokens_and_seen_size(
 
 def test_a_square_picture_of_the_older_models_has_the_documented_side() -> None:
     assert openai("gpt-4o").fit(*SQUARE) == (768, 768)
-    assert model_facts.claude("claude-sonnet-4-5").rule.fit(*SQUARE) == (1092, 1092)
+    assert anthropic.facts_of("claude-sonnet-4-5").rule.fit(*SQUARE) == (1092, 1092)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +69,15 @@ def test_a_square_picture_of_the_older_models_has_the_documented_side() -> None:
     ],
 )
 def test_qwen_rounds_to_its_patches(model: str, tokens: tuple[int, int, int]) -> None:
-    rule, _ = model_facts.served(model)
+    rule, _ = served(model)
     assert rule is not None
     assert tuple(rule.tokens(*size) for size in SIZES) == tokens
 
 
 def test_qwen_generations_differ_in_their_coordinates() -> None:
-    assert model_facts.served("Qwen/Qwen2-VL-2B-Instruct")[1] == "per-mille"
-    assert model_facts.served("qwen2.5-vl:7b")[1] == "absolute"
-    assert model_facts.served("somebody/model") == (None, None)
+    assert served("Qwen/Qwen2-VL-2B-Instruct")[1] == "per-mille"
+    assert served("qwen2.5-vl:7b")[1] == "absolute"
+    assert served("somebody/model") == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_what_gpt_4o_sees_of_tall_pages(
 
 
 def test_what_claude_sees_of_tall_pages() -> None:
-    rule = model_facts.claude("claude-sonnet-4-6").rule
+    rule = anthropic.facts_of("claude-sonnet-4-6").rule
     assert rule.fit(1280, 7412) == (271, 1568)
     assert rule.fit(1280, 5808) == (346, 1568)
     assert rule.tokens(2000, 1500) == 46 * 34
@@ -108,8 +110,8 @@ RULES = [
     openai("gpt-4o", "low"),
     openai("gpt-5.4"),
     openai("gpt-6-astra", "high"),
-    model_facts.claude("claude-sonnet-4-5").rule,
-    model_facts.claude("claude-opus-5-5").rule,
+    anthropic.facts_of("claude-sonnet-4-5").rule,
+    anthropic.facts_of("claude-opus-5-5").rule,
 ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from PIL import Image
 
-from adapters.contract import Fatal, ImageRule
+from adapters.contract import Coordinates, Fatal, ImageRule
 from adapters.conversation import Conversation
 from adapters.local.contract import Encoded, Padded
 from adapters.local.qwen_vl.config import QwenVLConfig
@@ -51,7 +51,7 @@ class QwenVLFamily:
     image_size: int
     trained: int | None
     image_rule: ImageRule | None
-    coordinates: str | None
+    coordinates: Coordinates | None
     name: str = "qwen-vl"
 
     @property

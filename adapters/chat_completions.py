@@ -1,0 +1,246 @@
+"""OpenAI's chat protocol, which many providers and all servers for open models speak.
+
+Chat completions, not responses: every vision model is served by it. `ChatAdapter` is one model of a
+provider that speaks the protocol and adds nothing; `ServedModel` one of a server of the user's own.
+Written against openai 3.52, November 2026.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from adapters import image_rules
+from adapters.api import ApiAdapter, Json, malformed
+from adapters.contract import (
+    AdapterInfo,
+    Coordinates,
+    Generation,
+    ImageRule,
+    PictureSource,
+    Request,
+)
+from adapters.conversation import Finish, Message, Reply, Text, Usage
+from adapters.endpoints import Endpoint
+from adapters.faults import Failure, retry_after
+
+FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
+# Known to the SDK as arguments; everything else goes into the body as it is.
+ARGUMENTS = {
+    *("temperature", "top_p", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens"),
+    *("frequency_penalty", "prompt_cache_key", "prompt_cache_options"),
+}
+
+
+class ChatAdapter(ApiAdapter):
+    """One model behind the chat protocol.
+
+    `detail` is sent with every picture if it is given. `extra_body` is added to the body as it is,
+    a value of None takes a parameter out.
+    """
+
+    spellings: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "temperature": (),
+        "top_p": (),
+        "seed": (),
+        "reasoning_effort": ("reasoning.effort",),
+        "repetition_penalty": (),
+        "frequency_penalty": (),
+        "prompt_cache_key": (),
+        "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
+    }
+
+    def __init__(
+        self,
+        info: AdapterInfo,
+        endpoint: Endpoint,
+        *,
+        timeout_s: float,
+        detail: str | None = None,
+        extra_body: Mapping[str, object] | None = None,
+    ) -> None:
+        import httpx2
+        from openai import AsyncOpenAI
+
+        super().__init__(info, endpoint)
+        self._detail = detail
+        self._extra = dict(extra_body or {})
+        self._limit = "max_tokens"
+        self._client = AsyncOpenAI(
+            api_key=endpoint.key or "none",
+            base_url=endpoint.url,
+            max_retries=0,
+            timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _marks(self, request: Request) -> set[int]:
+        """The indexes of the messages at whose end the provider's prompt cache is to be written."""
+        return set()
+
+    def _greedy(self, generation: Generation) -> bool:
+        """Whether temperature 0 is sent where the user asks for none."""
+        return True
+
+    def _additions(self, request: Request) -> Json:
+        """Parameters beyond those that the user asks for."""
+        return {}
+
+    async def _compose(self, request: Request, pictures: PictureSource) -> Json:
+        marks = self._marks(request)
+        messages = [
+            await self._message(message, pictures, number in marks)
+            for number, message in enumerate(request.conversation.messages)
+        ]
+        return {"model": self._info.model, "messages": messages}
+
+    async def _message(self, message: Message, pictures: PictureSource, marked: bool) -> Json:
+        if message.role != "user":
+            return {"role": message.role, "content": message.text}
+        content: list[Json] = []
+        for part in message.parts:
+            if isinstance(part, Text):
+                content.append({"type": "text", "text": part.text})
+                continue
+            picture = await pictures.encoded(part)
+            data = b64encode(picture.data).decode()
+            image = {"url": f"data:{picture.media_type};base64,{data}"}
+            if self._detail is not None:
+                image["detail"] = self._detail
+            content.append({"type": "image_url", "image_url": image})
+        if marked and content:
+            content[-1]["prompt_cache_breakpoint"] = {"mode": "explicit"}
+        return {"role": "user", "content": content}
+
+    def _parameters(self, generation: Generation, request: Request) -> Json:
+        wanted: Json = {
+            self._limit: generation.max_tokens,
+            "temperature": generation.temperature,
+            "top_p": generation.top_p,
+            "seed": generation.seed,
+            "reasoning_effort": generation.effort,
+        }
+        if generation.temperature is None and self._greedy(generation):
+            wanted["temperature"] = 0.0
+        if generation.thinking_budget is not None:
+            self._tell(f"{self._info.name} has no thinking budget (only an effort): not sent")
+        wanted |= self._additions(request)
+        wanted |= self._extra
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    async def _send(self, body: Json, parameters: Json) -> Any:
+        known = {name: value for name, value in parameters.items() if name in ARGUMENTS}
+        other = {name: value for name, value in parameters.items() if name not in ARGUMENTS}
+        return await self._client.chat.completions.create(**body, **known, extra_body=other or None)
+
+    def _learn(self, failure: Failure, sent: Json) -> bool:
+        ours = "max_tokens" in sent and "max_tokens" not in self._extra
+        if ours and failure.param == "max_tokens" and failure.status == 400:
+            self._limit = "max_completion_tokens"
+            self._tell(f"{self._info.name} refused max_tokens: max_completion_tokens is sent")
+            return True
+        return super()._learn(failure, sent)
+
+    def _failure(self, error: Exception) -> Failure | None:
+        from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
+
+        if isinstance(error, APITimeoutError):
+            return Failure("no answer in time", kind="timeout")
+        if isinstance(error, APIConnectionError):
+            return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
+        if isinstance(error, APIStatusError):
+            # vLLM puts the status into `code`; its word is in `type`.
+            words = [word for word in (error.code, error.type) if word and not word.isdigit()]
+            return Failure(
+                _told(error) + self._hint(error.status_code),
+                status=error.status_code,
+                code=words[0] if words else "",
+                param=str(error.param or ""),
+                retry_after_s=retry_after(error.response.headers),
+            )
+        if isinstance(error, json.JSONDecodeError | APIError):
+            return Failure(f"reply is no JSON ({error})", kind="malformed")
+        return None
+
+    def _hint(self, status: int) -> str:
+        path = urlsplit(self._info.endpoint or "/v1").path
+        return " (base URLs end in /v1 as a rule)" if status == 404 and "/v1" not in path else ""
+
+    def _read(self, answer: Any) -> Reply:
+        if isinstance(answer, str):
+            raise malformed(f"no JSON but {answer!r}")
+        if not answer.choices:
+            raise malformed("no choices")
+        choice = answer.choices[0]
+        refusal = getattr(choice.message, "refusal", None)
+        finish = FINISHES.get(choice.finish_reason, Finish.STOP)
+        return Reply(
+            text=refusal or choice.message.content or "",
+            finish=Finish.REFUSAL if refusal else finish,
+            usage=_usage(answer.usage),
+            model=answer.model or "",
+            request_id=getattr(answer, "_request_id", None) or answer.id or "",
+        )
+
+
+class ServedModel(ChatAdapter):
+    """A model of a server of the user's own (vLLM, SGLang, llama.cpp, transformers serve).
+
+    It is told to be greedy without a repetition penalty, because some servers fill in the
+    checkpoint's sampling defaults for what is not said.
+    """
+
+    def _additions(self, request: Request) -> Json:
+        if "repetition_penalty" in self._refused:
+            # transformers serve takes 1 + this for it, and else what the checkpoint says.
+            return {"repetition_penalty": 1.0, "frequency_penalty": 0.0}
+        return {"repetition_penalty": 1.0}
+
+
+_QWEN: dict[str, tuple[int, int, int, Coordinates]] = {
+    "qwen2-vl": (28, 3136, 12_845_056, "per-mille"),
+    "qwen2.5-vl": (28, 3136, 12_845_056, "absolute"),
+    "qwen3-vl": (32, 65_536, 16_777_216, "per-mille"),
+}
+
+
+def served(model: str) -> tuple[ImageRule | None, Coordinates | None]:
+    """The picture rule and coordinates of a model behind a compatible server, where known."""
+    key = longest(_QWEN, model.lower().rpartition("/")[2].replace("qwen25", "qwen2.5"))
+    if key is None:
+        return None, None
+    factor, least, most, coordinates = _QWEN[key]
+    return image_rules.qwen(factor, least, most), coordinates
+
+
+def longest(names: Iterable[str], model: str) -> str | None:
+    """The longest of the names that a model's name begins with."""
+    return max((name for name in names if model.startswith(name)), key=len, default=None)
+
+
+def _told(error: Any) -> str:
+    """What the server said: `message` in OpenAI's body, `detail` in that of a FastAPI server."""
+    body = error.body
+    if not isinstance(body, dict):
+        return json.dumps(body) if isinstance(body, list) else str(body or error)
+    told = body.get("message") or body.get("detail")
+    return told if isinstance(told, str) else json.dumps(body)
+
+
+def _usage(usage: Any) -> Usage | None:
+    if usage is None:
+        return None
+    before = getattr(usage, "prompt_tokens_details", None)
+    after = getattr(usage, "completion_tokens_details", None)
+    return Usage(
+        input=usage.prompt_tokens or 0,
+        cached=getattr(before, "cached_tokens", None) or 0,
+        cache_write=getattr(before, "cache_write_tokens", None) or 0,
+        output=usage.completion_tokens or 0,
+        reasoning=getattr(after, "reasoning_tokens", None) or 0,
+    )

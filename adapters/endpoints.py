@@ -1,0 +1,128 @@
+"""Where a hosted model is asked: the package, the address and the key that this takes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from ipaddress import ip_address
+from urllib.parse import urlsplit, urlunsplit
+
+from adapters.contract import Fatal
+
+DISTRIBUTION = "vlm-web-eval"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A provider's API, or a server of the user's that speaks its protocol."""
+
+    provider: str
+    """The provider's name, under which its prices are listed."""
+    url: str
+    """The base URL."""
+    given: str | None
+    """The base URL if the user gave one."""
+    own: bool
+    """Whether it is the provider's own API, whose prices are known."""
+    key: str
+    """The API key, "" for a server of the user's that needs none."""
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+
+def find_endpoint(
+    provider: str,
+    *,
+    base_url: str | None,
+    api_key: str | None,
+    default: str,
+    hosts: Sequence[str],
+    url_variable: str,
+    key_variables: Sequence[str],
+) -> Endpoint:
+    """Where a provider's models are asked: what is given, else what the environment says.
+
+    `default` is the provider's own address, `hosts` the domains that are its own. Only there a key
+    is needed. Raises `Fatal` for a missing key or an address that is none.
+    """
+    given = base_url_from(base_url, url_variable)
+    url = given or default
+    host = urlsplit(url).hostname or ""
+    own = given is None or any(host == one or host.endswith(f".{one}") for one in hosts)
+    return Endpoint(provider, url, given, own, find_key(api_key, key_variables, needed=own))
+
+
+def need_package(module: str, package: str) -> None:
+    """Raise `Fatal` with the line that installs a package, unless its module can be imported."""
+    try:
+        found = find_spec(module) is not None
+    except ModuleNotFoundError:
+        found = False
+    if not found:
+        raise Fatal(
+            f"the package '{package}' is missing: pip install '{package}' "
+            f"(or reinstall {DISTRIBUTION}, which brings it)"
+        )
+
+
+def need_model(model: str, example: str) -> str:
+    """The model's name. Raises `Fatal` with an example if it is empty."""
+    if not model:
+        raise Fatal(f"which model? name it like {example}")
+    return model
+
+
+def find_key(given: str | None, variables: Sequence[str], *, needed: bool = True) -> str:
+    """The key given or in the first of the environment variables that is set; never printed.
+
+    Raises `Fatal` naming the variables when there is none and one is needed, and for a value that
+    no key can have (an HTTP library would print it in its complaint).
+    """
+    value = (given or "").strip()
+    for variable in variables:
+        value = value or os.environ.get(variable, "").strip()
+    if not value and needed:
+        raise Fatal(f"no key: set the environment variable {' or '.join(variables)}")
+    if not re.fullmatch(r"[!-~]*", value):
+        raise Fatal(f"the key in {variables[0]} contains blanks or characters that no key has")
+    return value
+
+
+def base_url_from(given: str | None, variable: str) -> str | None:
+    """The base URL given or in the environment. Raises `Fatal` for what is no http address."""
+    url = given or os.environ.get(variable) or None
+    if url is None:
+        return None
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise Fatal("the base URL cannot be read") from None
+    if not sound:
+        raise Fatal(f"the base URL must begin with http:// or https://: {public(url)}")
+    return url
+
+
+def public(url: str) -> str:
+    """The URL without user, password and query, which may be secrets."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def is_private(url: str) -> bool:
+    """Whether an address is of this machine or a network of one's own: its calls cost no money.
+
+    >>> is_private("http://localhost:8000/v1"), is_private("https://api.example.com/v1")
+    (True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        own = (".local", ".internal", ".lan", ".localhost")
+        return "." not in host or host.endswith(own)
