@@ -35,7 +35,7 @@ without arguments needs no parameter. An instance takes no argument and no value
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
@@ -72,7 +72,7 @@ class Entry(Generic[T]):
     """
 
     name: str
-    target: str | T | None
+    target: str | T | Callable[..., T] | None
     summary: str = ""
     plain: tuple[str, ...] = ()
     heading: str = ""
@@ -97,7 +97,7 @@ class Registry(Generic[T]):
     def add(
         self,
         name: str,
-        target: str | T | None,
+        target: str | T | Callable[..., T] | None,
         summary: str = "",
         *,
         plain: tuple[str, ...] = (),
@@ -210,7 +210,7 @@ class Registry(Generic[T]):
         entry = self._entries.get(name)
         return entry is not None and entry.target is not None
 
-    def _target(self, name: str) -> str | T:
+    def _target(self, name: str) -> str | T | Callable[..., T]:
         entry = self._entries.get(name)
         if entry is not None and entry.target is not None:
             return entry.target
