@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.parquet import (
@@ -23,7 +23,7 @@ from harness.benchmarks.parquet import (
     wide_rows,
 )
 from harness.benchmarks.step_numbers import Unplaced, recover
-from harness.errors import DataError
+from harness.errors import DataError, suggestion
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -67,16 +67,29 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What the narrow columns say of a row. `index` is None where `hints` must tell it."""
+    """What the narrow columns say of a row.
+
+    `index` is None where `hints` must tell it, or without hints, where the rows of a task count in
+    file order. Without an `action_uid` the row goes by its index.
+    """
 
     task_id: str
-    action_uid: str
+    action_uid: str | None
     index: int | None
     split: str | None
     website: str
     domain: str
     subdomain: str
     hints: Unplaced | None = None
+
+
+class Scanned(NamedTuple):
+    """A row as the index pass meets it: its number from 1, its place, and its narrow columns."""
+
+    row: int
+    group: int
+    offset: int
+    record: Record
 
 
 class Layout(Protocol):
@@ -103,7 +116,8 @@ class Layout(Protocol):
 
 
 class TableLayout(Layout, Protocol):
-    """The layout of a kind of parquet file: which columns, and what they mean."""
+    """The layout of a kind of table: which columns, and what they mean. Tables are parquet files,
+    unless a layout reads its files in another way."""
 
     @property
     def what(self) -> str:
@@ -126,6 +140,20 @@ class TableLayout(Layout, Protocol):
     def key(self, record: Record, where: str) -> Key:
         """What identifies a row. Raises `DataError`."""
         ...
+
+    def scan(self, path: Path) -> Iterator[Scanned]:
+        """All rows of a file, with their narrow columns. Raises `DataError`."""
+        with opened(path) as file:
+            present = column_names(file)
+            require(path, present, self.required, self.what)
+            records = small_columns(file, self.narrow(present))
+            for row, (group, offset, record) in enumerate(records, start=1):
+                yield Scanned(row, group, offset, record)
+
+    def largest_group(self, path: Path) -> int:
+        """The decompressed bytes that have to be read for a row at most; 0 if that is little."""
+        with opened(path) as file:
+            return max(group_sizes(file, self.wide(file)), default=0)
 
     def records(
         self,
@@ -152,44 +180,69 @@ def build_index(
     """
     entries: list[IndexEntry] = []
     hints: dict[int, Unplaced] = {}
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str | None]] = set()
+    lengths: dict[str, int] = {}
     doubled: Counter[str] = Counter()
     largest: tuple[int, str] = (0, "")
     for data_file in files:
-        with opened(data_file.path) as file:
-            present = column_names(file)
-            require(data_file.path, present, layout.required, layout.what)
-            sizes = group_sizes(file, layout.wide(file))
-            largest = max(largest, (max(sizes, default=0), data_file.name))
-            records = small_columns(file, layout.narrow(present))
-            for row, (group, offset, record) in enumerate(records, start=1):
-                key = layout.key(record, f"{data_file.path}, row {row}")
-                split = data_file.split or key.split or ""
-                if (key.task_id, key.action_uid) in seen:
-                    doubled[data_file.name] += 1
-                    continue
-                seen.add((key.task_id, key.action_uid))
-                if key.index is None and key.hints is not None:
-                    hints[len(entries)] = key.hints
-                entries.append(_entry(key, split, data_file.path, group, offset, row))
+        for scanned in layout.scan(data_file.path):
+            key = layout.key(scanned.record, f"{data_file.path}, row {scanned.row}")
+            if key.hints is None:
+                key = in_order(key, lengths)
+            split = data_file.split or key.split or ""
+            if (key.task_id, key.action_uid) in seen:
+                doubled[data_file.name] += 1
+                continue
+            seen.add((key.task_id, key.action_uid))
+            if key.index is None and key.hints is not None:
+                hints[len(entries)] = key.hints
+            entries.append(_entry(key, split, data_file.path, scanned))
+        largest = max(largest, (layout.largest_group(data_file.path), data_file.name))
     entries, unsure = _placed(entries, hints)
     return with_lengths(entries), _notices(doubled, unsure, len(hints), largest)
 
 
-def _entry(key: Key, split: str, path: Path, group: int, offset: int, row: int) -> IndexEntry:
+def in_order(key: Key, lengths: dict[str, int]) -> Key:
+    """The key with what a row of a task in file order need not say.
+
+    `lengths` holds the number of steps of each task so far, and is brought up to date.
+    """
+    index = lengths.get(key.task_id, 0) if key.index is None else key.index
+    lengths[key.task_id] = index + 1
+    uid = str(index) if key.action_uid is None else key.action_uid
+    return replace(key, index=index, action_uid=uid)
+
+
+def of_splits(
+    entries: Sequence[IndexEntry], asked: Sequence[str] | None, default: Sequence[str] = ()
+) -> tuple[IndexEntry, ...]:
+    """The entries of the splits asked for, else of those of `default` that are there, else all.
+
+    Raises:
+        DataError: no entry is of a split asked for.
+    """
+    present = {entry.split for entry in entries}
+    wanted = tuple(asked or ()) or tuple(split for split in default if split in present)
+    for split in wanted:
+        if split not in present:
+            raise DataError(f"no step of split '{split}'; {suggestion(split, present)}")
+    return tuple(entry for entry in entries if not wanted or entry.split in wanted)
+
+
+def _entry(key: Key, split: str, path: Path, scanned: Scanned) -> IndexEntry:
     return IndexEntry(
         step_id=f"{key.task_id}_{key.action_uid}",
         task_id=key.task_id,
-        action_uid=key.action_uid,
+        action_uid=str(key.action_uid),
         index=-1 if key.index is None else key.index,
         split=split,
         website=key.website,
         domain=key.domain,
         subdomain=key.subdomain,
         file=path,
-        row_group=group,
-        offset=offset,
-        row=row,
+        row_group=scanned.group,
+        offset=scanned.offset,
+        row=scanned.row,
     )
 
 

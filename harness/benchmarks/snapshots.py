@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from harness.benchmarks.contract import Benchmark, Fixed
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, local_files, missing_shards
-from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
+from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, of_splits, whole
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.mind2web_fields import candidates_in, decode_operation
 from harness.benchmarks.parquet import Record, column_names, opened
 from harness.benchmarks.snapshot_messages import stored_messages
-from harness.errors import DataError, suggestion
+from harness.errors import DataError
 from harness.page import Box, Candidate
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, StoredQuestion
 from parsers.letters import letter
@@ -158,12 +158,7 @@ class Snapshot(Benchmark):
             raise DataError(f"{self.name} needs --data PATH: the file or folder of the snapshot")
         layout = TildeLayout()
         entries, notices = build_index(files, layout)
-        present = {entry.split for entry in entries}
-        wanted = tuple(splits or ()) or tuple(s for s in self.default_splits if s in present)
-        for split in wanted:
-            if split not in present:
-                raise DataError(f"no step of split '{split}'; {suggestion(split, present)}")
-        kept = tuple(e for e in entries if not wanted or e.split in wanted)
+        kept = of_splits(entries, splits, self.default_splits)
         if not kept:
             raise DataError(f"no rows in {data or self.repo}")
         if missing_shards([file.name for file in files]):
