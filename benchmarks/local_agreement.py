@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.engine import Observer
-from harness.evaluation.config import Asking, Carrying, Choosing, Local, RunConfig, Selecting
 from harness.evaluation.plan import plan_run
 from harness.evaluation.run import carry_out
+from harness.settings import Settings
 
 BATCH = 8
 
@@ -42,20 +42,24 @@ class Told:
     reused: int
 
 
-def asked(options: argparse.Namespace, out: Path, **carrying: Any) -> Told:
+def asked(options: argparse.Namespace, out: Path, **changes: Any) -> Told:
     """One run of the sample, in a folder of its own."""
-    told: dict[str, Any] = {"batch_size": BATCH, "devices": options.devices, **carrying}
-    config = RunConfig(
+    device: dict[str, Any] = {"batch_size": BATCH, "devices": options.devices, **changes}
+    settings = Settings(
         model=options.model,
-        selecting=Selecting(
-            benchmark="sample", splits=("dev", "test"), limit=options.tasks or None
-        ),
-        choosing=Choosing(distractors=options.distractors),
-        asking=Asking(image_policy="full", max_tokens=(options.max_tokens,)),
-        carrying=Carrying(out=str(out), cache=False, preflight=False, **told),
-        local=Local(
-            model_path=options.model_path, dtype=options.dtype, max_pixels=options.max_pixels
-        ),
+        benchmark="sample",
+        splits=("dev", "test"),
+        limit=options.tasks or None,
+        distractors=options.distractors,
+        image_policy="full",
+        max_tokens=(options.max_tokens,),
+        out=str(out),
+        cache=False,
+        preflight=False,
+        model_path=options.model_path,
+        dtype=options.dtype,
+        max_pixels=options.max_pixels,
+        **device,
     )
 
     @contextlib.contextmanager
@@ -63,7 +67,7 @@ def asked(options: argparse.Namespace, out: Path, **carrying: Any) -> Told:
         yield Observer()
 
     started = time.monotonic()
-    result = asyncio.run(carry_out(plan_run(config), watching, lambda record: None, print))
+    result = asyncio.run(carry_out(plan_run(settings), watching, lambda record: None, print))
     seconds = time.monotonic() - started
     replies: dict[str, list[Any]] = {}
     for line in (out / "calls.jsonl").read_text().splitlines():

@@ -18,10 +18,10 @@ from benchmarks.kernel_time import KernelTime, watched
 from benchmarks.naive_adapter import Naive
 from harness.dialogue import Ask
 from harness.engine import Observer
-from harness.evaluation.config import Asking, Carrying, RunConfig, Selecting
 from harness.evaluation.model import Model
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.run import Finished, carry_out
+from harness.settings import Settings
 
 Work = Callable[[Awaitable[Finished]], Awaitable[Finished]]
 
@@ -86,12 +86,20 @@ def opened(
 
     Every reply is up to `tokens` long, every picture up to `pixels` pixels.
     """
-    asking = Asking(image_policy="full", pixels=pixels, max_tokens=(tokens,), repeats=repeats)
-    carrying = Carrying(out=str(folder), cache=False, preflight=False, progress="off")
-    selecting = Selecting("sample", step_ids=steps)
-    return plan_run(
-        RunConfig("always-click", selecting=selecting, asking=asking, carrying=carrying)
+    settings = Settings(
+        model="always-click",
+        benchmark="sample",
+        step_ids=steps,
+        image_policy="full",
+        pixels=pixels,
+        max_tokens=(tokens,),
+        repeats=repeats,
+        out=str(folder),
+        cache=False,
+        preflight=False,
+        progress="off",
     )
+    return plan_run(settings)
 
 
 def questions(plan: Plan, most: int | None, few: int) -> tuple[list[str], list[str]]:

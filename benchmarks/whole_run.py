@@ -39,12 +39,12 @@ from lxml import etree
 from adapters.contract import AdapterInfo, PictureSource, Request
 from adapters.conversation import Reply, Usage
 from harness.engine import Observer
-from harness.evaluation.config import Asking, Carrying, RunConfig, Selecting
 from harness.evaluation.model import Model
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.run import carry_out
 from harness.pictures import Recipe
 from harness.sample import files
+from harness.settings import Settings
 
 LEAST_RATE = 150
 LEAST_SHARE = 0.80
@@ -135,13 +135,16 @@ class Instant:
 
 def planned(data: Path, folder: Path, *, look: bool, workers: int) -> Plan:
     """The run of the command line, with the instant model in place of one that takes time."""
-    config = RunConfig(
+    settings = Settings(
         model="oracle",
-        selecting=Selecting(data=str(data)),
-        asking=Asking(image_policy="full" if look else "none"),
-        carrying=Carrying(out=str(folder), cache=False, workers=workers, preflight=False),
+        data=str(data),
+        image_policy="full" if look else "none",
+        out=str(folder),
+        cache=False,
+        workers=workers,
+        preflight=False,
     )
-    plan = plan_run(config)
+    plan = plan_run(settings)
     return replace(plan, model=Model(Instant(look), None, plan.model.sheet))
 
 

@@ -9,38 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from harness.settings import FACTS, SETTINGS, setting_of
 from reports.settings import Setting
 
 Differences = Mapping[str, Mapping[str, Setting]]
 """Settings by name; the value of each by run."""
 
 PROTOCOL = "protocol"
-RANKED_BY = (
-    *("benchmark", "candidates", "ranker", "ranker_sha256", "top_k", "missed", "distractors"),
-    *("seed", "positives", "shown", "exclude_related", "exclude_same_text", "order", "form"),
-    *("protocol", "none", "history", "image_policy", "pixels", "prompts_sha256"),
-    *("repeats", "shuffles", "f1", "step_rule", "invalid", "unattempted", "exclude_statuses"),
-    *("none_zeroes_operation", "wrong_element_zeroes_operation", "mapped_operations", "bag"),
-    *("point_rule", "first_of_many", "value_style"),
-)
-"""Settings that make results of models no ranking of the models."""
-SAME_ANSWERS = ("protocol_options.eager",)
-"""Settings of protocols that change when something is asked, and nothing of what it comes to."""
-SELECTED_BY = ("splits", "websites", "domains", "task_ids", "step_ids", "limit", "lost_rows")
-
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def unranked(differences: Differences) -> list[str]:
     """The line that says why the runs are in no order of merit; none where only models differ."""
-    names = [n for n in (*RANKED_BY, *SELECTED_BY) if n in differences]
-    names += [n for n in differences if n.startswith(("protocol_options.", "dataset.files"))]
-    names = [n for n in names if n not in SAME_ANSWERS]
+    names = [n for n in _declared_first(differences) if _forbids_ranking(n)]
     if PROTOCOL in names:
         names = [n for n in names if n == PROTOCOL or not _follows(n, differences)]
     if not names:
         return []
     return [f"not ranked: the runs were not measured alike, but differ in {', '.join(names)}"]
+
+
+def _declared_first(names: Iterable[str]) -> list[str]:
+    places = {name: place for place, name in enumerate((*SETTINGS, *FACTS))}
+    return sorted(names, key=lambda name: places.get(name, len(places)))
+
+
+def _forbids_ranking(name: str) -> bool:
+    known = setting_of(name)
+    return known is not None and known.forbids_ranking
 
 
 def difference_lines(differences: Differences) -> list[str]:

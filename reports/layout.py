@@ -17,7 +17,7 @@ from reports.differences import difference_lines
 from reports.grid import FEW_MARK as FEW_MARK
 from reports.grid import FEW_NOTE
 from reports.load import corrupt_lines, unfinished_lines
-from reports.settings import HEAD, USUAL, Setting, compare
+from reports.settings import Setting, compare, heading
 from reports.tables import METRICS
 
 Average = Literal["macro", "micro"]
@@ -90,8 +90,7 @@ def arrange(table: pd.DataFrame, average: Average) -> Sheet:
 def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
     """The settings as lines: what the runs share, what replaces it here, every difference."""
     constants: Mapping[str, Setting] = attrs["constants"]
-    told_of = [n for n in HEAD if constants.get(n) not in (None, "", USUAL.get(n))]
-    shared = [f"{name}={constants[name]}" for name in told_of]
+    shared = [f"{name}={value}" for name, value in heading(constants).items()]
     lines = [f"settings: {', '.join(shared)}"] if shared else []
     given = [f"{name}={value}" for name, value in attrs["given"].items()]
     lines += [f"given for this table: {', '.join(given)}"] if given else []

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.runs import LATER, Manifest, Run
+from harness.runs import Manifest, Run
+from harness.settings import FACTS, SETTINGS, with_absent
 
 Setting = str | int | float | bool | None
 
@@ -19,46 +20,17 @@ ELSEWHERE = {
 """Left out: where the data lay, as its fingerprint says which they were, facts of the rows, and
 words that follow from other settings."""
 
-HEAD = (
-    "benchmark",
-    "splits",
-    "websites",
-    "domains",
-    "limit",
-    "candidates",
-    "ranker",
-    "top_k",
-    "missed",
-    "distractors",
-    "seed",
-    "protocol",
-    "protocol_options",
-    "none",
-    "history",
-    "image_policy",
-    "pixels",
-    "repeats",
-    "shuffles",
-    "temperature",
-    "max_tokens",
-    "f1",
-    "step_rule",
-    "invalid",
-    "unattempted",
-    "exclude_statuses",
-    "dataset.files",
-    "dataset.revision",
-)
-"""The shared settings that a reader is told above a table; JSON has them all."""
 
-
-USUAL: dict[str, Setting] = {
-    "unattempted": "exclude",
-    "candidates": "snapshot",
-    "missed": "zero",
-    "shuffles": 1,
-}
-"""Not told where they are as usual."""
+def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The shared settings that a reader is told above a table; JSON has them all."""
+    shown: dict[str, Setting] = {}
+    for name, setting in {**SETTINGS, **FACTS}.items():
+        value = constants.get(name)
+        always = setting.heading == "always"
+        unusual = setting.heading == "unusual" and value != _plain(setting.usual_value)
+        if value not in (None, "") and (always or unusual):
+            shown[name] = value
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +63,7 @@ def compare(runs: Mapping[str, Run]) -> Settings:
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
     """The settings that a run is bound to, flat; lists are JSON, long ones a digest."""
     found: dict[str, Any] = {}
-    found |= _flat({**LATER, **manifest.config}, "")
+    found |= _flat(with_absent(manifest.config), "")
     found |= _flat(manifest.model, "model.")
     found |= _flat(manifest.dataset, "dataset.")
     found.setdefault("seed", manifest.seed)

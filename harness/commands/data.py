@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.commands.options import selecting_options, to_config
+from harness.commands.options import DATA, read_options, setting_options
 from harness.printing import printable
 
 
@@ -18,14 +18,13 @@ def data() -> None:
 
 
 @data.command(short_help="Count the rows of a selection.")
-@selecting_options
-def check(**values: Any) -> int:
+@setting_options(DATA)
+def check(**_: Any) -> int:
     """Count the rows of a selection: by split, by operation, valid or why not."""
     from harness.evaluation.plan import open_data
     from harness.evaluation.table import counted
 
-    config = to_config({**values, "distractors": 0})
-    dataset = open_data(config).part
+    dataset = open_data(read_options(distractors=0)).part
     for notice in dataset.notices:
         click.echo(notice, err=True)
     splits: dict[str, Counter[str]] = {}

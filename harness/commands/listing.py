@@ -48,15 +48,14 @@ def protocols() -> None:
     """List the ways to ask that --protocol takes, with their papers and calls per step."""
     from harness.errors import UserError
     from harness.printing import printable
-    from harness.protocols import PROTOCOLS
-    from harness.protocols.opening import open_named
+    from harness.protocols import PROTOCOLS, open_protocol
 
     names = PROTOCOLS.names()
     width = max(len(name) for name in names)
     for name, line in names.items():
         click.echo(f"{name:<{width}}  {line}")
         try:
-            protocol = open_named(name, {}, {})
+            protocol = open_protocol(name)
         except UserError as error:
             # Somebody else's protocol must not take the list down with it.
             click.echo(printable(f"{'':<{width}}  ({error})"))
@@ -68,13 +67,13 @@ def protocols() -> None:
 
 def _about(protocol: AskingProtocol) -> list[str]:
     """The paper, and what a protocol usually asks with."""
-    from harness.evaluation.config import Choosing
     from harness.evaluation.plan import usual_count
+    from harness.settings import Settings
 
     needs = protocol.needs
     source = needs.sources[0]
     top_k = needs.top_k if source == "ranker" else None
-    least, most = protocol.calls(usual_count(Choosing(candidates=source, top_k=top_k)))
+    least, most = protocol.calls(usual_count(Settings(candidates=source, top_k=top_k)))
     calls = f"{least} to {most}" if least != most else str(least)
     offered = {
         "snapshot": "a positive among drawn negatives",

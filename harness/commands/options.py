@@ -1,430 +1,207 @@
-"""The options that commands share, each declared once, and how they become a `RunConfig`."""
+"""Settings as options of a command: their reading, `--config`, and a help with headings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+import difflib
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from harness.commands.parameters import BatchSize, History, KeyValue, PerRound, Shard
-from harness.evaluation.config import (
-    Asking,
-    Carrying,
-    Choosing,
-    Local,
-    RunConfig,
-    Scoring,
-    Selecting,
-)
-from parsers.records import Status
+from harness.errors import UserError
+from harness.settings import GROUPS, SETTINGS, Setting, Settings, read_settings
+from harness.settings.values import alternatives, describe
 
 F = TypeVar("F", bound=Callable[..., Any])
+GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
+MOST_USED = "Most used"
+PAIRS = "KEY=VALUE"
 
 
-class Options:
-    """Several options as one decorator."""
+class Value(click.ParamType[Any]):
+    """The value of a setting; of a repeatable one, a single item."""
 
-    def __init__(self, options: tuple[Callable[[Any], Any], ...]) -> None:
-        self._options = options
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self.name = setting.name
 
-    def __call__(self, command: F) -> F:
-        for option in reversed(self._options):
-            command = option(command)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            if self._setting.repeatable:
+                (item,) = self._setting.read([value])
+                return item
+            return self._setting.read(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        if self._setting.choices:
+            return f"[{'|'.join(self._setting.choices)}]"
+        kind = alternatives(self._setting.type)[0]
+        return self._setting.metavar or {int: "N", float: "X"}.get(kind, "TEXT")
+
+
+class SettingOption(click.Option):
+    """The option of a setting."""
+
+    def __init__(self, _: Any, *, setting: Setting, **changes: Any) -> None:
+        self.setting = setting
+        names = [setting.name, setting.option, *filter(None, [setting.short])]
+        facts: dict[str, Any] = {"default": setting.default, "help": setting.help}
+        if setting.is_switch:
+            facts["is_flag"] = True
+            if setting.default is True:
+                names[1] = f"{setting.option}/{setting.option.replace('--', '--no-', 1)}"
+        else:
+            facts |= {"type": Value(setting), "multiple": setting.repeatable}
+        if changes.get("required"):
+            del facts["default"]
+        super().__init__(names, show_default=True, **{**facts, **changes})
+
+
+class SettingsCommand(click.Command):
+    """A command whose help lists options under the headings of their settings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        many = sum(isinstance(option, SettingOption) for option in self.params) > 40
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is None:
+                continue
+            heading = "Options"
+            if isinstance(option, SettingOption):
+                heading = option.setting.group
+                if many and option.setting.common:
+                    heading = MOST_USED
+            elif many:
+                heading = "Other"
+            sections.setdefault(heading, []).append(record)
+        for heading in (MOST_USED, *GROUPS, "Options", "Other"):
+            if heading in sections:
+                with formatter.section(heading):
+                    formatter.write_dl(sections[heading])
+
+
+def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Callable[[F], F]:
+    """The options of some settings; `changes` are further arguments of an option, by setting."""
+    listed = list(names)
+
+    def decorate(command: F) -> F:
+        for name in reversed(listed):
+            more = changes.get(name, {})
+            command = click.option(cls=SettingOption, setting=SETTINGS[name], **more)(command)
         return command
 
-
-def _all(options: list[Callable[[Any], Any]]) -> Options:
-    return Options(tuple(options))
+    return decorate
 
 
-def _choice(*values: str) -> click.Choice[str]:
-    return click.Choice(values)
+DATA = [name for name, s in SETTINGS.items() if s.group == "Data" and name != "lost_rows"]
+"""The settings that select rows of a benchmark."""
 
 
-_positive = click.IntRange(min=1)
-
-model_options: Options = _all(
-    [
-        click.option("--model", "-m", required=True, help="Model or policy; see vlm-eval models."),
-        click.option("--base-url", help="An OpenAI-compatible server, ending in /v1."),
-        click.option(
-            "--adapter-option",
-            "adapter_options",
-            type=KeyValue(),
-            multiple=True,
-            help="A setting of the model's adapter (detail=low, media_resolution=high, ...).",
-        ),
-    ]
-)
-
-local_options: Options = _all(
-    [
-        click.option("--model-path", help="Folder with a local model's checkpoint."),
-        click.option("--revision", help="Commit, branch or tag of a local model on the hub."),
-        click.option(
-            "--dtype",
-            type=_choice("auto", "bfloat16", "float16", "float32"),
-            help="A local model's numbers; auto: as published, on a CPU float32.",
-        ),
-        click.option("--attn", help="A local model's attention (sdpa, eager, flash_attention_2)."),
-        click.option(
-            "--max-pixels", type=_positive, help="Pixels of a picture at most, for a local model."
-        ),
-        click.option(
-            "--quantization", type=_choice("4bit", "8bit"), help="Shrink a local model's weights."
-        ),
-        click.option(
-            "--trust-remote-code", is_flag=True, help="Run code that a checkpoint brings."
-        ),
-        click.option(
-            "--batch-size",
-            type=BatchSize(),
-            default="auto",
-            show_default=True,
-            help="Steps that a local model answers at once.",
-        ),
-        click.option("--devices", help="Where copies of a local model run: cuda:0,cuda:1 or cpu."),
-        click.option(
-            "--device-map", help="Spread one local model over the GPUs (auto, balanced, ...)."
-        ),
-        click.option(
-            "--kv-reuse/--no-kv-reuse",
-            default=True,
-            help="A local model's second round builds on what it read in the first.",
-        ),
-        click.option(
-            "--compile", is_flag=True, help="On a GPU: replay the writing of tokens as CUDA graphs."
-        ),
-    ]
-)
-
-selecting_options = _all(
-    [
-        click.option(
-            "--benchmark",
-            "-b",
-            default="multimodal-mind2web",
-            show_default=True,
-            help="See vlm-eval benchmarks.",
-        ),
-        click.option("--data", help="Local parquet file or folder, instead of the hub."),
-        click.option("--split", "splits", multiple=True, help="Default: the test splits."),
-        click.option(
-            "--website", "websites", multiple=True, help="Only this site; may be repeated."
-        ),
-        click.option(
-            "--domain", "domains", multiple=True, help="Only this domain; may be repeated."
-        ),
-        click.option(
-            "--task-id", "task_ids", multiple=True, help="Only this task; may be repeated."
-        ),
-        click.option(
-            "--step-id", "step_ids", multiple=True, help="Only this step; may be repeated."
-        ),
-        click.option("--limit", type=_positive, help="The first N whole tasks."),
-        click.option("--shard", type=Shard(), help="One of n disjoint parts (whole tasks)."),
-    ]
-)
-
-choosing_options = _all(
-    [
-        click.option(
-            "--candidates",
-            type=_choice("snapshot", "ranker", "all"),
-            help="What is offered: a positive among drawn negatives, the first of a ranker, or "
-            "everything. Default: as the protocol has it.",
-        ),
-        click.option(
-            "--ranker", help="Of the candidates: lexical, another ranker, or a file of ranks."
-        ),
-        click.option(
-            "--top-k",
-            type=_positive,
-            help="How many of its first. Default: as the protocol has it.",
-        ),
-        click.option(
-            "--missed",
-            type=_choice("zero", "ask"),
-            help="Steps whose positives are not among them: zero (default), or asked all the same.",
-        ),
-        click.option(
-            "--distractors",
-            "-k",
-            type=click.IntRange(min=0),
-            default=20,
-            show_default=True,
-            help="Negative candidates shown beside the positive one.",
-        ),
-        click.option("--seed", type=int, default=42, show_default=True, help="Of the choices."),
-        click.option(
-            "--positives",
-            type=_choice("all", "original"),
-            default="all",
-            show_default=True,
-            help="Which elements count as right: all acceptable ones, or the labelled one.",
-        ),
-        click.option(
-            "--shown",
-            type=_choice("seeded", "original", "top-level"),
-            default="seeded",
-            show_default=True,
-            help="Which positive is listed.",
-        ),
-        click.option(
-            "--exclude-related", is_flag=True, help="No ancestors or descendants of the positive."
-        ),
-        click.option(
-            "--exclude-same-text", is_flag=True, help="No negatives that read like the positive."
-        ),
-        click.option(
-            "--order",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="Number of the shuffle of the listed order.",
-        ),
-        click.option(
-            "--form",
-            type=_choice("mindact", "bnid"),
-            default="mindact",
-            show_default=True,
-            help="How a choice is written: ten words, or compact HTML.",
-        ),
-        click.option(
-            "--choice-tokens",
-            type=_positive,
-            default=400,
-            show_default=True,
-            help="Cap per choice of the bnid form.",
-        ),
-    ]
-)
-
-prompting_options = _all(
-    [
-        click.option(
-            "--protocol",
-            default="seeact-two-rounds",
-            show_default=True,
-            help="See vlm-eval protocols.",
-        ),
-        click.option(
-            "--protocol-option",
-            "protocol_options",
-            type=KeyValue(),
-            multiple=True,
-            help="A setting of this protocol's own; may be repeated.",
-        ),
-        click.option(
-            "--eager",
-            is_flag=True,
-            help="Ask all batches of a step at once (seeact-choice, seeact-annotation): the same "
-            "answer, sooner and for more money.",
-        ),
-        click.option("--prompts", help="A file with other prompt texts."),
-        click.option(
-            "--none",
-            type=_choice("last", "first", "absent"),
-            help="The option 'none of these'. Default: as the protocol has it.",
-        ),
-        click.option(
-            "--history",
-            type=History(),
-            help="Earlier actions shown. Default: as the protocol has it.",
-        ),
-        click.option(
-            "--image-policy",
-            help="full, viewport, tiles, candidates, none, oracle-target. Default: as the protocol "
-            "has it.",
-        ),
-        click.option("--pixels", type=_positive, help="Pixel budget of a picture."),
-        click.option(
-            "--lost-rows",
-            is_flag=True,
-            help="Ask about rows without a screenshot too (text only).",
-        ),
-    ]
-)
-
-replying_options = _all(
-    [
-        click.option(
-            "--max-tokens",
-            type=PerRound(),
-            default="1024",
-            show_default=True,
-            help="Limit of a reply, for all rounds or for each.",
-        ),
-        click.option(
-            "--temperature",
-            type=click.FloatRange(min=0),
-            help="Default: 0 where the model takes it, else nothing is sent.",
-        ),
-        click.option(
-            "--top-p", type=click.FloatRange(min=0, max=1), help="Default: the model's own."
-        ),
-        click.option("--model-seed", type=int, help="Sent to the model, where it takes one."),
-        click.option("--effort", help="Reasoning effort, in the provider's words."),
-        click.option("--thinking-budget", type=int, help="Thinking tokens, if a model has them."),
-        click.option(
-            "--first-of-many",
-            is_flag=True,
-            default=None,
-            help="Of several letters take the first, not none.",
-        ),
-        click.option(
-            "--value-style",
-            type=_choice("plain", "seeact"),
-            help="How a value is cleaned up (default: plain).",
-        ),
-    ]
-)
-
-repeat_option = _all(
-    [
-        click.option(
-            "--repeats",
-            type=_positive,
-            default=1,
-            show_default=True,
-            help="Ask every step so many times.",
-        ),
-        click.option(
-            "--shuffles",
-            type=_positive,
-            default=1,
-            show_default=True,
-            help="Ask about so many shuffles of the candidates (tournaments).",
-        ),
-    ]
-)
-
-scoring_options = _all(
-    [
-        click.option(
-            "--f1",
-            type=_choice("mind2web", "mind2web-lc", "cl100k-lc"),
-            default="mind2web",
-            show_default=True,
-            help="Headline variant of operation F1; all are stored.",
-        ),
-        click.option(
-            "--step-rule",
-            type=_choice("f1", "exact"),
-            default="f1",
-            show_default=True,
-            help="A step succeeds when F1 is 1, or when operation and value are equal.",
-        ),
-        click.option(
-            "--invalid",
-            type=_choice("exclude", "fail"),
-            default="exclude",
-            show_default=True,
-            help="Rows that nobody can answer: left out of the headline, or counted as failed.",
-        ),
-        click.option(
-            "--none-zeroes-operation", is_flag=True, help="Answering None zeroes operation F1."
-        ),
-        click.option(
-            "--wrong-element-zeroes-operation",
-            is_flag=True,
-            help="A wrong element zeroes operation F1.",
-        ),
-        click.option(
-            "--mapped-operations/--no-mapped-operations",
-            default=True,
-            help="HOVER and ENTER count as CLICK.",
-        ),
-        click.option(
-            "--point-rule",
-            type=_choice("box", "smallest", "original"),
-            default="box",
-            show_default=True,
-            help="Where a point is right: in the box of an acceptable element, where the smallest "
-            "candidate under it is one, or in the labelled element's box only.",
-        ),
-        click.option(
-            "--bag", is_flag=True, help="Count repeated tokens in the cl100k-lc variant of F1."
-        ),
-        click.option(
-            "--unattempted",
-            type=_choice("exclude", "fail"),
-            default="exclude",
-            show_default=True,
-            help="Steps that are not settled yet: left out, or counted as failed.",
-        ),
-        click.option(
-            "--exclude-status",
-            "exclude_statuses",
-            type=_choice(*(status.value for status in Status)),
-            multiple=True,
-            help="Leave out steps that ended so (refusal, ...); the result says so.",
-        ),
-    ]
-)
-
-carrying_options = _all(
-    [
-        click.option("--out", "-o", help="Run directory; default runs/<name of the settings>."),
-        click.option("--concurrency", type=_positive, help="Calls under way at once, at most."),
-        click.option(
-            "--timeout",
-            "timeout_s",
-            type=click.FloatRange(min=0.1),
-            default=120.0,
-            show_default=True,
-            help="Seconds for one call.",
-        ),
-        click.option("--max-cost", type=click.FloatRange(min=0), help="US dollars, never passed."),
-        click.option("--prices", help="A file with prices, instead of the built-in list."),
-        click.option("--yes", "-y", is_flag=True, help="Do not ask before spending."),
-        click.option(
-            "--settle-failures",
-            is_flag=True,
-            help="Score steps whose calls failed as zero, so that the run can be closed.",
-        ),
-        click.option("--cache/--no-cache", default=True, help="Reuse replies to equal requests."),
-        click.option("--cache-dir", help="Where replies are kept."),
-        click.option("--workers", type=_positive, help="Processes that prepare pictures."),
-        click.option(
-            "--preflight/--no-preflight", default=True, help="One call first, to find mistakes."
-        ),
-        click.option(
-            "--progress",
-            type=_choice("auto", "bar", "plain", "off"),
-            default="auto",
-            show_default=True,
-            help="How progress is shown; auto: a bar on a terminal.",
-        ),
-    ]
-)
+MESSAGES = [
+    name
+    for name, s in SETTINGS.items()
+    if s.group in ("Data", "Question")
+    and name not in ("eager", "first_of_many", "value_style", "repeats", "shuffles", "shard")
+]
+"""The settings that decide which messages are sent."""
 
 
-def to_config(values: dict[str, Any]) -> RunConfig:
-    """The options of a command as a configuration; parts that a command lacks keep defaults."""
-    values = dict(values)
-    if values.pop("eager", False):
-        values["protocol_options"] = (*values["protocol_options"], ("eager", "true"))
-    if "protocol_options" in values:
-        values["protocol_options"] = tuple(sorted(values["protocol_options"]))
-    if values.get("batch_size") == "auto":
-        values["batch_size"] = None
-    parts: dict[str, Any] = {}
-    for name, kind in (
-        ("selecting", Selecting),
-        ("choosing", Choosing),
-        ("asking", Asking),
-        ("scoring", Scoring),
-        ("carrying", Carrying),
-        ("local", Local),
-    ):
-        own = {f.name: values[f.name] for f in fields(kind) if f.name in values}
-        parts[name] = kind(**own)
-    return RunConfig(
-        model=values.get("model") or "",
-        base_url=values.get("base_url"),
-        adapter_options=tuple(sorted(values.get("adapter_options", ()))),
-        **parts,
+def names_of(*groups: str, without: Iterable[str] = ()) -> list[str]:
+    """The settings under some headings."""
+    return [n for n, s in SETTINGS.items() if s.group in groups and n not in set(without)]
+
+
+def given_settings() -> dict[str, Any]:
+    """The values of the settings that were given to the command under way, by name."""
+    context = click.get_current_context()
+    return {
+        option.setting.name: context.params[option.setting.name]
+        for option in context.command.params
+        if isinstance(option, SettingOption) and is_given(context, option.setting.name)
+    }
+
+
+def read_options(**more: Any) -> Settings:
+    """The settings that were given to the command under way, and `more` of them."""
+    try:
+        return read_settings({**given_settings(), **more})
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Whether an option was given, on the command line or in a file."""
+    return ctx.get_parameter_source(name) in GIVEN
+
+
+def config_option() -> Callable[[F], F]:
+    """`--config FILE`: defaults for the other options of the command, from a TOML file.
+
+    Keys are the long names of options without the dashes (`max-cost = 5`). What is given on the
+    command line takes precedence.
+    """
+
+    def fill(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+        if value is not None:
+            ctx.default_map = {**(ctx.default_map or {}), **_read_config(value, ctx.command)}
+        return value
+
+    return click.option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        expose_value=False,
+        callback=fill,
+        help="TOML file with options; the command line takes precedence.",
     )
+
+
+def _read_config(path: str, command: click.Command) -> dict[str, Any]:
+    """The file as a click default map. Raises `UserError` for unknown keys and broken files."""
+    try:
+        content = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"--config {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"--config {path}: not TOML: {error}") from error
+    options = {
+        spelling.removeprefix("--"): option
+        for option in command.params
+        if isinstance(option, click.Option) and option.name != "config"
+        for spelling in option.opts
+        if spelling.startswith("--")
+    }
+    defaults: dict[str, Any] = {}
+    for key, value in content.items():
+        option = options.get(key)
+        if option is None:
+            near = difflib.get_close_matches(key, options, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise UserError(f"--config {path}: unknown key '{key}'{hint}")
+        try:
+            defaults[str(option.name)] = _config_value(option, value)
+        except ValueError as error:
+            raise UserError(f"--config {path}: {key}: {error}") from error
+    return defaults
+
+
+def _config_value(option: click.Option, value: Any) -> Any:
+    if not isinstance(option, SettingOption):
+        if option.is_flag != isinstance(value, bool):
+            wanted = "true or false" if option.is_flag else "a value"
+            raise ValueError(f"expected {wanted}, not {value!r}")
+        return value
+    if isinstance(value, dict):
+        if option.setting.metavar != PAIRS:
+            raise ValueError(f"expected {describe(option.setting.type)}, not a table")
+        value = [f"{name}={text}" for name, text in value.items()]
+    elif isinstance(value, list) and not (option.setting.repeatable or option.setting.one_text):
+        raise ValueError(f"expected one value, not {value!r}")
+    read = option.setting.read(value)
+    return list(read) if option.setting.repeatable else read

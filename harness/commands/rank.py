@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from harness.commands.given import GIVEN
-from harness.commands.options import selecting_options, to_config
+from harness.commands.options import DATA, is_given, read_options, setting_options
 from harness.errors import UserError
 
 _MODEL_OPTIONS = ("revision", "device", "dtype", "batch_size")
@@ -26,7 +25,7 @@ _MODEL_OPTIONS = ("revision", "device", "dtype", "batch_size")
 @click.option("--device", help="Of a cross-encoder: cpu, cuda, cuda:1, mps; default: the best.")
 @click.option("--dtype", help="Of a cross-encoder: float32 (default), bfloat16, float16.")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Pairs that a cross-encoder reads.")
-@selecting_options
+@setting_options(DATA)
 @click.pass_context
 def rank(ctx: click.Context, /, **values: Any) -> int:
     """Rank the candidates of every step, best first, and store the ranks.
@@ -40,7 +39,7 @@ def rank(ctx: click.Context, /, **values: Any) -> int:
     --candidates ranker --ranker FILE, and into vlm-eval recall.
     """
     if ctx.invoked_subcommand is not None:
-        given = [name for name in ctx.params if ctx.get_parameter_source(name) in GIVEN]
+        given = [name for name in ctx.params if is_given(ctx, name)]
         if given:
             option = given[0].replace("_", "-")
             raise UserError(
@@ -99,17 +98,16 @@ def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
     ranker = with_options(values["ranker"], values)
     if values["workers"] and ranker.startswith("cross-encoder:"):
         raise UserError("--workers has no effect on a cross-encoder, which fills a device; omit it")
-    config = to_config({**values, "out": None, "workers": None, "distractors": 0})
-    dataset = open_data(config).part
+    settings = read_options(distractors=0)
+    dataset = open_data(settings).part
     for notice in dataset.notices:
         click.echo(notice, err=True)
-    chosen = config.selecting
     with click.progressbar(
         length=len(dataset), label="ranking", file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
         done = rank_benchmark(
             dataset,
-            Source(chosen.benchmark, chosen.data, chosen.splits),
+            Source(settings.benchmark, settings.data, settings.splits),
             ranker,
             out,
             workers=values["workers"] or available_cpus(),

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from harness.commands.options import selecting_options, to_config
+from harness.commands.options import DATA, read_options, setting_options
 from harness.commands.rank import with_options
 from harness.errors import UserError
 from harness.printing import printable
@@ -35,7 +35,7 @@ FORMATS = ("text", "csv", "json", "markdown")
 @click.option("--device", help="Of a cross-encoder.")
 @click.option("--dtype", help="Of a cross-encoder.")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Pairs that a cross-encoder reads.")
-@selecting_options
+@setting_options(DATA)
 def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **values: Any) -> int:
     """Print Recall@1, 5, 10, 20 and 50 of ranks in FILES, or of --ranker, by split.
 
@@ -50,12 +50,12 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     named = [*map(str, files), *(with_options(ranker, values) for ranker in rankers)]
     if not named:
         raise UserError("name files of ranks, or a ranker with --ranker (lexical, say)")
-    config = to_config({**values, "out": None, "distractors": 0})
-    dataset = open_data(config).part
+    settings = read_options(distractors=0)
+    dataset = open_data(settings).part
     for notice in dataset.notices:
         click.echo(notice, err=True)
     measured = list(_measured(named, dataset, values["no_positive"] == "fail"))
-    text = render(measured, form, str(config.selecting.benchmark), values["no_positive"])
+    text = render(measured, form, settings.benchmark, values["no_positive"])
     out: Path | None = values["out"]
     if out is None:
         click.echo(text, nl=False)

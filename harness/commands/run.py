@@ -10,23 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.commands import config_file
 from harness.commands.options import (
-    carrying_options,
-    choosing_options,
-    local_options,
-    model_options,
-    prompting_options,
-    repeat_option,
-    replying_options,
-    scoring_options,
-    selecting_options,
-    to_config,
+    SettingsCommand,
+    config_option,
+    names_of,
+    read_options,
+    setting_options,
 )
 from harness.commands.output import output
 from harness.errors import UserError
-from harness.evaluation.config import RunConfig
 from harness.printing import printable
+from harness.settings import GROUPS, Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,38 +34,36 @@ ASK_FROM = 100
 """More calls than this to a model that costs money are confirmed first."""
 
 
-@click.command()
-@config_file.option()
-@model_options
-@local_options
-@selecting_options
-@choosing_options
-@prompting_options
-@replying_options
-@repeat_option
-@scoring_options
-@carrying_options
-@click.option("--dry-run", is_flag=True, help="Calls, tokens and cost, without asking the model.")
-@click.pass_context
-def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
+@click.command(cls=SettingsCommand)
+@config_option()
+@setting_options(names_of(*GROUPS), model={"required": True})
+@click.option(
+    "--dry-run", is_flag=True, help="Count calls, tokens and cost without asking the model."
+)
+def run(dry_run: bool, **_: Any) -> int:
     """Evaluate a model or a policy on recorded steps.
 
-    Interrupted runs are continued by the same line. Exit codes: 0 done, 1 ended early or steps
-    left unsettled, 2 bad input, 130 interrupted.
+    An interrupted run goes on where it stopped if the same command is given again.
+
+    \b
+    Examples:
+      vlm-eval --model gpt-5.4 --limit 20 --max-cost 5
+      vlm-eval --model qwen2.5-vl --distractors 20
+      vlm-eval --model lexical --benchmark sample --protocol coordinates
+
+    Exit codes: 0 done, 1 ended early or with unsettled steps, 2 bad input, 130 interrupted.
     """
     import asyncio
 
     from rich.console import Console
 
-    from harness.commands.fixed import refuse_idle
     from harness.evaluation.plan import plan_run
     from harness.evaluation.run import carry_out
 
-    config = to_config(values)
-    refuse_idle(ctx, config)
+    settings = read_options()
     console, errors = output(), Console(stderr=True)
     with telling(errors):
-        plan = plan_run(config, asks=not dry_run)
+        plan = plan_run(settings, asks=not dry_run)
     if not dry_run:
         check_limit(plan)
     heading(plan, errors)
@@ -84,11 +76,11 @@ def run(ctx: click.Context, /, dry_run: bool, **values: Any) -> int:
     if not confirmed(plan, errors):
         errors.print("not started")
         return 1
-    running = Running(config)
+    running = Running(settings)
     result = asyncio.run(
         carry_out(
             plan,
-            lambda total, done: watching(config, running, errors, total, done),
+            lambda total, done: watching(settings, running, errors, total, done),
             running.add,
             lambda line: errors.print(line, markup=False, highlight=False, soft_wrap=True),
         )
@@ -121,24 +113,24 @@ def heading(plan: Plan, errors: Console) -> None:
     from harness.benchmarks import benchmark
     from harness.evaluation.table import counted
 
-    config, dataset = plan.config, plan.dataset
+    settings, dataset = plan.settings, plan.dataset
     tasks = counted(len({entry.task_id for entry in dataset.entries}), "task")
     steps = counted(len(dataset), "step")
     splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))
-    asking, fixed = config.asking, benchmark(config.selecting.benchmark).fixes
+    fixed = benchmark(settings.benchmark).fixes
     shown = f"picture: {plan.pictures.text}"
-    if asking.history is not None:
-        shown += f", history: {asking.history}"
+    if settings.history is not None:
+        shown += f", history: {settings.history}"
     if {"images", "prompts"} & fixed:
         shown = "pictures and prompts as stored"
-    times = f", {asking.repeats} times" if asking.repeats > 1 else ""
-    times += f", {asking.shuffles} shuffles" if asking.shuffles > 1 else ""
-    none = f", none: {asking.none}" if asking.none is not None else ""
+    times = f", {settings.repeats} times" if settings.repeats > 1 else ""
+    times += f", {settings.shuffles} shuffles" if settings.shuffles > 1 else ""
+    none = f", none: {settings.none}" if settings.none is not None else ""
     pairs = [
         ("model", plan.model.info.name),
-        ("data", f"{config.selecting.benchmark} ({splits}): {steps}, {tasks}"),
+        ("data", f"{settings.benchmark} ({splits}): {steps}, {tasks}"),
         ("choices", _offered(plan) + none),
-        ("asked", f"{asking.protocol}{times}, {shown}"),
+        ("asked", f"{settings.protocol}{times}, {shown}"),
         ("run", str(plan.directory)),
     ]
     for name, text in pairs:
@@ -157,23 +149,23 @@ def _offered(plan: Plan) -> str:
     """Where the candidates come from."""
     from harness.benchmarks import benchmark
 
-    choosing = plan.config.choosing
-    if {"distractors", "seed"} & benchmark(plan.config.selecting.benchmark).fixes:
+    settings = plan.settings
+    if {"distractors", "seed"} & benchmark(plan.settings.benchmark).fixes:
         return "as stored"
     if plan.ranks is not None:
-        missed = "asked about" if choosing.missed == "ask" else "zero"
+        missed = "asked about" if settings.missed == "ask" else "zero"
         return (
-            f"the first {choosing.top_k} of ranker {plan.ranks.name}, "
+            f"the first {settings.top_k} of ranker {plan.ranks.name}, "
             f"steps without a positive among them: {missed}"
         )
-    if choosing.candidates == "all":
+    if settings.candidates == "all":
         return "every candidate of the page"
-    return f"{choosing.distractors} distractors, seed {choosing.seed}"
+    return f"{settings.distractors} distractors, seed {settings.seed}"
 
 
 def check_limit(plan: Plan) -> None:
     """Raise `UserError` for a cost limit that could not be kept."""
-    if plan.config.carrying.max_cost is not None and plan.model.pricing() is None:
+    if plan.settings.max_cost is not None and plan.model.pricing() is None:
         raise UserError(
             f"--max-cost needs a price for {plan.model.info.name}; give one with --prices FILE"
             if plan.model.policy is None
@@ -183,9 +175,9 @@ def check_limit(plan: Plan) -> None:
 
 def confirmed(plan: Plan, errors: Console) -> bool:
     """Show what a long run costs and ask; `--yes` or `--max-cost` answer beforehand."""
-    carrying = plan.config.carrying
+    settings = plan.settings
     calls = plan.dialogues * plan.protocol.calls(plan.usual_count)[1]
-    if not plan.model.spends or calls <= ASK_FROM or carrying.yes or carrying.max_cost is not None:
+    if not plan.model.spends or calls <= ASK_FROM or settings.yes or settings.max_cost is not None:
         return True
     from harness.evaluation.estimate import estimate, lines
 
@@ -204,8 +196,8 @@ def confirmed(plan: Plan, errors: Console) -> bool:
 class Running:
     """The running scores, for the progress line: pooled over the steps that are settled."""
 
-    def __init__(self, config: RunConfig) -> None:
-        self._config = config
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._records: list[StepRecord] = []
         self._told = ""
         self._told_at = 0
@@ -221,7 +213,7 @@ class Running:
             from harness.evaluation.summary import aggregation_rules, part
             from harness.evaluation.table import with_interval
 
-            steps = part(self._records, aggregation_rules(self._config.scoring)).metrics.steps
+            steps = part(self._records, aggregation_rules(self._settings)).metrics.steps
             self._told = (
                 f"so far: element {with_interval(steps.element.macro)}, "
                 f"step {with_interval(steps.success.macro)}"
@@ -232,7 +224,7 @@ class Running:
 
 @contextlib.contextmanager
 def watching(
-    config: RunConfig, running: Running, errors: Console, total: int, done: int
+    settings: Settings, running: Running, errors: Console, total: int, done: int
 ) -> Iterator[Observer]:
     """The progress display that the user asked for."""
     from rich.console import Console
@@ -245,7 +237,7 @@ def watching(
         def notice(self, text: str) -> None:
             errors.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    kind = config.carrying.progress
+    kind = settings.progress
     if kind == "off":
         yield Notices()
         return
@@ -260,9 +252,9 @@ def conclude(plan: Plan, result: Finished, console: Console, errors: Console) ->
     """The result table, or how to go on; the exit code."""
     from harness.evaluation.report import print_result
 
-    scoring, pictures = plan.config.scoring, plan.pictures.text
-    top_k = plan.config.choosing.top_k
-    print_result(console, result.records, scoring, plan.task_rows, pictures, top_k)
+    settings, pictures = plan.settings, plan.pictures.text
+    top_k = plan.settings.top_k
+    print_result(console, result.records, settings, plan.task_rows, pictures, top_k)
     if result.starvation is not None and result.starvation.batches:
         errors.print(result.starvation.text, markup=False, highlight=False, soft_wrap=True)
     if result.complete:

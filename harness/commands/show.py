@@ -7,48 +7,43 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.commands import config_file
 from harness.commands.options import (
-    choosing_options,
-    prompting_options,
-    selecting_options,
-    to_config,
+    MESSAGES,
+    SettingsCommand,
+    config_option,
+    read_options,
+    setting_options,
 )
 from harness.printing import printable
 
 if TYPE_CHECKING:
     from harness.dialogue import Ask
-    from harness.evaluation.questions import Question
+    from harness.evaluation.prepare import Question
     from harness.protocols import AskingProtocol
 
 REPLY = "(the model's description of the next action)"
 
 
-@click.command()
-@config_file.option()
+@click.command(cls=SettingsCommand)
+@config_option()
 @click.argument("step")
-@click.option("--model", "-m", help="Sizes and token counts for this model.")
-@click.option("--answer", is_flag=True, help="Print the recorded action too.")
-@selecting_options
-@choosing_options
-@prompting_options
-@click.pass_context
-def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **values: Any) -> int:
+@setting_options(
+    ["model", *MESSAGES], model={"help": "Size pictures and count tokens for this model."}
+)
+@click.option("--answer", is_flag=True, help="Print the recorded action, too.")
+def show(step: str, model: str, answer: bool, **_: Any) -> int:
     """Print the messages for STEP (its id, or the beginning of it) without asking anybody.
 
     Where a message depends on earlier replies, they are those of a model that finds none of the
     choices right; with --answer, of one that finds the right one.
     """
     from adapters import Reply
-    from harness.commands.fixed import refuse_idle
     from harness.dialogue import hold
     from harness.evaluation.lookup import full_id
     from harness.evaluation.model import tokens_of
     from harness.evaluation.plan import plan_run
 
-    config = to_config({**values, "model": model or "oracle"})
-    refuse_idle(ctx, config)
-    plan = plan_run(config, asks=False)
+    plan = plan_run(read_options(model=model or "oracle"), asks=False)
     row = plan.dataset.row(full_id(plan.dataset, step))
     question = plan.preparer().prepare(row)
     record = question.record
@@ -61,9 +56,9 @@ def show(ctx: click.Context, /, step: str, model: str | None, answer: bool, **va
     if record.invalid:
         tell(f"invalid: {record.invalid}; no model is asked about it")
         return 0
-    if question.missed and config.choosing.missed != "ask":
+    if question.missed and plan.settings.missed != "ask":
         tell(
-            f"the recorded element is not among the first {plan.config.choosing.top_k} of the "
+            f"the recorded element is not among the first {plan.settings.top_k} of the "
             "ranker: scored as zero, and no model is asked about it"
         )
         return 0

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from harness.benchmarks import Benchmark, benchmark
-from harness.commands.options import selecting_options, to_config
+from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
 
 _positive = click.IntRange(min=1)
@@ -46,7 +46,10 @@ _positive = click.IntRange(min=1)
 @click.option("--seed", type=int, default=123, show_default=True)
 @click.option("--device", help="cpu, cuda, cuda:1, mps; default: the best there is.")
 @click.option("--dtype", default="float32", show_default=True, help="float32 or bfloat16.")
-@selecting_options
+@setting_options(
+    DATA,
+    splits={"help": "Only this split; may be repeated. Default: those that are not for testing."},
+)
 def train_ranker(**values: Any) -> int:
     """Fine-tune a cross-encoder to rank candidates, for --ranker cross-encoder:OUT.
 
@@ -72,7 +75,7 @@ def train_ranker(**values: Any) -> int:
         max_tokens=values["max_tokens"],
     )
     check(recipe)
-    values["splits"] = _training_splits(benchmark(values["benchmark"]), values["splits"])
+    splits = _training_splits(benchmark(values["benchmark"]), values["splits"])
     library()
     base = Checkpoint(
         values["base_model"],
@@ -83,8 +86,7 @@ def train_ranker(**values: Any) -> int:
     out: Path = values["out"]
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already; name another folder")
-    config = to_config({**values, "out": None, "distractors": 0, "max_tokens": (1,), "seed": 42})
-    dataset = open_data(config).part
+    dataset = open_data(read_options(distractors=0, splits=splits)).part
     for notice in dataset.notices:
         click.echo(notice, err=True)
     done = train(
@@ -102,11 +104,6 @@ def train_ranker(**values: Any) -> int:
     )
     click.echo(f"Measure it: vlm-eval recall --ranker cross-encoder:{out} --split ...")
     return 0
-
-
-for _option in train_ranker.params:
-    if isinstance(_option, click.Option) and _option.name == "splits":
-        _option.help = "Default: those that are not for testing (train; of the sample dev)."
 
 
 def _training_splits(data: Benchmark, asked: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from typing import Any
 
 from adapters import Conversation, Reply
 from harness.dialogue import Ask, hold
-from harness.evaluation.model import text_tokens, tokens_of
+from harness.evaluation.model import generation, text_tokens, tokens_of
 from harness.evaluation.plan import Plan
-from harness.evaluation.questions import Question
+from harness.evaluation.prepare import Question
 from harness.evaluation.run import wants_preflight
 
 CASES = ("low", "expected", "high")
@@ -66,7 +66,7 @@ class Estimate:
 def estimate(plan: Plan) -> Estimate:
     """Go through the rows of a plan. Raises `DataError` for rows that cannot be read."""
     result = Estimate()
-    asked_anyway = plan.config.choosing.missed == "ask"
+    asked_anyway = plan.settings.missed == "ask"
     for question in questions(plan):
         record = question.record
         if record.invalid is not None:
@@ -79,7 +79,7 @@ def estimate(plan: Plan) -> Estimate:
         if question.missed and not asked_anyway:
             result.not_offered += 1
             continue
-        for _ in range(plan.config.asking.times):
+        for _ in range(plan.settings.times):
             _count(result, plan, question)
     return result
 
@@ -92,7 +92,7 @@ def questions(plan: Plan) -> Iterator[Question]:
 
 def _count(result: Estimate, plan: Plan, question: Question) -> None:
     info = plan.model.info
-    usual_limit = plan.config.asking.generation(0).max_tokens
+    usual_limit = generation(plan.settings).max_tokens
     # The tokens of the replies in a conversation, by its id: its own as long as it is kept.
     inside: dict[int, tuple[Conversation, list[int]]] = {}
     cases = {name: Case() for name in CASES}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.evaluation.report import print_result
-from harness.evaluation.rescoring import config_of, task_rows_of
+from harness.evaluation.rescore import settings_of, task_rows_of
 from harness.evaluation.summary import summarise
 from harness.runs import RunDirectory, merge, open_run
 
@@ -22,18 +22,18 @@ def merge_runs(runs: Sequence[Path], into: Path, console: Console) -> int:
     """
     merge(runs, into)
     run = open_run(into)
-    config = config_of(run)
+    settings = settings_of(run)
     records = run.records()
-    wanted = int(run.manifest.dataset.get("rows", 0)) * config.asking.times
+    wanted = int(run.manifest.dataset.get("rows", 0)) * settings.times
     settled = sum(record.settled for record in records)
     if settled == wanted:
         with RunDirectory.start(into, run.manifest) as directory:
             rows = run.manifest.dataset.get("partial_tasks", {})
-            summary = summarise(records, config.scoring, rows, run.manifest)
+            summary = summarise(records, settings, rows, run.manifest)
             directory.finish(summary, complete=True)
     task_rows = task_rows_of(open_run(into), records)
-    pictures, top_k = run.manifest.pictures, config.choosing.top_k
-    print_result(console, records, config.scoring, task_rows, pictures, top_k)
+    pictures, top_k = run.manifest.pictures, settings.top_k
+    print_result(console, records, settings, task_rows, pictures, top_k)
     told = (
         f"complete: {into}"
         if settled == wanted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,17 @@ from adapters import (
     Text,
     UnknownName,
     describe,
-    make,
     resolve,
 )
+from adapters.contract import Generation
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
 from harness.engine import Pricing
 from harness.errors import UserError
-from harness.evaluation.config import RunConfig
 from harness.policies import POLICIES
 from harness.policies.as_model import PolicyAdapter
 from harness.protocols.contract import AskingProtocol
+from harness.settings import SETTINGS, Settings, written
 from parsers import count_tokens
 
 UPPER_TEXT = 1.25
@@ -44,19 +44,22 @@ DEAREST_PICTURE = 40_000
 
 @dataclass(frozen=True)
 class Model:
-    """Who answers. `policy` is set when it is one; `priced` says whether calls have a price.
-
-    `load` is there for a model on this machine that is described but not loaded yet.
-    """
+    """Who answers: a model, or a policy dressed as one."""
 
     adapter: Adapter
+    """What is asked; before it is loaded, a stand-in that only declares."""
     policy: PolicyAdapter | None
+    """The adapter again, if it is a policy."""
     sheet: PriceSheet
     load: Callable[[], Adapter] | None = None
+    """Makes the adapter that can be asked; None once it is there."""
+    on_this_machine: bool = False
 
     def loaded(self) -> Model:
-        """The same, ready to be asked. Raises `Fatal`."""
-        return Model(self.load(), self.policy, self.sheet) if self.load else self
+        """The same, ready to be asked. Raises `Fatal`, for a missing key, say."""
+        if self.load is None:
+            return self
+        return replace(self, adapter=self.load(), load=None)
 
     @property
     def info(self) -> AdapterInfo:
@@ -88,108 +91,79 @@ class Model:
         return upper or 0.0
 
 
-def open_model(config: RunConfig, protocol: AskingProtocol, *, asks: bool = True) -> Model:
-    """The model named in the settings.
+def open_policy(settings: Settings, protocol: AskingProtocol) -> Model:
+    """The policy named in the settings, which answers in the protocol's words."""
+    policy = PolicyAdapter(POLICIES.make(settings.model), protocol, settings.seed)
+    return Model(policy, policy, _prices(settings))
 
-    Without `asks` no key is needed and the adapter is good for estimates only. A model on this
-    machine is checked but not loaded: that takes minutes, see `Model.loaded`. Raises `UserError`
-    for an unknown name, `Fatal` for what the adapter refuses (a missing key, an unknown option).
+
+def open_model(settings: Settings, *, asks: bool = True) -> Model:
+    """The model named in the settings: what it declares, and how to load it.
+
+    No key is needed until it is loaded, nor with `asks` false at all. Raises `UserError` for an
+    unknown name, `Fatal` for what the adapter refuses (an unknown option, an unreadable
+    checkpoint).
     """
-    prices = config.carrying.prices
-    sheet = PriceSheet.read(Path(prices)) if prices else PriceSheet()
-    if config.model in POLICIES.names():
-        for name, given in (
-            ("--base-url", bool(config.base_url)),
-            ("--adapter-option", bool(config.adapter_options)),
-            ("--temperature", config.asking.temperature is not None),
-            ("--top-p", config.asking.top_p is not None),
-            ("--model-seed", config.asking.model_seed is not None),
-            ("--effort", config.asking.effort is not None),
-            ("--thinking-budget", config.asking.thinking_budget is not None),
-            *((_spelt(name), True) for name in _local(config)),
-        ):
-            if given:
-                raise UserError(
-                    f"{name} means nothing to the policy '{config.model}'; leave it out"
-                )
-        policy = PolicyAdapter(POLICIES.make(config.model), protocol, config.choosing.seed)
-        return Model(policy, policy, sheet)
-    loaded = _local(config)
-    # What is unknown is told when it is made.
-    if loaded and not runs_here(config) and not _unknown(config):
-        raise UserError(
-            f"{_spelt(next(iter(loaded)))} is for models that run on this machine (vlm-eval models "
-            f"lists them), and '{config.model}' is none; leave it out"
-        )
-    taken: dict[str, object] = {
-        **loaded,
-        "base_url": config.base_url,
-        "concurrency": config.carrying.concurrency,
-        "timeout_s": config.carrying.timeout_s,
-    }
-    options: dict[str, Any] = dict(config.adapter_options)
-    _refuse_secrets(config)
-    for name, value in taken.items():
-        if name in options:
-            raise UserError(f"give {_spelt(name)} as an option of its own")
-        if value is not None:
-            options[name] = value
-    if config.model.partition(":")[0] == "scripted":
-        options.pop("timeout_s")
+    options = _options(settings)
     try:
-        if asks and runs_here(config):
-            described = describe(config.model, loads=True, **options)
-            waits = _Described(replace(described.info, batch_size=None, batches_at_once=1))
-            return Model(waits, None, sheet, described.load)
-        if asks:
-            return Model(make(config.model, **options), None, sheet)
-        return Model(_Described(describe(config.model, **options).info), None, sheet)
+        known = resolve(settings.model, base_url=settings.base_url)
+        here = known.provider in LOCAL
+        _refuse_of_other_models(settings, here)
+        # Whether a hosted model's key is there is asked when it is loaded.
+        described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
-        raise UserError(_with_policies(config.model, error)) from error
+        raise UserError(_with_policies(settings.model, error)) from error
+    info = described.info
+    if here:
+        info = replace(info, batch_size=None, batches_at_once=1)
+    return Model(_Described(info), None, _prices(settings), described.load, on_this_machine=here)
 
 
-def _local(config: RunConfig) -> dict[str, object]:
-    """The options for models on this machine that were given."""
-    carrying = config.carrying
-    given: dict[str, object] = {
-        **asdict(config.local),
-        "batch_size": carrying.batch_size,
-        "devices": carrying.devices,
-        "device_map": carrying.device_map,
-        "compile": carrying.compile,
-    }
-    given = {name: value for name, value in given.items() if value}
-    return given if carrying.kv_reuse else {**given, "kv_reuse": False}
+def _prices(settings: Settings) -> PriceSheet:
+    return PriceSheet.read(Path(settings.prices)) if settings.prices else PriceSheet()
 
 
-def runs_here(config: RunConfig) -> bool:
-    """Whether the model's name is one of a local model."""
-    try:
-        return resolve(config.model, base_url=config.base_url).provider in LOCAL
-    except UnknownName:
-        return False
+def _options(settings: Settings) -> dict[str, Any]:
+    """The options of the adapter. Raises `UserError` for one that is a setting of its own."""
+    _refuse_secrets(settings)
+    options: dict[str, Any] = dict(settings.adapter_options)
+    for name, setting in SETTINGS.items():
+        if not setting.to_adapter:
+            continue
+        if name in options:
+            raise UserError(f"give {written(name)} as an option of its own")
+        value = getattr(settings, name)
+        if value != setting.default or name == "timeout_s":
+            options[name] = value
+    if settings.model.partition(":")[0] == "scripted":
+        del options["timeout_s"]
+    return options
 
 
-def _unknown(config: RunConfig) -> bool:
-    try:
-        resolve(config.model, base_url=config.base_url)
-    except UnknownName:
-        return True
-    return False
+def _refuse_of_other_models(settings: Settings, here: bool) -> None:
+    """Raise `UserError` for given settings of models that run elsewhere than this one does."""
+    for name in sorted(settings.given):
+        needs = SETTINGS[name].needs
+        if "local model" in needs and not here:
+            raise UserError(
+                f"{written(name)} is for models that run on this machine (vlm-eval models lists "
+                f"them), and '{settings.model}' is none; leave it out"
+            )
+        if "remote model" in needs and here:
+            raise UserError(
+                f"{written(name)} has no effect on '{settings.model}', which runs on this "
+                "machine; leave it out"
+            )
 
 
-def _spelt(name: str) -> str:
-    return "--no-kv-reuse" if name == "kv_reuse" else f"--{name.replace('_', '-')}"
-
-
-def _refuse_secrets(config: RunConfig) -> None:
+def _refuse_secrets(settings: Settings) -> None:
     """A run writes its settings down, so a key must not be among them."""
-    if any(name == "api_key" for name, _ in config.adapter_options):
+    if any(name == "api_key" for name, _ in settings.adapter_options):
         raise UserError(
             "keys are read from the environment only, since a run writes its options down"
         )
     try:
-        hidden = urlsplit(config.base_url or "").password is not None
+        hidden = urlsplit(settings.base_url or "").password is not None
     except ValueError:  # The adapter complains about addresses that are none.
         return
     if hidden:
@@ -208,6 +182,18 @@ def _with_policies(name: str, error: UnknownName) -> str:
     except UnknownName as better:
         return f"{better} (vlm-eval models and vlm-eval policies list them)"
     return str(error)
+
+
+def generation(settings: Settings) -> Generation:
+    """The generation parameters of the first round; a protocol limits the others itself."""
+    return Generation(
+        max_tokens=settings.max_tokens[0],
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        seed=settings.model_seed,
+        effort=settings.effort,
+        thinking_budget=settings.thinking_budget,
+    )
 
 
 class _Described:

@@ -4,44 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
-from harness.evaluation.asked import (
-    as_asked,
+from harness.evaluation.earlier import EarlierActions
+from harness.evaluation.model import Model, open_model, open_policy
+from harness.evaluation.prepare import Preparer
+from harness.evaluation.resolve import (
+    as_stored,
     check_model,
-    check_pictures,
-    open_protocol,
+    complete,
+    open_with,
     picture_policy,
 )
-from harness.evaluation.config import Choosing, RunConfig
-from harness.evaluation.history import EarlierActions
-from harness.evaluation.model import Model, open_model
-from harness.evaluation.questions import Preparer
 from harness.pictures import PicturePolicy
+from harness.policies import POLICIES
 from harness.protocols import AskingProtocol
-from harness.protocols.contract import told_candidates
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import Setup, settled_before
-
-CHOSEN = tuple(field.name for field in fields(Choosing))
-ASKED = ("none", "history", "image_policy", "pixels", "lost_rows")
-"""What a run on a snapshot takes over from how the snapshot was made."""
+from harness.settings import Settings, directory_name, on_record
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The steps of a run (`part`), those of all its shards together (`whole`), and how many rows
-    each of their tasks has in the data, selected or not."""
+    """The steps of a run, and what is left out of the tasks they belong to."""
 
     part: Dataset
+    """The steps of this run: of its shard, if it is one."""
     whole: Dataset
+    """The steps of all shards together."""
     task_rows: Mapping[str, int]
+    """How many rows each of their tasks has in the data, selected or not."""
     tasks: Dataset
+    """Every row of these tasks."""
 
     @property
     def cut_short(self) -> dict[str, int]:
@@ -52,18 +51,17 @@ class Selected:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that is ready to start: everything opened, nothing asked.
+    """A run that is ready to start: everything opened, nothing asked."""
 
-    `ranks` are the candidates' where a ranker decides which are asked about.
-    """
-
-    config: RunConfig
+    settings: Settings
+    """The settings with nothing left open."""
     selected: Selected
     protocol: AskingProtocol
     pictures: PicturePolicy
     model: Model
     directory: Path
     ranks: Ranks | None = None
+    """The ranks of the candidates, where a ranker decides which are asked about."""
 
     @property
     def dataset(self) -> Dataset:
@@ -76,18 +74,16 @@ class Plan:
     @property
     def dialogues(self) -> int:
         """How many dialogues the selection has, rows that turn out invalid included."""
-        return len(self.dataset) * self.config.asking.times
+        return len(self.dataset) * self.settings.times
 
     @property
     def usual_count(self) -> int:
         """How many candidates a step has, as far as the settings say; 100 where they do not."""
-        return usual_count(self.config.choosing)
+        return usual_count(self.settings)
 
     def preparer(self) -> Preparer:
-        config = self.config
         return Preparer(
-            config.choosing,
-            config.asking,
+            self.settings,
             self.protocol,
             self.pictures,
             self.model.info.image_rule,
@@ -98,117 +94,95 @@ class Plan:
         )
 
 
-def usual_count(choosing: Choosing) -> int:
+def usual_count(settings: Settings) -> int:
     """How many candidates a step has by the settings; 100 where those of a page decide."""
-    if choosing.candidates == "all":
+    if settings.candidates == "all":
         return 100
-    return choosing.top_k or choosing.distractors + 1
+    return settings.top_k or settings.distractors + 1
 
 
-def plan_run(config: RunConfig, *, asks: bool = True) -> Plan:
-    """Open everything that a run needs. Raises `UserError` or `Fatal` with one line."""
-    # Mistakes in the command come to light before gigabytes of data are fetched.
-    protocol = open_protocol(config)
-    given, config = config, as_asked(config, protocol)
-    pictures = picture_policy(config)
-    check_pictures(config, protocol, pictures)
-    ranks = _ranks(config)
-    model = open_model(config, protocol, asks=asks)
-    if protocol.needs.point and model.policy is None:
-        protocol = open_protocol(given, model.info)
-        config = as_asked(given, protocol)
+def plan_run(settings: Settings, *, asks: bool = True) -> Plan:
+    """Open everything that a run needs, each part once.
+
+    Mistakes in the settings come to light first, then a missing key, then whatever is wrong with
+    the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
+    key is needed and nothing is loaded. Raises `UserError` or `Fatal` with one line.
+    """
+    settings = as_stored(settings)
+    model = None if settings.model in POLICIES.names() else open_model(settings, asks=asks)
+    protocol = open_with(settings, model.info if model else None)
+    settings = complete(settings, protocol)
+    pictures = picture_policy(settings, protocol)
+    ranks = None
+    if settings.ranker is not None:
+        ranks = open_ranks(settings.ranker)
+    model = model or open_policy(settings, protocol)
     check_model(protocol, model.info, pictures)
-    selected = open_data(config)
-    made = as_made(config, selected.part.settings)
-    if made != config:
-        config, protocol, pictures = made, open_protocol(made), picture_policy(made)
-        if model.policy is not None:
-            model = open_model(made, protocol)
-    _check_letters(protocol, config.choosing)
+    if asks and not model.on_this_machine:
+        model = model.loaded()
+    selected = open_data(settings)
+    _check_letters(protocol, settings)
     if ranks is not None:
         check_covered(ranks, [entry.step_id for entry in selected.part.entries])
-    directory = Path(config.carrying.out or Path("runs") / config.directory_name())
-    return _loaded(Plan(config, selected, protocol, pictures, model, directory, ranks))
+    directory = Path(settings.out or Path("runs") / directory_name(settings))
+    plan = Plan(settings, selected, protocol, pictures, model, directory, ranks)
+    return _loaded(plan) if asks and model.on_this_machine else plan
 
 
 def _loaded(plan: Plan) -> Plan:
-    """With a model on this machine loaded, unless nobody is left to be asked about.
-
-    The last thing to be done: a directory of another run comes to light before it.
-    """
-    if plan.model.load is None:
-        return plan
+    """With a model on this machine loaded, unless nobody is left to be asked about."""
     settled = settled_before(plan.directory, setup_of(plan))
     if settled >= plan.dialogues or plan.protocol.calls(plan.usual_count)[1] == 0:
         return plan
     return replace(plan, model=plan.model.loaded())
 
 
-def _ranks(config: RunConfig) -> Ranks | None:
-    if config.choosing.candidates != "ranker" or config.choosing.ranker is None:
-        return None
-    return open_ranks(config.choosing.ranker)
-
-
-def _check_letters(protocol: AskingProtocol, choosing: Choosing) -> None:
-    if choosing.candidates == "all":
+def _check_letters(protocol: AskingProtocol, settings: Settings) -> None:
+    if settings.candidates == "all":
         return
-    given = f"--distractors {choosing.distractors}"
-    if choosing.candidates == "ranker":
-        given = f"--top-k {choosing.top_k}"
+    option = f"--distractors {settings.distractors}"
+    if settings.candidates == "ranker":
+        option = f"--top-k {settings.top_k}"
     try:
-        protocol.letters(usual_count(choosing))
+        protocol.letters(usual_count(settings))
     except ValueError as error:
-        raise UserError(f"{given} are too many: {error}") from error
+        raise UserError(f"{option} are too many: {error}") from error
 
 
-def open_data(config: RunConfig) -> Selected:
+def open_data(settings: Settings) -> Selected:
     """The steps of a run. Raises `DataError`."""
-    chosen = config.selecting
     opened = open_benchmark(
-        chosen.benchmark,
-        splits=chosen.splits or None,
-        data=Path(chosen.data) if chosen.data else None,
+        settings.benchmark,
+        splits=settings.splits or None,
+        data=Path(settings.data) if settings.data else None,
     )
     whole = opened.select(
         Filters(
-            websites=chosen.websites,
-            domains=chosen.domains,
-            task_ids=chosen.task_ids,
-            step_ids=chosen.step_ids,
-            limit=chosen.limit,
+            websites=settings.websites,
+            domains=settings.domains,
+            task_ids=settings.task_ids,
+            step_ids=settings.step_ids,
+            limit=settings.limit,
         )
     )
     rows = Counter(entry.task_id for entry in opened.entries)
     task_rows = {entry.task_id: rows[entry.task_id] for entry in whole.entries}
-    part = whole.select(Filters(shard=chosen.shard)) if chosen.shard else whole
-    drawn = config.choosing.candidates in (None, "snapshot")
+    part = whole.select(Filters(shard=settings.shard)) if settings.shard else whole
+    drawn = settings.candidates in (None, "snapshot")
     if drawn and part.layout.negatives_column is not None and part.entries:
-        check_distractors(part, config.choosing.distractors)
+        check_distractors(part, settings.distractors)
     tasks = opened.select(Filters(task_ids=tuple(task_rows)))
     return Selected(part, whole, task_rows, tasks)
 
 
-def as_made(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
-    """The settings of a run on a snapshot: what the file fixes is taken from the file."""
-    chosen = {name: settings[name] for name in CHOSEN if name in settings}
-    asked = {name: settings[name] for name in ASKED if name in settings}
-    return replace(
-        config,
-        choosing=replace(config.choosing, **chosen),
-        asking=replace(config.asking, **asked),
-    )
-
-
 def setup_of(plan: Plan) -> Setup:
     """What the run directory is bound to."""
-    info = plan.model.info
-    config = {**plan.config.decisive(), **told_choices(plan)}
-    made, asked = plan.dataset.settings, plan.protocol.settings()
+    info, settings = plan.model.info, plan.settings
+    stored, asked = plan.dataset.settings, plan.protocol.settings()
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(
-        config=config,
+        config={**on_record(settings), **_described_choices(plan)},
         model={
             "name": info.name,
             "model": info.model,
@@ -219,41 +193,42 @@ def setup_of(plan: Plan) -> Setup:
         },
         dataset={
             **plan.dataset.fingerprint,
-            "data": plan.config.selecting.data,
-            "splits_asked": list(plan.config.selecting.splits),
+            "data": settings.data,
+            "splits_asked": list(settings.splits),
             "splits": sorted({entry.split for entry in entries}),
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        prompts=str(made.get("protocol_prompts_sha256") or asked.get("prompts_sha256", "")),
-        seed=plan.config.choosing.seed,
+        prompts=str(stored.get("protocol_prompts_sha256") or asked.get("prompts_sha256", "")),
+        seed=settings.seed,
         pictures=plan.pictures.text,
     )
 
 
-def told_choices(plan: Plan) -> dict[str, Any]:
+def _described_choices(plan: Plan) -> dict[str, Any]:
     """What a run has on record of its candidates and its None option, beside the settings.
 
     A ranker goes by what it calls itself and by a digest: the same scores may lie in another file
     elsewhere. The words for comparison with published rows are left out where choices are stored.
     """
-    choosing, ranks = plan.config.choosing, plan.ranks
-    if "choices" in benchmark(plan.config.selecting.benchmark).fixes:
+    settings, ranks = plan.settings, plan.ranks
+    if "choices" in benchmark(settings.benchmark).fixes:
         return {}
-    rule = plan.config.asking.none or getattr(plan.protocol, "none_rule", None)
-    told = told_candidates(plan.protocol, choosing.candidates or "snapshot", choosing.top_k)
-    if choosing.candidates != "snapshot":
+    rule = settings.none or plan.protocol.none_rule
+    source = settings.candidates or "snapshot"
+    words = plan.protocol.candidate_description(source, settings.top_k)
+    if settings.candidates != "snapshot":
         needs = plan.protocol.needs
         usual = (
             "none" if needs.pictures == "none" else PicturePolicy.parse(needs.picture_policy).text
         )
         if plan.pictures.text != usual:
-            told += f", pictures {plan.pictures.text}"
-        if choosing.missed == "ask":
-            told += ", asked about where the ranker misses"
+            words += f", pictures {plan.pictures.text}"
+        if settings.missed == "ask":
+            words += ", asked about where the ranker misses"
     if ranks is None:
-        return {"candidates_told": told, "none_rule": rule}
+        return {"candidates_told": words, "none_rule": rule}
     if ranks.name != PUBLISHED:
-        told += f", by {ranks.name}"
+        words += f", by {ranks.name}"
     by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
-    return {"candidates_told": told, "none_rule": rule, **by}
+    return {"candidates_told": words, "none_rule": rule, **by}

@@ -17,9 +17,8 @@ import msgspec
 
 from harness.candidates import everything, page_of
 from harness.errors import UserError
-from harness.evaluation.config import RunConfig
+from harness.evaluation.lines import unasked
 from harness.evaluation.report import print_result
-from harness.evaluation.step_records import unasked_record
 from harness.evaluation.summary import (
     TEST_DATA_NOTE,
     aggregation_rules,
@@ -32,6 +31,7 @@ from harness.evaluation.table import counted
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Row
 from harness.runs import StepRecord
+from harness.settings import Settings
 from parsers import clean_value, score
 from parsers.records import OPERATIONS, Operation, Prediction, Scores, Status
 
@@ -100,19 +100,19 @@ def _operation(text: str | None, where: str) -> tuple[Operation | None, tuple[st
     raise UserError(f"{where}: operation '{text}' is none of {', '.join(OPERATIONS)}")
 
 
-def score_predictions(path: Path, config: RunConfig, console: Console, *, as_json: bool) -> int:
+def score_predictions(path: Path, settings: Settings, console: Console, *, as_json: bool) -> int:
     """Print the numbers of a prediction file; the exit code."""
     from harness.evaluation.plan import open_data
 
     predictions = read_predictions(path)
-    selected = open_data(replace(config, choosing=replace(config.choosing, distractors=0)))
+    selected = open_data(replace(settings, distractors=0))
     known = {entry.step_id for entry in selected.part.entries}
     for step in predictions:
         if step not in known:
             near = difflib.get_close_matches(step, known, n=1, cutoff=0.9)
             hint = f"did you mean {near[0]}?" if near else "is it of another split?"
             raise UserError(f"{path}: the selected steps have no {step}; {hint}")
-    rules = scoring_rules(config.scoring)
+    rules = scoring_rules(settings)
     records = []
     for row in selected.part.rows():
         prediction = predictions.get(row.step_id)
@@ -121,9 +121,9 @@ def score_predictions(path: Path, config: RunConfig, console: Console, *, as_jso
         scores = score(prediction, row.gold, rules) if prediction else None
         records.append(_record(row, prediction, scores))
     if as_json:
-        console.print_json(json.dumps(_summary(records, config, selected.task_rows)))
+        console.print_json(json.dumps(_summary(records, settings, selected.task_rows)))
         return 0
-    print_result(console, records, config.scoring, selected.task_rows)
+    print_result(console, records, settings, selected.task_rows)
     told = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
     if any(record.prediction is None and record.invalid is None for record in records):
         told += "; steps without one are left out (--unattempted fail counts them as failed)"
@@ -142,9 +142,9 @@ def _under(row: Row, point: tuple[float, float]) -> str | None:
 
 
 def _summary(
-    records: list[StepRecord], config: RunConfig, task_rows: Mapping[str, int]
+    records: list[StepRecord], settings: Settings, task_rows: Mapping[str, int]
 ) -> dict[str, Any]:
-    rules = aggregation_rules(config.scoring)
+    rules = aggregation_rules(settings)
     return {
         "note": TEST_DATA_NOTE,
         "total": plain(part(records, rules, task_rows)),
@@ -153,7 +153,7 @@ def _summary(
 
 
 def _record(row: Row, prediction: Prediction | None, scores: Scores | None) -> StepRecord:
-    line = unasked_record(row, row.gold)
+    line = unasked(row, row.gold)
     if row.invalid is not None:
         return replace(line, settled=True)
     answered = prediction is not None

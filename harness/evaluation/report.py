@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adapters import Usage
-from harness.evaluation.config import Scoring
 from harness.evaluation.summary import Part, aggregation_rules, not_offered, part, parts
 from harness.evaluation.table import show
 from harness.pictures import show_answers
 from harness.protocols.matcher import MATCHING, TIE
 from harness.protocols.seeact_annotation import UNMARKED
 from harness.runs import StepRecord
+from harness.settings import Settings
 from parsers.records import Status
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
 def print_result(
     console: Console,
     records: Sequence[StepRecord],
-    scoring: Scoring,
+    settings: Settings,
     task_rows: Mapping[str, int],
     pictures: str = "",
     top_k: int | None = None,
@@ -42,14 +42,14 @@ def print_result(
     `pictures` is the text of the picture policy, "" where no pictures were shown; `top_k` how many
     candidates of a ranker were offered, None where no ranker was asked.
     """
-    rules = aggregation_rules(scoring)
+    rules = aggregation_rules(settings)
     if not records:
         console.print("no steps")
         return
-    joint = scoring.wrong_element_zeroes_operation
+    joint = settings.wrong_element_zeroes_operation
     splits = parts(records, "split", rules, task_rows, joint=joint)
     total = part(records, rules, task_rows, joint=joint)
-    show(console, splits, total, scoring.step_rule)
+    show(console, splits, total, settings.step_rule)
     if show_answers(pictures):
         console.print(f"{pictures}: {ORACLE_NOTE}", markup=False, highlight=False, soft_wrap=True)
     for line in counts(records, total, task_rows, top_k):

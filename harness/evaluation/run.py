@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,13 @@ from harness.engine import (
     default_cache_path,
     on_interrupt,
 )
-from harness.evaluation.config import RunConfig
-from harness.evaluation.model import Model, tokens_of
+from harness.evaluation.model import Model, generation, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.session import Session
 from harness.evaluation.summary import summarise
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, StepRecord, open_run
+from harness.settings import Settings, of_session
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ async def carry_out(
     `observer(total, done)` watches the session, `scored` gets every line as it is written, `say` a
     line for the user now and then. Raises `Fatal`, `RunError`, `UserError`.
     """
-    config, model = plan.config, plan.model
-    settings = {**asdict(config.carrying), "prices_from": source()}
-    with RunDirectory.start(plan.directory, setup_of(plan), settings) as directory:
-        pictures = PictureStore(config.carrying.workers)
-        cache = _cache(config, model, say)
+    settings, model = plan.settings, plan.model
+    of_this_session = {**of_session(settings), "prices_from": source()}
+    with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
+        pictures = PictureStore(settings.workers)
+        cache = _cache(settings, model, say)
         stopped: Stopped | None = None
         total = plan.dialogues
         try:
@@ -70,14 +70,14 @@ async def carry_out(
                 engine = Engine(
                     model.adapter,
                     pictures,
-                    config.asking.generation(0),
+                    generation(settings),
                     directory,
                     policy=EnginePolicy(
-                        concurrency=config.carrying.concurrency,
+                        concurrency=settings.concurrency,
                         # The adapter has the user's limit; this one is for adapters that hang.
-                        call_timeout_s=2 * config.carrying.timeout_s + 30,
-                        max_cost=config.carrying.max_cost,
-                        settle_failures=config.carrying.settle_failures,
+                        call_timeout_s=2 * settings.timeout_s + 30,
+                        max_cost=settings.max_cost,
+                        settle_failures=settings.settle_failures,
                     ),
                     cache=cache,
                     pricing=model.pricing(),
@@ -107,7 +107,7 @@ async def carry_out(
         records = run.records()
         settled = sum(record.settled for record in records)
         complete = stopped is None and settled == total
-        summary = summarise(records, config.scoring, plan.task_rows, run.manifest)
+        summary = summarise(records, settings, plan.task_rows, run.manifest)
         if complete:
             directory.finish(summary, complete=True)
     why = None if stopped is None else str(stopped)
@@ -142,13 +142,13 @@ def wants_preflight(plan: Plan) -> bool:
     """Whether one call goes ahead of the run: not for policies, scripts and silent protocols."""
     scripted = plan.model.info.provider == "scripted"
     asks = plan.protocol.calls(2)[1] > 0
-    return plan.config.carrying.preflight and asks and plan.model.policy is None and not scripted
+    return plan.settings.preflight and asks and plan.model.policy is None and not scripted
 
 
-def _cache(config: RunConfig, model: Model, say: Callable[[str], None]) -> ReplyCache | None:
+def _cache(settings: Settings, model: Model, say: Callable[[str], None]) -> ReplyCache | None:
     # A policy is quicker than a database, and a script is edited between runs.
-    if not config.carrying.cache or model.info.provider in ("policy", "scripted"):
+    if not settings.cache or model.info.provider in ("policy", "scripted"):
         return None
-    folder = config.carrying.cache_dir
+    folder = settings.cache_dir
     path = Path(folder) / default_cache_path().name if folder else default_cache_path()
     return ReplyCache(path, say)

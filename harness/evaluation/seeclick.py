@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
-from harness.evaluation.rescoring import config_of, rescored
+from harness.evaluation.rescore import rescored, settings_of
 from harness.evaluation.summary import TEST_DATA_NOTE, plain
 from harness.printing import printable
 from harness.runs import StepRecord, open_run
@@ -33,7 +33,7 @@ NOT_COMPARABLE = (
 def show_as_seeclick(path: Path, console: Console, *, as_json: bool = False) -> int:
     """Print the table; the exit code. Raises `UserError` for a run without points."""
     run = open_run(path)
-    records, _ = rescored(run, config_of(run))
+    records, _ = rescored(run, settings_of(run))
     said = [record.prediction for record in records if record.prediction and record.settled]
     if all(one.point is None for one in said) and any(one.element is not None for one in said):
         raise UserError(

@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from adapters import BatchAdapter, Picture
 from harness.engine import Job, Observer, Outcome
-from harness.evaluation.history import latest
 from harness.evaluation.plan import Plan
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.prepare import Preparer, Question
 from harness.evaluation.scene import PageScene
 from harness.evaluation.summary import scoring_rules
 from harness.pictures import Form, PictureStore
@@ -38,8 +37,8 @@ class Session:
         scored: Callable[[StepRecord], None],
         observer: Observer,
     ) -> None:
-        config, model = plan.config, plan.model
-        self._config = config
+        settings, model = plan.settings, plan.model
+        self._settings = settings
         self._dataset = plan.dataset
         self._protocol = plan.protocol
         self._model = model
@@ -51,7 +50,7 @@ class Session:
         # A model on this machine takes pixels; whatever goes over a wire takes bytes.
         batches = isinstance(model.adapter, BatchAdapter) and model.info.batch_size is not None
         self._form: Form = "pixels" if batches else "encoded"
-        self._rules = scoring_rules(config.scoring)
+        self._rules = scoring_rules(settings)
         last = plan.protocol.settings().get("history")
         self._last = last if isinstance(last, int) else None
         self._open: dict[StepKey, Question] = {}
@@ -64,7 +63,7 @@ class Session:
 
     async def jobs(self) -> AsyncIterator[Job]:
         """The dialogues to be held, row group after row group; invalid rows go on record here."""
-        repeats = range(self._config.asking.times)
+        repeats = range(self._settings.times)
         done = self._directory.settled
         finished = {step for step, _ in done if all((step, repeat) in done for repeat in repeats)}
         rows = self._dataset.without(finished).rows()
@@ -76,7 +75,7 @@ class Session:
                         continue
                     if question.record.invalid is not None:
                         self._pass_over(question, repeat)
-                    elif question.missed and self._config.choosing.missed != "ask":
+                    elif question.missed and self._settings.missed != "ask":
                         self._pass_over(question, repeat, Prediction(Status.NOT_OFFERED))
                     else:
                         self._enter(key, question)
@@ -133,7 +132,7 @@ class Session:
 
     def _step(self, key: StepKey, question: Question) -> Step:
         """The step as its repeat sees it: with a shuffle of its own, where there are several."""
-        shuffled = self._config.asking.shuffles > 1
+        shuffled = self._settings.shuffles > 1
         return replace(question.step, shuffle=key[1]) if shuffled else question.step
 
     def _enter(self, key: StepKey, question: Question) -> None:
@@ -160,6 +159,11 @@ class Session:
             return
         for digest in question.sources:
             self._pictures.discard(digest)
+
+
+def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
+    """The actions that may be seen: all, or the last ones. Policies see no more than models do."""
+    return history if last is None else history[max(0, len(history) - last) :]
 
 
 async def _ahead(rows: Iterator[Row], preparer: Preparer) -> AsyncGenerator[Question, None]:

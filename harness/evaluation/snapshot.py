@@ -11,10 +11,11 @@ from adapters import Message, Picture, Text
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import UserError
 from harness.evaluation.plan import Plan
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.prepare import Preparer, Question
 from harness.evaluation.summary import TEST_DATA_NOTE
 from harness.pictures import PictureStore
 from harness.protocols.seeact import TwoRounds
+from harness.settings import on_record
 
 
 def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
@@ -26,16 +27,16 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
     protocol = plan.protocol
     if not isinstance(protocol, TwoRounds):
         raise UserError(f"a snapshot holds two rounds; '{protocol.name}' asks in another way")
-    if plan.config.choosing.candidates != "snapshot":
+    if plan.settings.candidates != "snapshot":
         raise UserError("a snapshot holds drawn candidates; leave out --candidates")
     settings = {
-        **plan.config.decisive(),
+        **on_record(plan.settings),
         **{f"protocol_{key}": value for key, value in protocol.settings().items()},
         "pictures": plan.pictures.text,
         "note": TEST_DATA_NOTE,
     }
     with asyncio.Runner() as runner:
-        store = PictureStore(plan.config.carrying.workers)
+        store = PictureStore(plan.settings.workers)
         try:
             rows = _rows(plan, protocol, store, runner)
             return write_snapshot(path, rows, settings, overwrite=overwrite)

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from adapters import Usage
-from harness.evaluation.config import Scoring
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepRecord
+from harness.settings import SETTINGS, Settings
 from parsers import (
     AggregationRules,
     GroupKey,
@@ -62,26 +62,26 @@ class Part:
     prompt_tokens: tuple[int, int] | None
 
 
-def scoring_rules(scoring: Scoring) -> ScoringRules:
+def scoring_rules(settings: Settings) -> ScoringRules:
     """The rules by which a prediction is scored."""
     return ScoringRules(
-        variant=scoring.f1,
-        step_rule=scoring.step_rule,
-        none_zeroes_operation=scoring.none_zeroes_operation,
-        wrong_element_zeroes_operation=scoring.wrong_element_zeroes_operation,
-        accept_mapped=scoring.mapped_operations,
-        bag=scoring.bag,
-        point_rule=scoring.point_rule,
+        variant=settings.f1,
+        step_rule=settings.step_rule,
+        none_zeroes_operation=settings.none_zeroes_operation,
+        wrong_element_zeroes_operation=settings.wrong_element_zeroes_operation,
+        accept_mapped=settings.mapped_operations,
+        bag=settings.bag,
+        point_rule=settings.point_rule,
     )
 
 
-def aggregation_rules(scoring: Scoring) -> AggregationRules:
+def aggregation_rules(settings: Settings) -> AggregationRules:
     """The rules by which scores are averaged."""
     return AggregationRules(
-        variant=scoring.f1,
-        invalid="fail" if scoring.invalid == "fail" else "valid",
-        unattempted=scoring.unattempted,
-        exclude=frozenset(Status(status) for status in scoring.exclude_statuses),
+        variant=settings.f1,
+        invalid="fail" if settings.invalid == "fail" else "valid",
+        unattempted=settings.unattempted,
+        exclude=frozenset(Status(status) for status in settings.exclude_statuses),
     )
 
 
@@ -203,12 +203,12 @@ def plain(value: Any) -> Any:
 
 def summarise(
     records: Sequence[StepRecord],
-    scoring: Scoring,
+    settings: Settings,
     task_rows: Mapping[str, int],
     manifest: Manifest,
 ) -> dict[str, Any]:
     """`summary.json`: all metrics by group, counts, tokens and cost, computed from the lines."""
-    rules, joint = aggregation_rules(scoring), scoring.wrong_element_zeroes_operation
+    rules, joint = aggregation_rules(settings), settings.wrong_element_zeroes_operation
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     costs = [record.cost for record in records if record.cost is not None]
     return {
@@ -218,7 +218,9 @@ def summarise(
         "answered_by": list(manifest.answered_by),
         "pictures": manifest.pictures,
         "oracle_pictures": show_answers(manifest.pictures),
-        "scoring": plain(scoring),
+        "scoring": {
+            n: plain(getattr(settings, n)) for n, s in SETTINGS.items() if s.about == "scoring"
+        },
         "total": plain(part(records, rules, task_rows, joint=joint)),
         **{
             f"by_{key}": plain(parts(records, key, rules, task_rows, joint=joint)) for key in GROUPS

@@ -187,8 +187,3 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return str(value) if isinstance(value, Path) else value
-
-
-def told_candidates(protocol: AskingProtocol, source: Source, top_k: int | None) -> str:
-    """As `AskingProtocol.candidate_description`."""
-    return protocol.candidate_description(source, top_k)

@@ -12,7 +12,7 @@ together. The lines are the records of `harness.runs.records`. A folder holds
 
 from harness.runs.directory import RunDirectory, StepKey, settled_before
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
-from harness.runs.manifest import LATER, Manifest, Session, Setup, difference
+from harness.runs.manifest import Manifest, Session, Setup, difference
 from harness.runs.records import (
     SCHEMA,
     CallRecord,
@@ -24,7 +24,6 @@ from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
 
 __all__ = [
-    "LATER",
     "SCHEMA",
     "CallRecord",
     "ChoiceRecord",

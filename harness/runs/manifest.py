@@ -26,17 +26,6 @@ DISTRIBUTION = "vlm-web-eval"
 GIT_TIMEOUT_S = 10
 _ABSENT = "(not set)"
 _VERSION = re.compile(r"^Version: *(.+)$", re.MULTILINE)
-LATER: dict[str, Any] = {
-    "candidates": "snapshot",
-    "ranker": None,
-    "ranker_sha256": None,
-    "top_k": None,
-    "missed": None,
-    "shuffles": 1,
-    "protocol_options": {},
-    "point_rule": "box",
-}
-"""Settings that runs of earlier versions do not have on record, as they were then."""
 DESCRIPTIONS = ("candidates_told", "none_rule")
 """Words for a reader that follow from settings and are no part of a run's identity."""
 
@@ -115,7 +104,7 @@ def identity(setup: Setup) -> dict[str, Any]:
     plain: dict[str, Any] = {f.name: getattr(setup, f.name) for f in fields(Setup)}
     # Where the data lies is not what it is; that is for its fingerprint to say.
     plain["dataset"] = {k: v for k, v in setup.dataset.items() if k != "data"}
-    config = {"ranker_sha256": None, **with_absent(setup.config)}
+    config = with_absent(setup.config)
     plain["config"] = {k: v for k, v in config.items() if k not in DESCRIPTIONS}
     decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plain))
     return decoded

@@ -8,7 +8,7 @@ Options, keys of `--config`, the configuration on record, refusals, comparisons 
 reports all follow from the declarations in `harness.settings.declared`.
 """
 
-from harness.settings.declared import GROUPS, NoneRule, PointRule, Settings, Source
+from harness.settings.declared import FACTS, GROUPS, NoneRule, PointRule, Settings, Source
 from harness.settings.record import (
     SETTINGS,
     declare,
@@ -17,14 +17,17 @@ from harness.settings.record import (
     of_session,
     on_record,
     read_settings,
+    setting_of,
     with_absent,
     written,
 )
-from harness.settings.setting import Setting, setting
+from harness.settings.setting import About, Setting, setting
 
 __all__ = [
+    "FACTS",
     "GROUPS",
     "SETTINGS",
+    "About",
     "NoneRule",
     "PointRule",
     "Setting",
@@ -37,6 +40,7 @@ __all__ = [
     "on_record",
     "read_settings",
     "setting",
+    "setting_of",
     "with_absent",
     "written",
 ]

@@ -57,8 +57,12 @@ def _history(text: str) -> int | str:
     return int(text)
 
 
-def _auto(text: str) -> str | None:
-    return None if text == "auto" else text
+def _auto(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdigit() or not int(text):
+        raise ValueError(f"'{text}' is neither auto nor a number of steps")
+    return int(text)
 
 
 _model = partial(setting, group="Model", about="model")
@@ -73,6 +77,7 @@ _local = partial(
     about="model",
     recorded="when set",
     needs=("local model",),
+    to_adapter=True,
 )
 _device = partial(_local, about="session", recorded="never", heading="never")
 
@@ -98,6 +103,7 @@ class Settings:
         common=True,
         needs=("adapter",),
         heading="never",
+        to_adapter=True,
     )
     adapter_options: tuple[tuple[str, str], ...] = _model(
         (),
@@ -391,6 +397,7 @@ class Settings:
     mapped_operations: bool = _scoring(
         True, "Read HOVER and ENTER as CLICK, as Mind2Web's annotation does."
     )
+    bag: bool = _scoring(False, "Count repeated tokens in the cl100k-lc variant of F1.")
     point_rule: PointRule = _scoring(
         "box",
         "A point is correct inside the box of an acceptable element (box), where the smallest "
@@ -398,7 +405,6 @@ class Settings:
         needs=("points",),
         absent="box",
     )
-    bag: bool = _scoring(False, "Count repeated tokens in the cl100k-lc variant of F1.")
     unattempted: Literal["exclude", "fail"] = _scoring(
         "exclude", "Steps not settled yet: excluded, or counted as failures."
     )
@@ -416,8 +422,8 @@ class Settings:
         None,
         "Maximum number of calls in flight. Default: the adapter's.",
         metavar="N",
-        common=True,
         needs=("remote model",),
+        to_adapter=True,
     )
     timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
         120.0,
@@ -425,6 +431,7 @@ class Settings:
         option="--timeout",
         metavar="SECONDS",
         needs=("remote model",),
+        to_adapter=True,
     )
     max_cost: Annotated[float, Meta(ge=0)] | None = _running(
         None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True
@@ -478,6 +485,11 @@ class Settings:
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The names of the settings that the user gave, as opposed to those left at their defaults."""
 
+    @property
+    def times(self) -> int:
+        """How often every step is asked: once for every repeat or shuffle."""
+        return max(self.repeats, self.shuffles)
+
 
 def declarations(declared: type[Settings]) -> dict[str, Setting]:
     """The settings that a class declares, by name, in order."""
@@ -496,6 +508,39 @@ def declarations(declared: type[Settings]) -> dict[str, Setting]:
         )
     return found
 
+
+def _fact(name: str, **facts: Any) -> Setting:
+    facts = {"about": "model", "group": "Model", "heading": "never", **facts}
+    return Setting(name=name, type=Any, default=None, help="", option="", **facts)
+
+
+FACTS: dict[str, Setting] = {
+    fact.name: fact
+    for fact in (
+        _fact("model.name"),
+        _fact("model.model"),
+        _fact("model.provider"),
+        _fact("model.revision"),
+        # The recipe follows from what the model's provider takes.
+        _fact("pictures"),
+        _fact(
+            "prompts_sha256",
+            about="question",
+            forbids_ranking=True,
+            follows=("protocol", "prompts", "history", "image_policy", "none"),
+        ),
+        _fact(
+            "ranker_sha256",
+            about="question",
+            forbids_ranking=True,
+            follows=("candidates", "ranker"),
+            absent=None,
+        ),
+        _fact("dataset.files", about="data", forbids_ranking=True, heading="unusual"),
+        _fact("dataset.revision", about="data", heading="unusual"),
+    )
+}
+"""What a run has on record beside its settings, as far as more is known of it than the name."""
 
 GROUPS: tuple[Group, ...] = (
     "Model",

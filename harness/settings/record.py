@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.settings.declared import Settings, declarations
+from harness.settings.declared import FACTS, Settings, declarations
 from harness.settings.setting import UNKNOWN, Setting
 
 SETTINGS: dict[str, Setting] = declarations(Settings)
@@ -99,9 +99,26 @@ def from_record(config: Mapping[str, Any]) -> Settings:
     return _class(**read)
 
 
+def setting_of(name: str) -> Setting | None:
+    """What is known of a flat name on record: a setting, an option's key, or another fact.
+
+    A key of a model or of its adapter is known as `model`, one of a protocol's own options as that
+    option if it is a setting too, else as `protocol_options`.
+    """
+    if name in SETTINGS or name in FACTS:
+        return SETTINGS.get(name) or FACTS[name]
+    whole, _, key = name.partition(".")
+    if whole == "protocol_options" and key in SETTINGS and SETTINGS[key].fills_option:
+        return SETTINGS[key]
+    if whole == "dataset":
+        return FACTS["dataset.files" if key.startswith("files") else "dataset.revision"]
+    return SETTINGS.get("model" if whole == "adapter_options" else whole)
+
+
 def with_absent(config: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration on record, with the settings that its version did not have yet."""
-    absent = {name: s.absent for name, s in SETTINGS.items() if s.absent is not UNKNOWN}
+    known = {**SETTINGS, **FACTS}
+    absent = {name: s.absent for name, s in known.items() if s.absent is not UNKNOWN}
     return {**absent, **config}
 
 

@@ -36,7 +36,7 @@ class Setting:
         common: Whether it is among the few that the help lists first.
         since: The schema number of run directories that first had it.
         absent: Its value in runs that do not have it on record.
-        usual: The value that a report's heading need not mention; the default unless declared.
+        usual: The value that a report's heading need not mention, if it is not the default.
         one_text: Whether a list is written as one value ("800,300") instead of several options.
         recorded: Whether a run's configuration holds it `always`, only `when set`, or `never`.
         forbids_ranking: Whether runs that differ in it must not be ranked.
@@ -44,6 +44,7 @@ class Setting:
         follows: Settings that it changes with, and beside which a difference is not counted.
         fixed_as: The class of settings under which a benchmark may fix it ("choices"), or "".
         needs: Features without which it has no effect (see `harness.evaluation.plan`).
+        to_adapter: Whether it is an option of the model's adapter.
         to_protocol: Whether it fills a parameter of the protocol.
         fills_option: Whether it is a short way to give the protocol's own option of that name.
         left_open: Whether None leaves it to the protocol.
@@ -70,6 +71,7 @@ class Setting:
     follows: tuple[str, ...] = ()
     fixed_as: str = ""
     needs: tuple[str, ...] = ()
+    to_adapter: bool = False
     to_protocol: bool = False
     fills_option: bool = False
     left_open: bool = False
@@ -83,6 +85,11 @@ class Setting:
             elif isinstance(value, str):
                 value = self.parse(value)
         return values.read(self.type, value)
+
+    @property
+    def usual_value(self) -> Any:
+        """The value that a report's heading need not mention."""
+        return self.default if self.usual is UNKNOWN else self.usual
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -13,42 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Run, RunError
+from harness.settings import About, setting_of
 from reports.settings import Setting, settings_of
 
 IDENTITY = ("model", "base_url", "model.name", "model.model", "model.provider", "model.revision")
 """Settings that make two models different ones."""
-
-OF_MODEL = {
-    *IDENTITY,
-    "temperature",
-    "top_p",
-    "model_seed",
-    "max_tokens",
-    "effort",
-    "thinking_budget",
-    "repeats",
-    "shuffles",
-    "pictures",
-}
-"""How the model is run. `pictures` is the recipe, which follows from what its provider takes."""
-
-SELECTING = {
-    *("splits", "websites", "domains", "task_ids", "step_ids", "limit", "lost_rows", "shard"),
-}
-SCORING = {
-    *("f1", "invalid", "step_rule", "mapped_operations", "bag", "unattempted", "exclude_statuses"),
-    *("none_zeroes_operation", "wrong_element_zeroes_operation", "point_rule"),
-}
-FOLLOWING = {
-    "none": {"protocol"},
-    "prompts_sha256": {"protocol", "prompts", "history", "image_policy", "none"},
-    **{name: {"candidates"} for name in ("ranker", "top_k", "missed", "distractors")},
-    "ranker_sha256": {"candidates", "ranker"},
-}
-"""A setting that changes with others is not counted beside them."""
-
-PROTOCOLS_OWN = ("none", "history", "first_of_many", "value_style")
-"""Settings that not every protocol has; one that lacks them has none on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +61,14 @@ def check_comparable(
         for name in dict.fromkeys((*before, *after))
         if not _equal(before.get(name), after.get(name))
     }
-    rules = {n: v for n, v in differing.items() if n in SCORING and n not in given}
+    rules = {n: v for n, v in differing.items() if _about(n) == "scoring" and n not in given}
     if rules:
         way = [f"--{name}" for name in rules if name in ("f1", "invalid")]
         hint = f"give {' and '.join(way)}" if len(way) == len(rules) else "run one of them again"
         raise RunError(f"{one} and {other} are scored by different rules ({_told(rules)}): {hint}")
-    free = SELECTING | SCORING
-    subject = {n: v for n, v in differing.items() if n not in free and not n.startswith("dataset.")}
+    subject = {n: v for n, v in differing.items() if _is_compared(n)}
     asked = {n: v for n, v in subject.items() if not _of_model(n)}
-    asked = {n: v for n, v in asked.items() if not FOLLOWING.get(n, set()) & set(asked)}
+    asked = {n: v for n, v in asked.items() if not _follows(n, asked)}
     if "protocol" in asked:
         asked = {n: v for n, v in asked.items() if None not in v or not _of_one_protocol(n)}
     subject = {n: v for n, v in subject.items() if _of_model(n) or n in asked}
@@ -119,11 +87,31 @@ def check_comparable(
 
 def _of_one_protocol(name: str) -> bool:
     """Whether protocols without that setting differ in nothing by not having it."""
-    return name in PROTOCOLS_OWN or name.startswith("protocol_options.")
+    known = setting_of(name)
+    if known is None:
+        return False
+    return name.startswith("protocol_options.") or (known.to_protocol and known.left_open)
+
+
+def _about(name: str) -> About:
+    """What a difference in a setting on record is about; of what is not known, the question."""
+    known = setting_of(name)
+    return known.about if known else "question"
+
+
+def _is_compared(name: str) -> bool:
+    """Whether it may be what tells two runs apart. Which rows were selected is not."""
+    return name == "benchmark" or _about(name) not in ("data", "scoring", "session")
 
 
 def _of_model(name: str) -> bool:
-    return name in OF_MODEL or name.startswith(("model.", "adapter_options."))
+    return _about(name) == "model"
+
+
+def _follows(name: str, others: Collection[str]) -> bool:
+    """Whether a difference goes with one in another setting."""
+    known = setting_of(name)
+    return known is not None and any(other in others for other in known.follows)
 
 
 def _equal(one: Setting, other: Setting) -> bool:

@@ -14,7 +14,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from adapters.local.factory import hf, qwen2_5_vl, seeclick
 from adapters.local.options import LocalOptions
-from harness.evaluation.config import Carrying, Local, RunConfig
+from harness.settings import Settings, directory_name, on_record
 from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint
 
@@ -66,28 +66,30 @@ def test_options_arrive_in_their_own_types() -> None:
 
 
 def test_a_run_is_bound_to_what_changes_replies_and_to_nothing_else() -> None:
-    plain = RunConfig("hf:a/b")
-    carried = RunConfig(
-        "hf:a/b",
-        carrying=Carrying(batch_size=4, devices="cpu", kv_reuse=False, compile=True),
-        local=Local(model_path="/here"),
+    plain = Settings(model="hf:a/b")
+    carried = Settings(
+        model="hf:a/b",
+        batch_size=4,
+        devices="cpu",
+        kv_reuse=False,
+        compile=True,
+        model_path="/here",
     )
-    assert carried.decisive() == plain.decisive()
+    assert on_record(carried) == on_record(plain)
     # Settings from before there were local models say the same as they did.
-    assert not {"dtype", "model_path", "trust_remote_code"} & plain.decisive().keys()
-    for changed in (
-        Local(dtype="float32"),
-        Local(attn="eager"),
-        Local(max_pixels=1),
-        Local(quantization="4bit"),
-        Local(revision="v1"),
-        Local(trust_remote_code=True),
+    assert not {"dtype", "model_path", "trust_remote_code"} & on_record(plain).keys()
+    for other in (
+        Settings(model="hf:a/b", dtype="float32"),
+        Settings(model="hf:a/b", attn="eager"),
+        Settings(model="hf:a/b", max_pixels=1),
+        Settings(model="hf:a/b", quantization="4bit"),
+        Settings(model="hf:a/b", revision="v1"),
+        Settings(model="hf:a/b", trust_remote_code=True),
     ):
-        other = RunConfig("hf:a/b", local=changed)
-        assert other.decisive() != plain.decisive()
-        assert other.directory_name() != plain.directory_name()
-    elsewhere = RunConfig("hf:a/b", local=Local(model_path="/there"))
-    assert elsewhere.directory_name() != carried.directory_name()
+        assert on_record(other) != on_record(plain)
+        assert directory_name(other) != directory_name(plain)
+    elsewhere = Settings(model="hf:a/b", model_path="/there")
+    assert directory_name(elsewhere) != directory_name(carried)
 
 
 def test_a_run_goes_on_with_other_means_but_not_with_another_model(

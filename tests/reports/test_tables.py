@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.evaluation.config import Scoring
 from harness.evaluation.summary import aggregation_rules, part
 from harness.runs import RunError, StepRecord, open_run
+from harness.settings import Settings
 from parsers import (
     ELEMENT_ONLY,
     GROUP_KEYS,
@@ -128,7 +128,7 @@ def test_repeats_agree_with_the_run_command(tmp_path: Path) -> None:
     steps[0] = replace(step("A", 0, False), repeat=0)
     made = setup(repeats=2)
     run = write(tmp_path / "run", steps, made)
-    found = part(open_run(run).records(), aggregation_rules(Scoring()))
+    found = part(open_run(run).records(), aggregation_rules(Settings()))
     row = _lines(main_table(run))["valid"]
     assert row["step_success_macro"] == found.metrics.steps.success.macro.value
     assert row["repeat_sd"] == found.repeat_sd

@@ -26,7 +26,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "missing key of Google": (("--model", "gemini-3.8-flash", *SAMPLE), "GEMINI_API_KEY"),
     "local model without a name": (("--model", "hf", *SAMPLE), "name it like hf:"),
     "local option": (("--model", "gpt-4o", *SAMPLE, "--dtype", "float32"), "run on this machine"),
-    "local option of a policy": ((*ORACLE, "--no-kv-reuse"), "--no-kv-reuse means nothing"),
+    "local option of a policy": (
+        (*ORACLE, "--no-kv-reuse"),
+        "--no-kv-reuse has no effect on the policy",
+    ),
     "batch size": ((*ORACLE, "--batch-size", "0"), "'0' is neither auto nor a number"),
     "unknown option": (("--modle", "oracle"), "--model"),
     "unknown command": (("scroe", "run"), "did you mean 'score'?"),
@@ -44,8 +47,14 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "--lost-rows has no effect on mind2web",
     ),
     "ranker of a draw": ((*ORACLE, "--ranker", "lexical"), "add --candidates ranker"),
-    "top k of a draw": ((*ORACLE, "--top-k", "5"), "--top-k is for the first candidates of"),
-    "missed of a draw": ((*ORACLE, "--missed", "ask"), "--missed is for the first candidates of"),
+    "top k of a draw": (
+        (*ORACLE, "--top-k", "5"),
+        "--top-k has no effect unless the first candidates of",
+    ),
+    "missed of a draw": (
+        (*ORACLE, "--missed", "ask"),
+        "--missed has no effect unless the first candidates of",
+    ),
     "distractors of a ranker": ((*LEXICAL, "-k", "5"), "--distractors has no effect where the"),
     "order of a ranker": ((*LEXICAL, "--order", "1"), "--order has no effect where the first"),
     "seed of a ranker": (
@@ -66,7 +75,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "form of groups": (
         (*LEXICAL, "--protocol", "mindact-choice", "--form", "bnid"),
-        "--form has no effect: 'mindact-choice' has one form of its own",
+        "--form has no effect on 'mindact-choice', which has one form of its own",
     ),
     "form of batches": (
         (*LEXICAL, "--protocol", "seeact-annotation", "--form", "bnid"),
@@ -79,7 +88,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "point rule of choices": ((*ORACLE, "--point-rule", "smallest"), "asks for no points"),
     "tokens of a ranker alone": (
         (*LEXICAL, "--protocol", "classify", "--max-tokens", "9"),
-        "--max-tokens has no effect: 'classify' asks nobody",
+        "--max-tokens has no effect on 'classify', which asks nobody",
     ),
     "pictures of a text protocol": (
         (*LEXICAL, "--protocol", "mindact-choice", "--image-policy", "full"),
@@ -111,16 +120,16 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown domain": ((*ORACLE, "--domain", "Shoping"), "did you mean 'Shopping'?"),
     "unknown task": ((*ORACLE, "--task-id", "nope"), "no task 'nope'"),
     "unknown step": ((*ORACLE, "--step-id", "nope"), "no step 'nope'"),
-    "seed of a wrong type": ((*ORACLE, "--seed", "many"), "'many' is not a valid integer"),
+    "seed of a wrong type": ((*ORACLE, "--seed", "many"), "expected a whole number, not 'many'"),
     "k that no row can fill": ((*ORACLE, "-k", "99999"), "no row has 99999 negative candidates"),
-    "negative k": ((*ORACLE, "-k", "-1"), "-1 is not in the range"),
+    "negative k": ((*ORACLE, "-k", "-1"), "expected a whole number of at least 0, not '-1'"),
     "limit of none": ((*ORACLE, "--limit", "0"), "'--limit'"),
     "shard beyond the last": ((*ORACLE, "--shard", "5/4"), "write 1/4 to 4/4"),
     "shard 0": ((*ORACLE, "--shard", "0/4"), "write 1/4 to 4/4"),
-    "no shard": ((*ORACLE, "--shard", "a"), "'a' is no shard"),
+    "no shard": ((*ORACLE, "--shard", "a"), "'a' is not a shard"),
     "history": ((*ORACLE, "--history", "some"), "'some' is neither all, none nor"),
-    "tokens per round": ((*ORACLE, "--max-tokens", "5,x"), "'5,x' is no number of tokens"),
-    "adapter option": ((*ORACLE, "--adapter-option", "x"), "'x' is not of the form key=value"),
+    "tokens per round": ((*ORACLE, "--max-tokens", "5,x"), "'5,x' is not a number of tokens"),
+    "adapter option": ((*ORACLE, "--adapter-option", "x"), "expected key=value, not 'x'"),
     "picture policy": ((*ORACLE, "--image-policy", "fulll"), "unknown picture policy 'fulll'"),
     "pixels": ((*ORACLE, "--pixels", "9", "--image-policy", "tiles"), "--image-policy full"),
     "lost rows": ((*ORACLE, "--lost-rows"), "add --image-policy none"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,9 @@ def test_every_option_of_every_command_has_a_word_of_help(line: str) -> None:
     called = call(*line.split(), "--help")
     assert called.code == 0
     assert called.out.startswith(f"Usage: vlm-eval {line} ")
-    options = called.out[called.out.index("Options:") :].splitlines()[1:]
+    first = re.search(r"^(Options|Most used|Model|Data):$", called.out, re.MULTILINE)
+    assert first is not None
+    options = called.out[first.end() :].splitlines()[1:]
     bare = [
         text
         for text, below in zip(options, [*options[1:], ""], strict=True)

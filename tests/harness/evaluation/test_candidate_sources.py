@@ -12,14 +12,14 @@ import pytest
 from harness.benchmarks import open_benchmark
 from harness.candidates import page_of
 from harness.errors import DataError
-from harness.evaluation.config import Asking, Choosing
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.prepare import Preparer, Question
 from harness.page import Page
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import AskingProtocol, Needs
 from harness.protocols.seeact import TwoRounds
 from harness.rankers import RANKERS, check_covered, open_ranks
 from harness.records import Row
+from harness.settings import Settings
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, macro, steps, summary
 
 
@@ -50,10 +50,10 @@ def prepared(
     row: Row, protocol: AskingProtocol | None = None, ranks: Fixed | None = None, **choosing: object
 ) -> Question:
     protocol = protocol or TwoRounds()
-    chosen = Choosing(**choosing)  # type: ignore[arg-type]
+    chosen = Settings(**choosing)  # type: ignore[arg-type]
     none = PicturePolicy("none")
     texts = protocol.needs.texts
-    preparer = Preparer(chosen, Asking(), protocol, none, ranks=ranks, texts=texts)
+    preparer = Preparer(chosen, protocol, none, ranks=ranks, texts=texts)
     return preparer.prepare(row)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from adapters.contract import Request
-from harness.runs import LATER
 from tests.harness.commands.tool import (
     DEV,
     ONE_TASK,
@@ -47,6 +46,13 @@ SCRIPT = ("--model", f"scripted:{__name__}:first_of_group", "--progress", "off")
 @pytest.fixture(autouse=True)
 def unasked() -> None:
     ASKED.clear()
+
+
+LATER = (
+    *("candidates", "ranker", "ranker_sha256", "top_k", "missed"),
+    *("shuffles", "protocol_options", "point_rule"),
+)
+"""Settings that the first version of run directories did not have."""
 
 
 def without_later_settings(run: str) -> dict[str, Any]:

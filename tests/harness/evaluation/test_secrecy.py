@@ -9,13 +9,13 @@ import pytest
 from adapters.conversation import Reply
 from harness.benchmarks import open_benchmark
 from harness.dialogue import Ask, hold
-from harness.evaluation.config import Asking, Choosing
-from harness.evaluation.questions import Preparer
+from harness.evaluation.prepare import Preparer
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
 from harness.protocols import PROTOCOLS, open_protocol
 from harness.rankers import open_ranks
 from harness.records import Row
+from harness.settings import Settings
 
 POOLED = [name for name in PROTOCOLS.names() if name != "seeact-two-rounds"]
 
@@ -43,10 +43,10 @@ def asked(row: Row, name: str) -> list[tuple[str, str]]:
     needs = protocol.needs
     source = needs.sources[0]
     ranked = source == "ranker"
-    choosing = Choosing(candidates=source, top_k=20 if ranked else None)
+    choosing = Settings(candidates=source, top_k=20 if ranked else None)
     policy = PicturePolicy.parse("none" if needs.pictures == "none" else needs.picture_policy)
     ranks = open_ranks("lexical") if ranked else None
-    question = Preparer(choosing, Asking(), protocol, policy, ranks=ranks).prepare(row)
+    question = Preparer(choosing, protocol, policy, ranks=ranks).prepare(row)
     sent = []
     for reply in ("", "Answer: B.\nELEMENT: B\nACTION: CLICK"):
         seen: list[tuple[str, str]] = []

@@ -10,12 +10,12 @@ import pytest
 
 from adapters.conversation import Conversation
 from harness.benchmarks import open_benchmark
-from harness.evaluation.config import Asking, Choosing
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.prepare import Preparer, Question
 from harness.pictures import PicturePolicy
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row
 from harness.sample import files
+from harness.settings import Settings
 from tests.harness.protocols.examples import talk
 
 PROTOCOL = TwoRounds()
@@ -28,7 +28,7 @@ def rows() -> tuple[Row, ...]:
 
 
 def preparer() -> Preparer:
-    return Preparer(Choosing(), Asking(), PROTOCOL, PicturePolicy())
+    return Preparer(Settings(), PROTOCOL, PicturePolicy())
 
 
 def conversations(question: Question) -> list[Conversation]:

@@ -25,24 +25,18 @@ from harness.candidates import (
     restrict,
 )
 from harness.errors import DataError
-from harness.evaluation.config import Asking, Choosing
-from harness.evaluation.history import EarlierActions
+from harness.evaluation.earlier import EarlierActions
+from harness.evaluation.lines import plain_box, unasked
 from harness.evaluation.scene import PageScene
-from harness.evaluation.step_records import choice_record, step_of_row, unasked_record
-from harness.page import Box, Page, PageError
-from harness.pictures import (
-    PictureError,
-    PicturePolicy,
-    Screenshot,
-    plan,
-    read_size,
-    stored_picture,
-)
+from harness.evaluation.stored import Listed, as_listed, as_sent
+from harness.page import Box, Page
+from harness.pictures import PictureError, PicturePolicy, Screenshot, plan, read_size
 from harness.policies.contract import Secret
 from harness.protocols.contract import AskingProtocol
 from harness.rankers import Ranks
-from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Scene, Step, StoredQuestion
-from harness.runs import StepRecord
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Scene, Step
+from harness.runs import ChoiceRecord, StepRecord
+from harness.settings import Settings
 from parsers.records import Gold
 
 POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
@@ -71,22 +65,12 @@ class Question:
         return Secret(self.gold, self.shown)
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """Choices in listed order, the positive among them, and what there is to know about them."""
-
-    choices: tuple[Choice, ...]
-    shown: str | None
-    facts: ChoiceFacts
-
-
 class Preparer:
     """Prepares the rows of a run under its settings."""
 
     def __init__(
         self,
-        choosing: Choosing,
-        asking: Asking,
+        settings: Settings,
         protocol: AskingProtocol,
         pictures: PicturePolicy,
         rule: ImageRule | None = None,
@@ -95,10 +79,9 @@ class Preparer:
         texts: bool = True,
         earlier: EarlierActions | None = None,
     ) -> None:
-        if choosing.candidates == "ranker" and ranks is None:
+        if settings.candidates == "ranker" and ranks is None:
             raise ValueError("the first candidates of a ranker take its ranks")
-        self._choosing = choosing
-        self._asking = asking
+        self._settings = settings
         self._protocol = protocol
         self._policy = pictures
         self._rule = rule
@@ -106,11 +89,11 @@ class Preparer:
         self._texts = texts
         self._earlier = earlier
         self._options = CandidateOptions(
-            positives=choosing.positives,
-            shown=choosing.shown,
-            exclude_related=choosing.exclude_related,
-            exclude_same_text=choosing.exclude_same_text,
-            order=choosing.order,
+            positives=settings.positives,
+            shown=settings.shown,
+            exclude_related=settings.exclude_related,
+            exclude_same_text=settings.exclude_same_text,
+            order=settings.order,
         )
 
     def prepare(self, row: Row) -> Question:
@@ -119,8 +102,8 @@ class Preparer:
         try:
             screenshot = read_size(row.screenshot) if row.screenshot else None
             if row.stored is not None:
-                listed = _as_listed(row, row.stored, self._choosing.distractors)
-                pictures = _as_sent(row.stored)
+                listed = as_listed(row, row.stored, self._settings.distractors)
+                pictures = as_sent(row.stored)
             else:
                 page = page_of(row)
                 listed = self._choose(row, page)
@@ -132,7 +115,7 @@ class Preparer:
         scene: Scene | None = None
         if page is not None and self._protocol.needs.scene:
             scene = self._scene(page, listed, screenshot)
-        step = step_of_row(row, pictures, scene, record.page_size)
+        step = view(row, pictures, scene, record.page_size)
         if self._earlier is not None:
             step = replace(step, earlier=self._earlier.before(row))
         return Question(
@@ -148,13 +131,13 @@ class Preparer:
     def _record(
         self,
         row: Row,
-        listed: _Listed,
+        listed: Listed,
         gold: Gold,
         size: Screenshot | None,
         pictures: tuple[Picture, ...],
     ) -> StepRecord:
         right = set(gold.elements)
-        line = unasked_record(row, gold)
+        line = unasked(row, gold)
         return replace(
             line,
             invalid=self._invalid(row, listed),
@@ -162,27 +145,27 @@ class Preparer:
             page_size=(size.width, size.height) if size else None,
             pictures=pictures,
             gold=replace(line.gold, shown=listed.shown),
-            choices=tuple(choice_record(c, c.id in right) for c in listed.choices),
+            choices=tuple(_choice_record(c, c.id in right) for c in listed.choices),
             none_letter=self._protocol.letters(len(listed.choices)).none,
             same_text=listed.facts.same_text,
             related=listed.facts.related,
             short=listed.facts.short,
         )
 
-    def _plan(self, screenshot: Screenshot | None, listed: _Listed) -> tuple[Picture, ...]:
+    def _plan(self, screenshot: Screenshot | None, listed: Listed) -> tuple[Picture, ...]:
         # Crops are planned when the protocol asks for them.
         if screenshot is None or self._protocol.needs.pictures != "page":
             return ()
         boxes = [choice.box for choice in listed.choices]
         return plan(self._policy, screenshot, boxes, self._rule, _target(listed))
 
-    def _scene(self, page: Page, listed: _Listed, screenshot: Screenshot | None) -> PageScene:
+    def _scene(self, page: Page, listed: Listed, screenshot: Screenshot | None) -> PageScene:
         # Where the right element lies is for pictures that say that they show it.
         target = _target(listed) if self._policy.oracle else None
         return PageScene(page, listed.choices, self._policy, screenshot, self._rule, target)
 
-    def _choose(self, row: Row, page: Page) -> _Listed:
-        choosing, needs = self._choosing, self._protocol.needs
+    def _choose(self, row: Row, page: Page) -> Listed:
+        settings, needs = self._settings, self._protocol.needs
         chosen = self._chosen(row, page)
         try:
             letters = self._protocol.letters(len(chosen.ids)).choices
@@ -195,47 +178,47 @@ class Preparer:
             row,
             page,
             chosen,
-            form=choosing.form,
-            choice_tokens=choosing.choice_tokens,
+            form=settings.form,
+            choice_tokens=settings.choice_tokens,
             letters=letters,
             texts=self._texts,
             descriptions=needs.descriptions,
-            ranked=choosing.candidates == "ranker",
+            ranked=settings.candidates == "ranker",
         )
-        if choosing.candidates == "all":
+        if settings.candidates == "all":
             # Something on a page always lies around the right element: nothing to count.
             facts = ChoiceFacts(absent=len(chosen.absent), lost=chosen.lost)
         else:
             facts = choice_facts(page, chosen, choices)
-        return _Listed(choices, chosen.shown, facts)
+        return Listed(choices, chosen.shown, facts)
 
     def _chosen(self, row: Row, page: Page) -> Chosen:
-        choosing = self._choosing
-        if choosing.candidates == "all":
+        settings = self._settings
+        if settings.candidates == "all":
             return everything(row, page, self._options)
-        if choosing.candidates == "ranker":
-            assert self._ranks is not None and choosing.top_k is not None
-            return first_of(row, page, self._ranks.of(row, page), choosing.top_k, self._options)
+        if settings.candidates == "ranker":
+            assert self._ranks is not None and settings.top_k is not None
+            return first_of(row, page, self._ranks.of(row, page), settings.top_k, self._options)
         return choose(
             row,
             page,
-            seed=choosing.seed,
-            distractors=choosing.distractors,
+            seed=settings.seed,
+            distractors=settings.distractors,
             options=self._options,
         )
 
-    def _invalid(self, row: Row, listed: _Listed) -> str | None:
+    def _invalid(self, row: Row, listed: Listed) -> str | None:
         if listed.facts.lost:
             return POSITIVE_NOT_ON_PAGE
         if listed.shown is None and not self._may_miss(row):
             return NO_POSITIVE
-        if row.invalid == NO_SCREENSHOT and self._asking.lost_rows:
+        if row.invalid == NO_SCREENSHOT and self._settings.lost_rows:
             return None
         return row.invalid
 
     def _may_miss(self, row: Row) -> bool:
         """Whether candidates without an acceptable one are the ranker's doing."""
-        return self._choosing.candidates == "ranker" and bool(accepted(row, self._options))
+        return self._settings.candidates == "ranker" and bool(accepted(row, self._options))
 
 
 def _sources(
@@ -246,27 +229,43 @@ def _sources(
     return {screenshot.digest: row.screenshot} if screenshot and row.screenshot else {}
 
 
-def _target(listed: _Listed) -> Box | None:
+def _target(listed: Listed) -> Box | None:
     return next((c.box for c in listed.choices if c.id == listed.shown), None)
 
 
-def _as_listed(row: Row, stored: StoredQuestion, distractors: int) -> _Listed:
-    """The choices that the stored question lists, of which `distractors` should be negatives."""
-    right = {candidate.id for candidate in row.positives}
-    shown = next((choice.id for choice in stored.choices if choice.id in right), None)
-    chosen = Chosen(tuple(choice.id for choice in stored.choices), shown, distractors)
-    return _Listed(stored.choices, shown, choice_facts(_page(row, chosen), chosen, stored.choices))
+def _choice_record(choice: Choice, positive: bool) -> ChoiceRecord:
+    return ChoiceRecord(
+        choice.letter,
+        choice.id,
+        choice.tag,
+        choice.text,
+        plain_box(choice.box),
+        positive,
+        choice.rank,
+        choice.place,
+        choice.description,
+    )
 
 
-def _page(row: Row, chosen: Chosen) -> Page | None:
-    """The page, if it can be read and has the choices under their ids; rabbit's has not."""
-    try:
-        page = Page.parse(row.html)
-    except PageError:
-        return None
-    return page if all(node in page for node in chosen.ids) else None
-
-
-def _as_sent(stored: StoredQuestion) -> tuple[Picture, ...]:
-    """The pictures of the stored question. Raises `PictureError` for one that is none."""
-    return tuple(stored_picture(data) for data in stored.pictures)
+def view(
+    row: Row,
+    pictures: tuple[Picture, ...],
+    scene: Scene | None = None,
+    page_size: tuple[int, int] | None = None,
+) -> Step:
+    """What a protocol may know of a row."""
+    return Step(
+        step_id=row.step_id,
+        task_id=row.task_id,
+        index=row.index,
+        split=row.split,
+        website=row.website,
+        domain=row.domain,
+        subdomain=row.subdomain,
+        task=row.task,
+        history=row.history,
+        pictures=pictures,
+        stored=row.stored,
+        scene=scene,
+        page_size=page_size,
+    )

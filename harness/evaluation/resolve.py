@@ -1,0 +1,219 @@
+"""The settings of a run, completed: what was left open decided, what has no effect refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adapters import AdapterInfo
+from harness.benchmarks import benchmark
+from harness.errors import UserError
+from harness.pictures import PicturePolicy
+from harness.policies import POLICIES
+from harness.protocols import AskingProtocol, Source, open_protocol, settled_settings
+from harness.settings import SETTINGS, Settings, written
+
+
+def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProtocol:
+    """The protocol with the settings of the run. Raises `UserError`.
+
+    `info` is the model's declaration, for settings that follow from it; None where a policy
+    answers.
+    """
+    shared: dict[str, object] = {}
+    options: dict[str, object] = dict(settings.protocol_options)
+    for name, setting in SETTINGS.items():
+        value = getattr(settings, name)
+        if setting.fills_option and value:
+            options[name] = value
+        if setting.to_protocol and value is not None:
+            shared[name] = value
+    return open_protocol(settings.protocol, shared, options, model=info)
+
+
+def complete(settings: Settings, protocol: AskingProtocol) -> Settings:
+    """The settings with nothing left open: what was not given is as the protocol has it.
+
+    Raises `UserError` for settings that do not go together.
+    """
+    _check_stored(settings, protocol)
+    source = source_of(settings, protocol)
+    refuse_without_effect(settings, protocol, source)
+    if settings.shuffles > 1 and settings.repeats > 1:
+        raise UserError("give --repeats or --shuffles: each shuffle is asked once")
+    if settings.shuffles > 1 and not protocol.needs.shuffles:
+        raise UserError(f"'{protocol.name}' deals nothing out by chance; use --repeats")
+    changes: dict[str, Any] = {
+        "candidates": source,
+        "image_policy": _image_policy(settings, protocol),
+    }
+    if source == "ranker":
+        changes |= {
+            "top_k": settings.top_k or protocol.needs.top_k,
+            "missed": settings.missed or "zero",
+        }
+        if settings.ranker is None:
+            raise UserError(
+                f"'{protocol.name}' asks about the first {changes['top_k']} candidates of a "
+                "ranker: name one with --ranker (lexical, or a file of ranks that vlm-eval rank "
+                "has written)"
+            )
+    settled = settled_settings(settings.protocol, protocol, dict(settings.protocol_options))
+    settled["protocol_options"] = tuple(sorted(settled["protocol_options"].items()))
+    return replace(settings, **changes, **settled)
+
+
+def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
+    """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
+    sources = protocol.needs.sources
+    source = settings.candidates or sources[0]
+    if source not in sources:
+        raise UserError(
+            f"--candidates {source}: '{protocol.name}' takes {' or '.join(sources)} only"
+        )
+    return source
+
+
+def refuse_without_effect(settings: Settings, protocol: AskingProtocol, source: Source) -> None:
+    """Reject settings that were given but have no effect with this protocol or model."""
+    missing = _missing(settings, protocol, source)
+    for name, setting in SETTINGS.items():
+        if name not in settings.given:
+            continue
+        for feature in setting.needs:
+            if feature in missing:
+                raise UserError(f"{written(name)} has no effect {missing[feature]}")
+
+
+def _missing(settings: Settings, protocol: AskingProtocol, source: Source) -> dict[str, str]:
+    """The features that settings may need and this run lacks, each with where and what to do."""
+    name, needs = protocol.name, protocol.needs
+    missing: dict[str, str] = {}
+    if settings.model in POLICIES.names():
+        for feature in ("adapter", "model", "local model"):
+            missing[feature] = f"on the policy '{settings.model}'; leave it out"
+    if source != "snapshot":
+        offered = "the first of a ranker is" if source == "ranker" else "everything on the page is"
+        where = f"where {offered} offered; leave it out, or add --candidates snapshot"
+        missing["drawn choices"] = where
+        if settings.model not in POLICIES.names():  # A baseline draws by the seed, too.
+            missing["seed"] = where
+    if source != "ranker":
+        missing["ranked choices"] = (
+            "unless the first candidates of a ranker are offered; add --candidates ranker, or "
+            "leave it out"
+        )
+    if settings.form != "bnid":
+        missing["bnid"] = "without --form bnid; add that, or leave it out"
+    if not needs.forms:
+        missing["form of choices"] = f"on '{name}', which has one form of its own; leave it out"
+    if not needs.point:
+        missing["points"] = f"on '{name}', which asks for no points; leave it out"
+    if protocol.calls(1 << 10) == (0, 0):
+        missing["questions"] = f"on '{name}', which asks nobody; leave it out"
+    if not settings.cache:
+        missing["reply cache"] = "with --no-cache; leave one of them out"
+    return missing
+
+
+def _image_policy(settings: Settings, protocol: AskingProtocol) -> str:
+    needs = protocol.needs
+    if needs.pictures == "none":
+        for option, value in (
+            ("--image-policy", settings.image_policy),
+            ("--pixels", settings.pixels),
+        ):
+            if value not in (None, "none"):
+                raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
+        return "none"
+    text = settings.image_policy or needs.picture_policy
+    if needs.sees and text.partition(":")[0] == "none":
+        raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
+    return text
+
+
+def picture_policy(settings: Settings, protocol: AskingProtocol) -> PicturePolicy:
+    """The screenshot policy of completed settings.
+
+    Raises `UserError` for pictures that the benchmark or the protocol has no use for.
+    """
+    text = settings.image_policy or "full"
+    if settings.pixels is not None:
+        if not text.startswith("full"):
+            raise UserError("--pixels is the budget of --image-policy full; leave it out")
+        text += ("," if ":" in text else ":") + f"pixels={settings.pixels}"
+    policy = PicturePolicy.parse(text)
+    if settings.lost_rows and policy.name != "none":
+        raise UserError("--lost-rows is for text-only runs; add --image-policy none")
+    _check_pictures(settings, protocol, policy)
+    return policy
+
+
+def _check_pictures(settings: Settings, protocol: AskingProtocol, policy: PicturePolicy) -> None:
+    name = settings.benchmark
+    if benchmark(name).screenshots:
+        return
+    if settings.lost_rows:
+        raise UserError(
+            f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
+            "rows are asked about; leave it out"
+        )
+    if policy.name == "none":
+        return
+    blind = "" if protocol.needs.sees else "--image-policy none or "
+    raise UserError(
+        f"{name} has no screenshots, and '{protocol.name}' would show them: ask with {blind}"
+        "a protocol that shows none (vlm-eval protocols)"
+    )
+
+
+def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePolicy) -> None:
+    """Raise `UserError` for a model that cannot be asked this way."""
+    if policy.name != "none" and not info.takes_pictures:
+        hint = (
+            f"'{protocol.name}' cannot be asked without them"
+            if protocol.needs.sees
+            else "ask it text only with --image-policy none"
+        )
+        raise UserError(f"{info.name} takes no pictures; {hint}")
+    protocol.check(policy, info)
+
+
+def _check_stored(settings: Settings, protocol: AskingProtocol) -> None:
+    """Questions that a data set stores are two rounds about choices of its own."""
+    name = settings.benchmark
+    fixes = benchmark(name).fixes
+    if "prompts" in fixes and not protocol.can_be_stored:
+        raise UserError(
+            f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
+            "and needs multimodal-mind2web"
+        )
+    if "choices" in fixes and settings.candidates not in (None, "snapshot"):
+        raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
+
+
+def as_stored(settings: Settings) -> Settings:
+    """The settings of a run whose data fixes questions: what it fixes is taken from the data.
+
+    Raises `UserError` where they were given all the same, `DataError` where they cannot be read.
+    """
+    source = benchmark(settings.benchmark)
+    for name, setting in SETTINGS.items():
+        if name in settings.given and setting.fixed_as in source.fixes:
+            raise UserError(
+                f"{written(name)} has no effect on {settings.benchmark}, whose data fixes it; "
+                "leave it out"
+            )
+    if not source.fixes:
+        return settings
+    # Data that is not there is complained about when it is opened.
+    data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
+    stored = source.stored_settings(data)
+    kept = {
+        name: setting.read(stored[name])
+        for name, setting in SETTINGS.items()
+        # Prompt texts lie in the stored questions, whatever file they came from.
+        if setting.fixed_as and name in stored and name != "prompts"
+    }
+    return replace(settings, **kept)
