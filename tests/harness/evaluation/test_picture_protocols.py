@@ -143,7 +143,7 @@ def test_seeclicks_history_is_where_the_task_acted_before_whatever_is_selected()
         ((*POINTS, "--model", "oracle", "--image-policy", "tiles"), "full, viewport or candidates"),
         ((*POINTS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
         ((*POINTS, "--model", "oracle", "--candidates", "snapshot"), "takes all only"),
-        ((*POINTS, "--model", "oracle", "--protocol-option", "form=no"), "expected one of auto"),
+        ((*POINTS, "--model", "oracle", "--protocol-option", "form=no"), "qwen-vl, qwen2-vl"),
         ((*MARKS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
         ((*WORDS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
         ((*MARKS, "--model", "oracle", "--protocol-option", "batch_size=0"), "expected 1 to 100"),
