@@ -12,6 +12,7 @@ from harness.protocols.contract import (
     Needs,
     NoneRule,
     Source,
+    to_prediction,
 )
 from harness.protocols.registry import PROTOCOLS, SHARED, open_protocol, settled_settings
 
@@ -27,4 +28,5 @@ __all__ = [
     "Source",
     "open_protocol",
     "settled_settings",
+    "to_prediction",
 ]

@@ -36,7 +36,7 @@ from harness.dialogue import Dialogue
 from harness.records import Choice, Step
 from harness.settings import NoneRule as NoneRule
 from harness.settings import Source as Source
-from parsers.records import Prediction
+from parsers.records import Answer, Prediction, Status
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
@@ -84,6 +84,19 @@ class Lettering:
     choices: tuple[str, ...]
     none: str | None
     """Letter of the None option, if there is one."""
+
+
+def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
+    """An answer in terms of listed options as a prediction in terms of elements."""
+    picked = None if answer.option is None else lettering.choices[answer.option]
+    return Prediction(
+        status=answer.status,
+        letter=lettering.none if answer.status is Status.NONE else picked,
+        element=None if answer.option is None else choices[answer.option].id,
+        operation=answer.operation,
+        value=answer.value,
+        flags=answer.flags,
+    )
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adapters.conversation import Conversation, Message, Reply, Text, system, user
+from harness.protocols.contract import Lettering, to_prediction
 from harness.protocols.groups import Group, history_lines
 from harness.protocols.mindact import MindAct
 from harness.protocols.texts import Schema, Texts
 from harness.records import Step
 from parsers import letter, read_answer
 from parsers.mindact import option_letters, read_first_character, read_reference, spell
-from parsers.records import Answer, Prediction, Status
+from parsers.records import Answer, Prediction
 
 Reader = Literal["strict", "reference", "first-character"]
 
@@ -88,17 +89,8 @@ class Lettered(MindAct):
 
     def read(self, reply: Reply, group: Group) -> Prediction:
         """The chosen candidate with operation and value, or why there is none."""
-        answer = self._answer(reply, group)
-        picked = None if answer.option is None else option_letters(len(group.choices))
-        chosen = None if picked is None or answer.option is None else picked[answer.option]
-        return Prediction(
-            status=answer.status,
-            letter="A" if answer.status is Status.NONE else chosen,
-            element=None if answer.option is None else group.choices[answer.option].id,
-            operation=answer.operation,
-            value=answer.value,
-            flags=answer.flags,
-        )
+        lettering = Lettering(option_letters(len(group.choices)), "A")
+        return to_prediction(self._answer(reply, group), group.choices, lettering)
 
     def _answer(self, reply: Reply, group: Group) -> Answer:
         count, finish = len(group.choices), reply.finish.value

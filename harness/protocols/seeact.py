@@ -13,14 +13,14 @@ from functools import partial
 
 from adapters.conversation import Conversation, Message, Picture, Reply, system, user
 from harness.dialogue import Ask, Dialogue
-from harness.protocols.contract import Lettering, Needs
+from harness.protocols.contract import Lettering, Needs, to_prediction
 from harness.protocols.groups import STOPPED, flagged, history_lines, limit_of
 from harness.protocols.stored import to_messages
 from harness.protocols.texts import PromptedProtocol, Schema, Texts
 from harness.records import Choice, Step
 from harness.settings import NoneRule
 from parsers import ValueStyle, letter, read_answer, spell_answer
-from parsers.records import Answer, Prediction, Status
+from parsers.records import Prediction
 
 SCHEMA = Schema(
     file="seeact.toml",
@@ -109,7 +109,8 @@ class TwoRounds(PromptedProtocol):
             first_of_many=self.first_of_many,
             value_style=self.value_style,
         )
-        return to_prediction(answer, choices, lettering)
+        listed = Lettering(tuple(choice.letter for choice in choices), lettering.none)
+        return to_prediction(answer, choices, listed)
 
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
@@ -155,22 +156,6 @@ class TwoRounds(PromptedProtocol):
             "second", choices="\n".join(lines), last_letter=last, none_notice=notice
         )
         return (user(text),)
-
-
-def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
-    """An answer in terms of options as a prediction in terms of elements."""
-    picked = choices[answer.option] if answer.option is not None else None
-    letter_ = picked.letter if picked else None
-    if answer.status is Status.NONE:
-        letter_ = lettering.none
-    return Prediction(
-        status=answer.status,
-        letter=letter_,
-        element=picked.id if picked else None,
-        operation=answer.operation,
-        value=answer.value,
-        flags=answer.flags,
-    )
 
 
 def first_messages(

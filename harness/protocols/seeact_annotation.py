@@ -16,6 +16,7 @@ from adapters.contract import AdapterInfo
 from adapters.conversation import Message, Reply, user
 from harness.dialogue import Dialogue
 from harness.errors import UserError
+from harness.protocols.contract import Lettering, to_prediction
 from harness.protocols.groups import Group, flagged
 from harness.protocols.seeact import first_messages
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
@@ -125,25 +126,19 @@ class SeeActAnnotation(SeeActChoice):
         return Group(tuple(replace(choice, text="") for choice in seen), ("",) * len(seen))
 
     def _read(self, reply: Reply, group: Group) -> Prediction:
-        letters = letters_of(group)
+        lettering = Lettering(letters_of(group), None)
         answer = read_answer(
             reply.text,
-            ("",) * len(letters),
-            letters=letters,
-            none_letter=None,
+            ("",) * len(group.choices),
+            letters=lettering.choices,
+            none_letter=lettering.none,
             finish=reply.finish.value,
             first_of_many=self.first_of_many,
             value_style=self.value_style,
         )
-        return Prediction(
-            status=answer.status,
-            letter=None if answer.option is None else letters[answer.option],
-            element=None if answer.option is None else group.choices[answer.option].id,
-            operation=answer.operation,
-            value=answer.value,
-            # The model was shown no texts that a remark behind the letter could disagree with.
-            flags=tuple(flag for flag in answer.flags if flag != "text_mismatch"),
-        )
+        # The model was shown no texts that a remark behind the letter could disagree with.
+        flags = tuple(flag for flag in answer.flags if flag != "text_mismatch")
+        return to_prediction(replace(answer, flags=flags), group.choices, lettering)
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
         """The messages of a batch's first round, with the marked picture."""

@@ -18,7 +18,7 @@ from typing import Literal
 from adapters.conversation import Message, Reply, user
 from harness.dialogue import Dialogue, together
 from harness.protocols import seeact
-from harness.protocols.contract import Needs
+from harness.protocols.contract import Lettering, Needs, to_prediction
 from harness.protocols.groups import (
     Group,
     flagged,
@@ -164,25 +164,17 @@ class SeeActChoice(PromptedProtocol):
         return (yield from rounds)
 
     def _read(self, reply: Reply, group: Group) -> Prediction:
-        none = letter(len(group.choices))
+        lettering = Lettering(letters_of(group), letter(len(group.choices)))
         answer = read_answer(
             reply.text,
             [choice.text for choice in group.choices],
-            letters=letters_of(group),
-            none_letter=none,
+            letters=lettering.choices,
+            none_letter=lettering.none,
             finish=reply.finish.value,
             first_of_many=self.first_of_many,
             value_style=self.value_style,
         )
-        picked = None if answer.option is None else letter(answer.option)
-        return Prediction(
-            status=answer.status,
-            letter=none if answer.status is Status.NONE else picked,
-            element=None if answer.option is None else group.choices[answer.option].id,
-            operation=answer.operation,
-            value=answer.value,
-            flags=answer.flags,
-        )
+        return to_prediction(answer, group.choices, lettering)
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
         """The messages of a batch's first round."""

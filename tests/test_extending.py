@@ -1,0 +1,102 @@
+"""The examples of docs/extending.md run as they are printed, installed as packages of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parent.parent
+FENCE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.M | re.S)
+"""A fenced file: language and name on the first line."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """The files of a section of the document, installed in a folder."""
+
+    folder: Path
+
+    def run(self, *arguments: str) -> str:
+        """What `vlm-eval` prints with these arguments, called in the folder."""
+        places = (self.folder, HOUSE)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
+        environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), "COLUMNS": "200"}
+        called = subprocess.run(
+            [sys.executable, "-m", "harness", *arguments],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert called.returncode == 0, called.stderr
+        return called.stdout
+
+    def evaluate(self, *arguments: str) -> dict[str, Any]:
+        """The summary of a run on one task of the sample."""
+        rest = ("--benchmark", "sample", "--split", "dev", "--limit", "1", "--progress", "off")
+        self.run("run", *arguments, *rest, "--out", "run")
+        summary: dict[str, Any] = json.loads((self.folder / "run/summary.json").read_text("utf-8"))
+        return summary
+
+    def manifest(self) -> dict[str, Any]:
+        """The configuration on record of that run."""
+        manifest = json.loads((self.folder / "run/manifest.json").read_text("utf-8"))
+        config: dict[str, Any] = manifest["config"]
+        return config
+
+
+def install(heading: str, folder: Path) -> Example:
+    """Install the files under a heading of the document ("A protocol") in `folder`.
+
+    The entry points of its `pyproject.toml` are written as an installer writes them.
+    """
+    document = (HOUSE / "docs/extending.md").read_text("utf-8")
+    section = re.split(r"^## ", document.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
+    files = dict(FENCE.findall(section))
+    assert "pyproject.toml" in files, f"docs/extending.md has no files under '{heading}'"
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    metadata = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    metadata.mkdir()
+    named = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (metadata / "METADATA").write_text(named)
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+    (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return Example(folder)
+
+
+@pytest.fixture
+def example(request: pytest.FixtureRequest, tmp_path: Path) -> Example:
+    """The example under the heading that the test names: `parametrize(..., indirect=True)`."""
+    return install(request.param, tmp_path)
+
+
+@pytest.mark.parametrize("example", ["A protocol"], indirect=True)
+def test_a_protocol_of_another_package_is_listed_and_asked(example: Example) -> None:
+    assert "one-question" in example.run("protocols")
+    options = ("--history", "3", "--protocol-option", "form_first=yes")
+    summary = example.evaluate("--model", "oracle", "--protocol", "one-question", *options)
+    assert summary["total"]["metrics"]["valid"]["success"]["macro"]["value"] == 1.0
+    config = example.manifest()
+    assert (config["history"], config["protocol_options"]) == (3, {"form_first": True})
+    assert "0 of 7 predictions read differently" in example.run("score", "run")
+
+
+@pytest.mark.parametrize("example", ["A policy"], indirect=True)
+def test_a_policy_of_another_package_is_listed_and_run(example: Example) -> None:
+    assert "shortest-text" in example.run("policies")
+    summary = example.evaluate("--model", "shortest-text", "--image-policy", "none")
+    assert summary["complete"]
