@@ -1,0 +1,170 @@
+"""What both revisions do: named lists of command lines, without `vlm-eval`.
+
+A case runs in a folder of its own; what it leaves there (run directories, parquet files, the JSON
+that it prints) is compared. `RUNS` make runs. `READS` read them, as `../<name of the run>/runs/*`.
+`{openai}`, `{anthropic}`, `{google}` are base URLs, `{tiny}` is a checkpoint, `{predictions}` a
+file of somebody's predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Cases = Mapping[str, tuple[str, ...]]
+
+DATA = "-b sample --split dev --limit 2"
+QUIET = "--progress off --yes --workers 1"
+RANKED = (
+    "seeact-choice",
+    "seeact-annotation",
+    "mindact-choice",
+    "mindact-generate",
+    "classify",
+    "seq2seq",
+)
+PROTOCOLS = {
+    "seeact-two-rounds": "--protocol seeact-two-rounds",
+    "seeact-attributes": "--protocol seeact-attributes",
+    "coordinates": "--protocol coordinates --protocol-option form=plain "
+    "--protocol-option coordinates=per-mille",
+    **{name: f"--protocol {name} --ranker lexical" for name in RANKED},
+}
+MODELS = {
+    "openai": "-m openai:gpt-4o --base-url {openai}",
+    "anthropic": "-m anthropic:claude-sonnet-5-5 --base-url {anthropic}",
+    "google": "-m google:gemini-3.8-flash --base-url {google}",
+}
+SETTINGS = {
+    "choices": "-k 5 --seed 7 --none first --order 2 --shown original --positives original",
+    "filters": "-k 50 --exclude-related --exclude-same-text --none absent --history 1",
+    "bnid": "--form bnid --choice-tokens 15 --history none --image-policy viewport",
+    "tiles": "--image-policy tiles --none last --first-of-many",
+    "scoring": "--f1 cl100k-lc --step-rule exact --invalid fail --none-zeroes-operation --bag "
+    "--wrong-element-zeroes-operation --no-mapped-operations --exclude-status none",
+    "text": "--image-policy none --lost-rows --value-style seeact",
+    "pixels": "--protocol seeact-attributes --pixels 400000",
+    "candidates-shown": "--candidates ranker --ranker lexical --image-policy candidates",
+    "asked-all-the-same": "--protocol seeact-choice --ranker lexical --top-k 10 --missed ask "
+    "--protocol-option batch_size=6 --protocol-option cut=fixed --protocol-option final=no",
+    "points": "--protocol coordinates --protocol-option form=qwen2.5-vl --point-rule smallest",
+    "generate": "--protocol mindact-generate --ranker lexical --top-k 20 "
+    "--protocol-option group_size=4 --protocol-option seed=3",
+    "selection": "--split test --domain Travel --repeats 2",
+}
+
+
+def run(options: str, data: str = DATA) -> str:
+    return f"run {data} {QUIET} {options}"
+
+
+def _runs() -> dict[str, tuple[str, ...]]:
+    cases = {f"oracle-{name}": (run(f"-m oracle {how}"),) for name, how in PROTOCOLS.items()}
+    for name in ("random", "always-click", "lexical"):
+        cases[name] = (run(f"-m {name}"),)
+    cases["random-again"] = (run("-m random -k 5"),)
+    cases["lexical-attributes"] = (run(f"-m lexical {PROTOCOLS['seeact-attributes']}"),)
+    cases["lexical-mindact"] = (run(f"-m lexical {PROTOCOLS['mindact-choice']}"),)
+    for name, how in SETTINGS.items():
+        cases[f"random-{name}"] = (run(f"-m random {how}"),)
+    for name, how in PROTOCOLS.items():
+        if name != "classify":
+            cases[f"openai-{name}"] = (run(f"{MODELS['openai']} {how}"),)
+    for provider in ("anthropic", "google"):
+        for name in ("seeact-two-rounds", "mindact-choice", "coordinates"):
+            cases[f"{provider}-{name}"] = (run(f"{MODELS[provider]} {PROTOCOLS[name]}"),)
+        cases[f"{provider}-cached"] = (run(f"{MODELS[provider]} {PROTOCOLS['mindact-generate']}"),)
+        cases[f"{provider}-faults"] = (run(f"{MODELS[provider]} {PROTOCOLS['seeact-choice']}"),)
+    openai = MODELS["openai"]
+    return cases | {
+        "openai-faults": (run(openai),),
+        "openai-cached": (run(openai),),
+        "openai-text": (run(f"{openai} --image-policy none"),),
+        "openai-eager": (run(f"{openai} {PROTOCOLS['seeact-choice']} --eager"),),
+        "openai-repeats": (run(f"{openai} --repeats 3 --temperature 0.7", "-b sample --limit 1"),),
+        "openai-settings": (
+            run(f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --first-of-many")
+            + " --adapter-option detail=low --value-style seeact --concurrency 2 --no-preflight",
+        ),
+        "openai-shuffles": (
+            run(f"{openai} {PROTOCOLS['mindact-choice']} --shuffles 2", "-b sample --limit 1"),
+        ),
+        "shards": tuple(run(f"{openai} --shard {number}/2 --limit 3") for number in (1, 2)),
+        "snapshot": (
+            f"snapshot {DATA} --workers 1 -k 10 -o snapshot.parquet",
+            run("-m lexical", "-b snapshot --data snapshot.parquet"),
+            run(openai, "-b snapshot --data snapshot.parquet"),
+        ),
+        "tiny": (
+            run(
+                "-m hf:{tiny} --dtype float32 --max-pixels 40000 --max-tokens 8 --batch-size 4",
+                "-b sample --split dev --limit 1",
+            ),
+        ),
+    }
+
+
+RUNS: Cases = _runs()
+
+JSON = "--format json"
+READS: Cases = {
+    "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
+    "score-other-rules": (
+        "score ../random/runs/* --json",
+        "score ../random/runs/* --f1 cl100k-lc --step-rule exact --invalid fail --json",
+        "score ../openai-seeact-two-rounds/runs/* --first-of-many --value-style seeact --json",
+        "score ../openai-mindact-choice/runs/* --none-zeroes-operation --json",
+        "score ../openai-coordinates/runs/* --point-rule smallest --json",
+        "score ../openai-coordinates/runs/* --as seeclick --json",
+        "score ../openai-repeats/runs/* --exclude-status parse_error --json",
+    ),
+    "score-predictions": (
+        f"score --predictions {{predictions}} {DATA} --json",
+        f"score --predictions {{predictions}} {DATA} --unattempted fail --point-rule box --json",
+    ),
+    "report": (
+        f"report ../random/runs/* ../lexical/runs/* ../oracle-seeact-two-rounds/runs/* {JSON}",
+        f"report ../openai-seeact-two-rounds/runs/* ../random-*/runs/* {JSON} --table status",
+        f"report ../openai-*/runs/* ../tiny/runs/* {JSON} --table cost",
+        f"report ../openai-*/runs/* ../anthropic-*/runs/* {JSON} --average micro",
+        f"report ../openai-mindact-choice/runs/* ../lexical/runs/* {JSON} --published",
+        f"report ../random/runs/* ../openai-shuffles/runs/* {JSON} --f1 cl100k-lc --invalid fail",
+    ),
+    "report-by": tuple(
+        f"report ../openai-seeact-two-rounds/runs/* ../openai-repeats/runs/* --by {key} {JSON}"
+        for key in ("website", "operation", "positives", "page_height", "step_index", "distractors")
+    ),
+    "compare": (
+        f"compare ../lexical/runs/* ../random/runs/* ../openai-seeact-two-rounds/runs/* {JSON}",
+        f"compare ../openai-seeact-two-rounds/runs/* ../openai-text/runs/* {JSON} --difference 5",
+        f"compare ../openai-mindact-choice/runs/* ../lexical-mindact/runs/* {JSON} --invalid fail",
+    ),
+    "errors": (
+        f"errors ../openai-seeact-two-rounds/runs/* ../openai-mindact-choice/runs/* {JSON}",
+        f"errors ../openai-coordinates/runs/* {JSON} --by operation --examples 2",
+        f"errors ../lexical/runs/* {JSON} --by website --no-pages",
+    ),
+    "analyse": (
+        f"analyse ceiling ../openai-seeact-two-rounds/runs/* {JSON}",
+        f"analyse ceiling ../openai-mindact-choice/runs/* --recall 0.85 {JSON}",
+        f"analyse distractors ../random/runs/* ../random-again/runs/* {JSON}",
+        f"analyse independence ../openai-seeact-two-rounds/runs/* {JSON}",
+        f"analyse intervals ../lexical/runs/* ../openai-repeats/runs/* {JSON}",
+        f"analyse picture ../openai-seeact-two-rounds/runs/* ../openai-text/runs/* {JSON}",
+        f"analyse positions ../openai-seeact-two-rounds/runs/* {JSON}",
+        f"analyse published ../openai-mindact-choice/runs/* {JSON}",
+    ),
+    "recall": (f"recall --ranker lexical {DATA} {JSON}",),
+}
+
+CACHED = ("openai-cached", "anthropic-cached", "google-cached")
+"""Runs whose reply cache is handed to the other revision, which then has no call to make."""
+
+KILLED: Mapping[str, tuple[int, ...]] = {
+    "openai-seeact-two-rounds": (3, 11, 21),
+    "openai-mindact-choice": (5, 50, 110),
+    "anthropic-faults": (9, 20, 40),
+}
+"""Runs killed after so many calls of the server."""
+
+CUT = ("random", "lexical-mindact", "openai-repeats", "google-seeact-two-rounds", "tiny")
+"""Runs whose files are cut off at three points, within a line."""

@@ -1,0 +1,197 @@
+"""What a case left behind, as plain values, and in which keys two of them differ."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$")
+"""Keys whose values depend on the clock or on the server's numbering."""
+PROSE = {"note", "notes", "about", "title", "caption", "captions"}
+SESSION = {"created", "sessions"}
+RESUMED = frozenset({"sessions", "unrecorded"})
+"""What a run that was interrupted says otherwise than one that was not."""
+KILLED_TOO = RESUMED | {"from_cache", "attempts"}
+"""Of equal calls of several steps, which one was asked and which one took its reply, is chance."""
+CUT_TOO = RESUMED | {"cached", "cached_tokens"}
+"""A model on this machine keeps nothing of a dialogue's beginning over an interruption."""
+FROM_CACHE = RESUMED | {"from_cache", "attempts", "cost", "sent"}
+"""What a call says otherwise when its reply came from the cache."""
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Exit codes and printed JSON of a case's commands, and the folder that they worked in."""
+
+    folder: Path
+    codes: tuple[int, ...] = ()
+    printed: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A key with two values; None where a side does not have it."""
+
+    where: str
+    base: Any
+    head: Any
+
+    def __str__(self) -> str:
+        return f"{self.where}\n      base: {short(self.base)}\n      head: {short(self.head)}"
+
+
+def short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 160 else f"{text[:160]}... ({len(text)} characters)"
+
+
+def left_by(outcome: Outcome, ignored: frozenset[str] = frozenset()) -> Values:
+    """Everything that a case left behind, by what it is."""
+    values: Values = {"exit": list(outcome.codes)}
+    for name, document in outcome.printed.items():
+        values[name] = plain(document, ignored | PROSE)
+    for manifest in sorted(outcome.folder.rglob("manifest.json")):
+        values[str(manifest.parent.relative_to(outcome.folder))] = run_values(
+            manifest.parent, ignored
+        )
+    for table in sorted(outcome.folder.glob("*.parquet")):
+        values[table.name] = parquet_values(table)
+    return values
+
+
+def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
+    """A run directory: manifest, summary, calls and steps by id, columns of the parquet file."""
+    manifest = json.loads((run / "manifest.json").read_text("utf-8"))
+    sessions = [session["settings"] for session in manifest["sessions"]]
+    values: Values = {"manifest": plain(manifest, ignored | SESSION)}
+    if "sessions" not in ignored:
+        values["settings"] = plain(sessions)
+    for name, key in (("calls.jsonl", _call_key), ("steps.jsonl", _step_key)):
+        values[name] = {key(line): plain(line, ignored) for line in lines_of(run / name)}
+    if (run / "summary.json").exists():
+        values["summary"] = plain(json.loads((run / "summary.json").read_text("utf-8")), ignored)
+    if (run / "steps.parquet").exists():
+        values["parquet"] = parquet_values(run / "steps.parquet")
+    return values
+
+
+def lines_of(path: Path) -> list[Values]:
+    """The whole lines of a journal."""
+    text = path.read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def _call_key(line: Values) -> str:
+    return str(line["id"])
+
+
+def _step_key(line: Values) -> str:
+    return f"{line['step_id']}/{line['repeat']}"
+
+
+def parquet_values(path: Path) -> Values:
+    """Column types, and the rows, sorted, with bytes as their length and digest."""
+    import hashlib
+
+    import pyarrow.parquet as pq
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return [len(value), hashlib.sha256(value).hexdigest()]
+        if isinstance(value, dict):
+            return {name: shown(item) for name, item in value.items()}
+        return [shown(item) for item in value] if isinstance(value, list) else value
+
+    table = pq.read_table(path)
+    rows = [json.dumps(plain(shown(row)), sort_keys=True, default=str) for row in table.to_pylist()]
+    return {
+        "columns": {column.name: str(column.type) for column in table.schema},
+        "rows": [json.loads(row) for row in sorted(rows)],
+    }
+
+
+def plain(value: Any, ignored: frozenset[str] | set[str] = frozenset()) -> Any:
+    """A document without what depends on the clock, and without the folder of the data file."""
+    if isinstance(value, Mapping):
+        return {
+            name: Path(item).name if name == "source" and item else plain(item, ignored)
+            for name, item in value.items()
+            if name not in ignored and not TIMES.search(name)
+        }
+    return [plain(item, ignored) for item in value] if isinstance(value, list) else value
+
+
+def differences(base: Any, head: Any, where: str = "") -> Iterator[Difference]:
+    """Every key, as a path, whose values differ."""
+    if isinstance(base, dict) and isinstance(head, dict):
+        for name in [*base, *(name for name in head if name not in base)]:
+            yield from differences(base.get(name), head.get(name), f"{where}/{name}")
+    elif isinstance(base, list) and isinstance(head, list) and len(base) == len(head):
+        for place, (first, second) in enumerate(zip(base, head, strict=True)):
+            yield from differences(first, second, f"{where}/{place}")
+    elif base != head and not (base != base and head != head):  # a NaN equals itself here
+        yield Difference(where, base, head)
+
+
+@dataclass(slots=True)
+class Intended:
+    """Differences that are meant, as patterns of `<comparison>/<key>` with their reasons."""
+
+    reasons: Mapping[str, str]
+    met: set[str] = field(default_factory=set)
+
+    @classmethod
+    def read(cls, path: Path) -> Intended:
+        tables = tomllib.loads(path.read_text("utf-8")).get("intended", [])
+        return cls({table["where"]: table["reason"] for table in tables})
+
+    def covers(self, where: str) -> bool:
+        matching = [pattern for pattern in self.reasons if fnmatchcase(where, pattern)]
+        self.met.update(matching)
+        return bool(matching)
+
+
+def compared(
+    name: str, base: Values, head: Values, intended: Intended, say: Callable[[str], None]
+) -> bool:
+    """Print a line about a comparison, with the first differences; whether there were none."""
+    every = list(differences(base, head, name))
+    left = [difference for difference in every if not intended.covers(difference.where)]
+    meant = f", {len(every) - len(left)} intended" if len(every) > len(left) else ""
+    if not left:
+        say(f"equal    {name}: {size(base)}{meant}")
+        return True
+    say(f"DIFFERS  {name}: {len(left)} keys{meant}")
+    for difference in _varied(left):
+        say(f"    {str(difference).removeprefix(name)}")
+    return False
+
+
+def size(values: Values) -> str:
+    """What was compared: how many runs, calls, steps, printed documents."""
+    runs = [value for value in values.values() if isinstance(value, dict) and "manifest" in value]
+    parts = []
+    if runs:
+        calls, steps = (
+            sum(len(run[f"{what}.jsonl"]) for run in runs) for what in ("calls", "steps")
+        )
+        parts.append(f"{calls} calls and {steps} steps of {len(runs)} run{'s'[: len(runs) != 1]}")
+    if printed := sum(name.startswith("printed") for name in values):
+        parts.append(f"{printed} printed document{'s'[: printed != 1]}")
+    return ", ".join(parts) or "exit codes"
+
+
+def _varied(every: Sequence[Difference], most: int = 8) -> list[Difference]:
+    """The first differences of different kinds: ids and places in a list make no kind."""
+    kinds: dict[str, Difference] = {}
+    for difference in every:
+        kinds.setdefault(re.sub(r"/[^/]*\d[^/]*", "/*", difference.where), difference)
+    return list(kinds.values())[:most]

@@ -1,0 +1,273 @@
+"""A server that answers as OpenAI, Anthropic and Google do, the same to the same conversation.
+
+Every client names itself by its API key. The key is where calls are counted, where faults are
+counted, and where a client can be held: after so many calls it gets no more answers, so that it
+can be killed in the middle of its work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, cast
+
+Json = dict[str, Any]
+
+FINISHES = {
+    "openai": {"stop": "stop", "length": "length", "filter": "content_filter"},
+    "anthropic": {"stop": "end_turn", "length": "max_tokens", "filter": "refusal"},
+    "google": {"stop": "STOP", "length": "MAX_TOKENS", "filter": "PROHIBITED_CONTENT"},
+}
+GARBAGE = (
+    "I am not sure what to do on this page.",
+    "ELEMENT: the blue button\nACTION: PRESS\nVALUE:",
+    "A or B, depending on the task.",
+)
+_LETTERED = re.compile(r"^([A-Z]{1,2})\. ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model says and how it ends: `stop`, `length` or `filter`."""
+
+    text: str
+    finish: str = "stop"
+
+
+class FakeModels:
+    """The server, as a context manager; `book` holds right answers by `key_of` a conversation."""
+
+    def __init__(self) -> None:
+        self.book: dict[str, str] = {}
+        self.calls: Counter[str] = Counter()
+        self._tries: Counter[tuple[str, str]] = Counter()
+        self._limits: dict[str, int] = {}
+        self._reached: dict[str, threading.Event] = {}
+        self._released = threading.Event()
+        self._lock = threading.Lock()
+        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http.models = self
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def hold(self, client: str, calls: int) -> threading.Event:
+        """Answer so many calls of a client and no more; the event says when the next one came."""
+        self._limits[client] = calls
+        self._reached[client] = threading.Event()
+        return self._reached[client]
+
+    def respond(self, client: str, provider: str, body: Json) -> tuple[int, bytes] | None:
+        """Status and body for a request; None when the connection is to be dropped."""
+        texts = _user_texts(provider, body)
+        key = key_of(texts)
+        seed = int.from_bytes(hashlib.sha256(f"{provider} {key}".encode()).digest()[:8], "big")
+        with self._lock:
+            self.calls[client] += 1
+            self._tries[client, key] += 1
+            first = self._tries[client, key] == 1
+            held = self.calls[client] > self._limits.get(client, 10**9)
+        if held:
+            self._reached[client].set()
+            self._released.wait()
+            return None
+        if "faults" in client and first and (kind := seed // 64 % 8) < 4:
+            return _fault(kind)
+        answer = _answer(self.book.get(key), texts[-1], seed, plain="cached" in client)
+        return 200, json.dumps(_BODIES[provider](body, answer, seed)).encode()
+
+    def __enter__(self) -> FakeModels:
+        threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+
+def key_of(user_texts: Iterable[str]) -> str:
+    """A conversation's key: the texts of the user, without pictures, system text and replies."""
+    return hashlib.sha256("\x00".join(text.strip() for text in user_texts).encode()).hexdigest()
+
+
+def _user_texts(provider: str, body: Json) -> list[str]:
+    texts = []
+    for message in body["contents" if provider == "google" else "messages"]:
+        if message.get("role", "user") != "user":
+            continue
+        content = message["parts" if provider == "google" else "content"]
+        parts = [content] if isinstance(content, str) else [p.get("text", "") for p in content]
+        texts.append("\n".join(part for part in parts if part))
+    return texts
+
+
+def _answer(right: str | None, prompt: str, seed: int, *, plain: bool) -> Answer:
+    """The right answer about every other time, else one of the ways in which models go wrong.
+
+    In a tournament of small groups, where one wrong answer decides, it is nearly always right. With
+    `plain` no reply is cut off or filtered, since such replies are never cached.
+    """
+    way, seed = seed % 16, seed // 16
+    groups = len(_LETTERED.findall(prompt)) <= 6
+    if right is not None and way < (14 if groups else 7):
+        return Answer(right)
+    if right is not None and way == 8:
+        return Answer(f"Let me think about it.\n\n**{right.strip()}**")
+    if way == 9:
+        return Answer(GARBAGE[seed % len(GARBAGE)])
+    if way >= 14 and not plain:
+        return (Answer("The next action would be to", "length"), Answer("", "filter"))[way - 14]
+    return Answer(_guess(prompt, seed))
+
+
+def _guess(prompt: str, seed: int) -> str:
+    """An answer in the form that the prompt asks for, usually a wrong one."""
+    action = ("CLICK", "TYPE", "SELECT")[seed % 3]
+    value = "None" if action == "CLICK" else ("2", "blue", "rolling pins")[seed // 3 % 3]
+    ending = f"ACTION: {action}\nVALUE: {value}"
+    if "ELEMENT: x, y" in prompt:
+        return f"ELEMENT: {seed // 9 % 1000}, {seed // 9000 % 1000}\n{ending}"
+    if "ELEMENT TEXT:" in prompt:
+        kind, text = ("BUTTON", "Add to basket") if seed // 9 % 2 else ("LINK", "Baking")
+        return f"ELEMENT: it\nELEMENT TYPE: {kind}\nELEMENT TEXT: {text}\n{ending}"
+    letters = _LETTERED.findall(prompt)
+    letter = letters[seed // 9 % len(letters)] if letters else "ABCDEFGH"[seed // 9 % 8]
+    if "ELEMENT:" in prompt:
+        return f"ELEMENT: {letter}\n{ending}"
+    return f"Answer: {letter}.\nAction: {action}\nValue: {value}"
+
+
+def _fault(kind: int) -> tuple[int, bytes] | None:
+    """What the first try of a request may get: an error, half a reply, or no answer at all."""
+    if kind == 3:
+        return None
+    if kind == 2:
+        return 200, b'{"id": "x", "choices": [{"ind'
+    status, word = (429, "RESOURCE_EXHAUSTED") if kind else (500, "INTERNAL")
+    error = {"message": "now and then", "type": "server_error", "code": None, "status": word}
+    return status, json.dumps({"type": "error", "error": error}).encode()
+
+
+def _counts(seed: int) -> tuple[int, int, int]:
+    """Tokens of the prompt, of it read from the provider's cache, and of the reply."""
+    return 500 + seed % 1000, seed // 7 % 3 * 100, 5 + seed // 11 % 60
+
+
+def _openai(body: Json, answer: Answer, seed: int) -> Json:
+    prompt, cached, written = _counts(seed)
+    return {
+        "id": f"chatcmpl-{seed}",
+        "object": "chat.completion",
+        "created": 1,
+        "model": f"{body['model']}-2026-01-01",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": answer.text, "refusal": None},
+                "finish_reason": FINISHES["openai"][answer.finish],
+                "logprobs": None,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": written,
+            "total_tokens": prompt + written,
+            "prompt_tokens_details": {"cached_tokens": cached},
+            "completion_tokens_details": {"reasoning_tokens": seed % 3},
+        },
+    }
+
+
+def _anthropic(body: Json, answer: Answer, seed: int) -> Json:
+    prompt, cached, written = _counts(seed)
+    return {
+        "id": f"msg_{seed}",
+        "type": "message",
+        "role": "assistant",
+        "model": f"{body['model']}-20260101",
+        "content": [{"type": "text", "text": answer.text}] if answer.text else [],
+        "stop_reason": FINISHES["anthropic"][answer.finish],
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": prompt - cached,
+            "cache_read_input_tokens": cached,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": written,
+        },
+    }
+
+
+def _google(body: Json, answer: Answer, seed: int) -> Json:
+    prompt, cached, written = _counts(seed)
+    candidate: Json = {"finishReason": FINISHES["google"][answer.finish], "index": 0}
+    if answer.text:
+        candidate["content"] = {"role": "model", "parts": [{"text": answer.text}]}
+    return {
+        "modelVersion": "gemini-fake",
+        "responseId": f"g{seed}",
+        "candidates": [candidate],
+        "usageMetadata": {
+            "promptTokenCount": prompt,
+            "cachedContentTokenCount": cached,
+            "candidatesTokenCount": written,
+            "totalTokenCount": prompt + written,
+        },
+    }
+
+
+_BODIES = {"openai": _openai, "anthropic": _anthropic, "google": _google}
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+    block_on_close = False
+    models: FakeModels
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: connections break when their clients are killed."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet, else delayed acknowledgements cost 40 ms a call
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        path = self.path.partition("?")[0]
+        provider = "anthropic" if path.endswith("/messages") else "openai"
+        provider = "google" if ":generateContent" in path else provider
+        client = _client(dict(self.headers.items()))
+        response = cast(_Server, self.server).models.respond(client, provider, body)
+        if response is None:
+            self.close_connection = True
+            return
+        try:
+            self.send_response(response[0])
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(response[1])))
+            if response[0] == 429:
+                self.send_header("retry-after", "0")
+            self.end_headers()
+            self.wfile.write(response[1])
+            self.wfile.flush()
+        except ConnectionError:
+            self.close_connection = True  # the client was killed
+
+    def log_message(self, format: str, *args: object) -> None:
+        return None
+
+
+def _client(headers: Mapping[str, str]) -> str:
+    """The API key, in the header of any provider."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    bearer = lower.get("authorization", "").removeprefix("Bearer ")
+    return lower.get("x-api-key") or lower.get("x-goog-api-key") or bearer

@@ -1,0 +1,66 @@
+"""What is made from the runs of one revision for the other: answers, predictions, broken runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from benchmarks.revisions.equality import lines_of
+from benchmarks.revisions.fake_models import key_of
+
+
+def right_answers(folder: Path) -> dict[str, str]:
+    """The oracle's replies in the runs of a folder, by `key_of` the conversation."""
+    book = {}
+    for journal in folder.glob("oracle-*/runs/*/calls.jsonl"):
+        asked: dict[str, list[str]] = {}
+        for call in lines_of(journal):
+            texts = [
+                "\n".join(part for part in message["parts"] if isinstance(part, str))
+                for message in call["messages"]
+                if message["role"] == "user"
+            ]
+            asked[call["conversation"]] = every = asked.get(call["earlier"], []) + texts
+            book[key_of(every)] = call["reply"]["text"]
+    return book
+
+
+def write_predictions(run: Path, target: Path) -> None:
+    """The predictions of a run for `score --predictions`: one left out, every third as a point."""
+    steps = [step for step in lines_of(run / "steps.jsonl") if step["prediction"]][1:]
+    with target.open("w", encoding="utf-8") as file:
+        for number, step in enumerate(steps):
+            said = step["prediction"]
+            line = {"step": step["step_id"], "operation": said["operation"], "value": said["value"]}
+            boxes = [c["box"] for c in step["choices"] if c["id"] == said["element"] and c["box"]]
+            if number % 3 == 0 and boxes:
+                left, top, width, height = boxes[0]
+                line["point"] = [left + width / 2, top + height / 2]
+            else:
+                line["element"] = said["element"]
+            file.write(json.dumps(line) + "\n")
+
+
+def copied(source: Path, target: Path) -> None:
+    """A case's folder without its caches."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("cache", ".lock"))
+
+
+def shorten(run: Path, kept: float) -> None:
+    """Keep a part of the steps, their calls and two more, and half a line of each journal."""
+    (run / "summary.json").unlink()
+    (run / "steps.parquet").unlink()
+    steps, calls = (
+        (run / name).read_bytes().splitlines(keepends=True)
+        for name in ("steps.jsonl", "calls.jsonl")
+    )
+    count = min(int(kept * len(steps)), len(steps) - 1)
+    needed = {call for line in steps[:count] for call in json.loads(line)["calls"]}
+    places = [place for place, line in enumerate(calls, 1) if json.loads(line)["id"] in needed]
+    for name, lines, number in (
+        ("steps.jsonl", steps, count),
+        ("calls.jsonl", calls, max(places, default=0) + 2),
+    ):
+        torn = lines[number][: len(lines[number]) // 2] if number < len(lines) else b""
+        (run / name).write_bytes(b"".join(lines[:number]) + torn)
