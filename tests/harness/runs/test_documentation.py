@@ -1,0 +1,56 @@
+"""The examples of docs/runs-in-pandas.md run; polars and DuckDB only where installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.runs import ChoiceRecord, RunDirectory
+from tests.harness.runs.examples import SETUP, call, step, write
+
+PAGE = Path(__file__).parents[3] / "docs" / "runs-in-pandas.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+OPTIONAL = ("polars", "duckdb")
+
+
+def _runs_here(example: str) -> bool:
+    wanted = [name for name in OPTIONAL if f"import {name}" in example]
+    return all(importlib.util.find_spec(name) for name in wanted)
+
+
+def test_the_examples_of_the_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    choices = tuple(
+        ChoiceRecord(letter, node, "a", "text", None, letter == "B")
+        for letter, node in (("A", "6"), ("B", "7"))
+    )
+    for name in ("oracle", "random"):
+        steps = [step("a", choices=choices), step("b", choices=choices, invalid="no_positive")]
+        path = write(tmp_path / "runs" / name, [call("a"), call("b")], steps)
+        with RunDirectory.start(path, SETUP) as run:
+            run.finish({}, complete=True)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for example in filter(_runs_here, EXAMPLES):
+        exec(example, names)  # noqa: S102 (our own page)
+    shown = capsys.readouterr().out
+    assert "step success: 1.000 micro, 1.000 macro" in shown
+    assert "I would click." in shown
+
+
+def test_the_page_names_every_column(tmp_path: Path) -> None:
+    path = write(tmp_path / "run", (), [step("a")])
+    with RunDirectory.start(path, SETUP) as run:
+        run.finish({}, complete=True)
+    import pyarrow.parquet as pq
+
+    page = PAGE.read_text(encoding="utf-8")
+    columns = pq.read_schema(path / "steps.parquet").names
+    missing = [name for name in columns if f"`{name.removeprefix('operation_f1')}`" not in page]
+    assert missing == ["operation_f1.mind2web"]
+    assert "`operation_f1.mind2web`" in page
