@@ -67,8 +67,8 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
     queries have none: run them with --benchmark multimodal-mind2web --data OUT --lost-rows, or use
     the ranks with Multimodal-Mind2Web itself.
     """
-    from harness.benchmarks.seeact import import_queries
     from harness.evaluation.table import counted
+    from harness.rankers.seeact_queries import import_queries
 
     done = import_queries(files, out, scores, overwrite=overwrite)
     click.echo(f"{out}: {counted(done.steps, 'step')} of {counted(done.lines, 'line')}")

@@ -21,6 +21,8 @@ import msgspec
 from harness.benchmarks.mind2web_fields import decode_operation
 from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
 from harness.errors import DataError
+from harness.rankers.contract import PUBLISHED
+from harness.rankers.table import Entry, table_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,10 +79,6 @@ def import_queries(
         DataError: a line cannot be read, two lines of a step differ, or there are no ranks.
     """
     import pyarrow as pa
-
-    # The rankers know benchmarks, not the other way round, but for this one file format.
-    from harness.rankers.contract import PUBLISHED
-    from harness.rankers.table import table_writer
 
     seen: dict[str, bytes] = {}
     lines = ranked = 0
@@ -176,10 +174,8 @@ def _candidate(stored: _Candidate) -> str:
     return json.dumps({**told, "backend_node_id": str(stored.backend_node_id)}, ensure_ascii=False)
 
 
-def _entry(step_id: str, query: _Query, where: str) -> Any:
+def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
     """The candidates by rank; None where none has a rank."""
-    from harness.rankers.table import Entry
-
     known = {str(c.backend_node_id): c for c in (*query.pos_candidates, *query.neg_candidates)}
     if all(c.rank is None for c in known.values()):
         return None

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import open_benchmark
-from harness.benchmarks.seeact import import_queries
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.rankers import open_ranks
+from harness.rankers.seeact_queries import import_queries
 from harness.rankers.table import RankTable
 from harness.records import Row
 from tests.harness.benchmarks._files import candidate, page, shared_data
