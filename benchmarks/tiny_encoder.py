@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness.benchmarks import open_benchmark
 from harness.candidates import page_of
-from harness.rankers.texts import document, query
+from harness.rankers.cross_encoder import document, query
 from harness.records import Row
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

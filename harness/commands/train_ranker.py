@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +60,11 @@ def train_ranker(**values: Any) -> int:
     from harness.evaluation.plan import open_data
     from harness.evaluation.table import counted
     from harness.rankers.checkpoint import Checkpoint, library
-    from harness.rankers.pairs import Recipe, check
-    from harness.rankers.training import train
+    from harness.rankers.training import Recipe, check, train
 
     if values["dtype"] not in ("float32", "bfloat16"):
         raise UserError(f"--dtype is {values['dtype']}; train in float32 or bfloat16")
-    recipe = Recipe(
-        epochs=values["epochs"],
-        learning_rate=values["learning_rate"],
-        batch_size=values["batch_size"],
-        negatives=values["negatives"],
-        warmup=values["warmup"],
-        weight_decay=values["weight_decay"],
-        seed=values["seed"],
-        max_tokens=values["max_tokens"],
-    )
+    recipe = Recipe(**{field.name: values[field.name] for field in fields(Recipe)})
     check(recipe)
     splits = _training_splits(benchmark(values["benchmark"]), values["splits"])
     library()

@@ -2,8 +2,8 @@
 
     open_ranks("cross-encoder:path/or/repo,device=cuda,dtype=bfloat16")
 
-The recipe is that of Mind2Web's DeBERTa (see `texts`). The pairs of a step are read in batches of
-similar length; the model is loaded when the first step is scored.
+What it reads is what Mind2Web's DeBERTa was trained with (Deng et al. 2023, section 3.1). The pairs
+of a step are read in batches of similar length; the model is loaded when the first step is scored.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 from harness.errors import DataError
 from harness.page import Page
 from harness.rankers.checkpoint import Checkpoint, checked, digest_of, load
-from harness.rankers.contract import Ranks
-from harness.rankers.scoring import ByScore
-from harness.rankers.texts import RECIPE, document, query
+from harness.rankers.contract import ByScore, Ranks
 from harness.records import Row
 
 if TYPE_CHECKING:
@@ -28,6 +26,24 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 512
 """The length that the paper's ranker was trained with."""
+RECIPE = "mindact-1"
+"""Part of every digest: another wording gives other ranks."""
+HISTORY = 3
+
+
+def query(task: str, history: Sequence[str]) -> str:
+    """The task and the last three actions.
+
+    >>> query("Book a room", ["[a]  Rooms -> CLICK"])
+    'task is: Book a room\\nPrevious actions: [a]  Rooms -> CLICK'
+    """
+    return f"task is: {task}\nPrevious actions: {'; '.join(history[-HISTORY:])}"
+
+
+def document(page: Page, node_id: str) -> str:
+    """A candidate: the last 50 words of the path to it, and the first 100 inside."""
+    text = page.ranking_text(node_id, ancestor_words=50, target_words=100)
+    return f"ancestors: {text.ancestors}\ntarget: {text.target}"
 
 
 class CrossEncoderScorer:

@@ -22,7 +22,7 @@ from harness.benchmarks import Dataset, open_benchmark
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
 from harness.rankers import Ranks, open_ranks
-from harness.rankers.scoring import ByScore, rank
+from harness.rankers.contract import ByScore, rank
 from harness.rankers.table import Entry, RankTable, table_writer
 
 STEPS_PER_PART = 32

@@ -21,12 +21,11 @@ from harness.candidates import page_of
 from harness.errors import DataError, UserError
 from harness.rankers import open_ranks
 from harness.rankers.checkpoint import Checkpoint
+from harness.rankers.contract import ByScore, rank
+from harness.rankers.cross_encoder import document, query
 from harness.rankers.job import Source, rank_benchmark
-from harness.rankers.pairs import Recipe, training_pairs
-from harness.rankers.scoring import ByScore, rank
 from harness.rankers.table import RankTable
-from harness.rankers.texts import document, query
-from harness.rankers.training import train
+from harness.rankers.training import Recipe, train, training_pairs
 from harness.records import Row
 from tests.harness.commands.tool import call
 from tests.harness.rankers.steps import step

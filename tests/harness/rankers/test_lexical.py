@@ -14,8 +14,8 @@ from harness.candidates import page_of
 from harness.errors import UserError
 from harness.page import Page
 from harness.rankers import open_ranks
+from harness.rankers.contract import ByScore, candidates, rank
 from harness.rankers.measure import ranked, recall
-from harness.rankers.scoring import ByScore, candidates, rank
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.rankers.steps import step
 
