@@ -47,7 +47,7 @@ def score(
     """
     from harness.commands.output import output
     from harness.evaluation.predictions import score_predictions
-    from harness.evaluation.rescore import rescore_run
+    from harness.evaluation.rescoring import rescore_run
 
     console, changes = output(), given_settings()
     if (run is None) == (predictions is None):

@@ -18,7 +18,7 @@ from harness.printing import printable
 
 if TYPE_CHECKING:
     from harness.dialogue import Ask
-    from harness.evaluation.prepare import Question
+    from harness.evaluation.questions import Question
     from harness.protocols import AskingProtocol
 
 REPLY = "(the model's description of the next action)"

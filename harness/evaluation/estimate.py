@@ -17,7 +17,7 @@ from adapters import Conversation, Reply
 from harness.dialogue import Ask, hold
 from harness.evaluation.model import generation, text_tokens, tokens_of
 from harness.evaluation.plan import Plan
-from harness.evaluation.prepare import Question
+from harness.evaluation.questions import Question
 from harness.evaluation.run import wants_preflight
 
 CASES = ("low", "expected", "high")

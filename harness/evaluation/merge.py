@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.evaluation.report import print_result
-from harness.evaluation.rescore import settings_of, task_rows_of
+from harness.evaluation.rescoring import settings_of, task_rows_of
 from harness.evaluation.summary import summarise
 from harness.runs import RunDirectory, merge, open_run
 

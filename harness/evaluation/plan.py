@@ -11,9 +11,9 @@ from typing import Any
 from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
-from harness.evaluation.earlier import EarlierActions
+from harness.evaluation.history import EarlierActions
 from harness.evaluation.model import Model, open_model, open_policy
-from harness.evaluation.prepare import Preparer
+from harness.evaluation.questions import Preparer
 from harness.evaluation.resolve import (
     as_stored,
     check_model,

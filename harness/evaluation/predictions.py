@@ -17,8 +17,8 @@ import msgspec
 
 from harness.candidates import everything, page_of
 from harness.errors import UserError
-from harness.evaluation.lines import unasked
 from harness.evaluation.report import print_result
+from harness.evaluation.step_records import unasked_record
 from harness.evaluation.summary import (
     TEST_DATA_NOTE,
     aggregation_rules,
@@ -153,7 +153,7 @@ def _summary(
 
 
 def _record(row: Row, prediction: Prediction | None, scores: Scores | None) -> StepRecord:
-    line = unasked(row, row.gold)
+    line = unasked_record(row, row.gold)
     if row.invalid is not None:
         return replace(line, settled=True)
     answered = prediction is not None

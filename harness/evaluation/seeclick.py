@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
-from harness.evaluation.rescore import rescored, settings_of
+from harness.evaluation.rescoring import rescored, settings_of
 from harness.evaluation.summary import TEST_DATA_NOTE, plain
 from harness.printing import printable
 from harness.runs import StepRecord, open_run

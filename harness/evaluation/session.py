@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from adapters import BatchAdapter, Picture
 from harness.engine import Job, Observer, Outcome
+from harness.evaluation.history import latest
 from harness.evaluation.plan import Plan
-from harness.evaluation.prepare import Preparer, Question
+from harness.evaluation.questions import Preparer, Question
 from harness.evaluation.scene import PageScene
 from harness.evaluation.summary import scoring_rules
 from harness.pictures import Form, PictureStore
@@ -159,11 +160,6 @@ class Session:
             return
         for digest in question.sources:
             self._pictures.discard(digest)
-
-
-def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
-    """The actions that may be seen: all, or the last ones. Policies see no more than models do."""
-    return history if last is None else history[max(0, len(history) - last) :]
 
 
 async def _ahead(rows: Iterator[Row], preparer: Preparer) -> AsyncGenerator[Question, None]:

@@ -11,7 +11,7 @@ from adapters import Message, Picture, Text
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import UserError
 from harness.evaluation.plan import Plan
-from harness.evaluation.prepare import Preparer, Question
+from harness.evaluation.questions import Preparer, Question
 from harness.evaluation.summary import TEST_DATA_NOTE
 from harness.pictures import PictureStore
 from harness.protocols.seeact import TwoRounds

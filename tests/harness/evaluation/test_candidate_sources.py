@@ -12,7 +12,7 @@ import pytest
 from harness.benchmarks import open_benchmark
 from harness.candidates import page_of
 from harness.errors import DataError
-from harness.evaluation.prepare import Preparer, Question
+from harness.evaluation.questions import Preparer, Question
 from harness.page import Page
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import AskingProtocol, Needs

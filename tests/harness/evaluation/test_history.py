@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.evaluation.session import latest
+from harness.evaluation.history import latest
 
 LINES = ("first", "second", "third")
 

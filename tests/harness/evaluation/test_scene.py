@@ -6,9 +6,9 @@ import pytest
 
 from harness.benchmarks import open_benchmark
 from harness.candidates import page_of
-from harness.evaluation.prepare import Preparer, Question
-from harness.evaluation.rescore import choices_of
+from harness.evaluation.questions import Preparer, Question
 from harness.evaluation.scene import PageScene, RecordedScene
+from harness.evaluation.step_records import choices_of_record
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
 from harness.protocols.contract import Needs
 from harness.protocols.seeact import TwoRounds
@@ -81,7 +81,7 @@ def test_without_pictures_there_are_no_crops() -> None:
 
 def test_a_record_lists_in_document_order_with_the_texts_of_the_whole_list() -> None:
     row, question = asked(Needs())
-    recorded = choices_of(question.record)
+    recorded = choices_of_record(question.record)
     assert recorded == question.choices
     scene = RecordedScene(recorded)
     ids = [choice.id for choice in question.choices[:5]]

@@ -9,7 +9,7 @@ import pytest
 from adapters.conversation import Reply
 from harness.benchmarks import open_benchmark
 from harness.dialogue import Ask, hold
-from harness.evaluation.prepare import Preparer
+from harness.evaluation.questions import Preparer
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
 from harness.protocols import PROTOCOLS, open_protocol

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.conversation import Conversation
 from harness.benchmarks import open_benchmark
-from harness.evaluation.prepare import Preparer, Question
+from harness.evaluation.questions import Preparer, Question
 from harness.pictures import PicturePolicy
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row

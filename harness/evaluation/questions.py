@@ -25,17 +25,23 @@ from harness.candidates import (
     restrict,
 )
 from harness.errors import DataError
-from harness.evaluation.earlier import EarlierActions
-from harness.evaluation.lines import plain_box, unasked
+from harness.evaluation.history import EarlierActions
 from harness.evaluation.scene import PageScene
-from harness.evaluation.stored import Listed, as_listed, as_sent
-from harness.page import Box, Page
-from harness.pictures import PictureError, PicturePolicy, Screenshot, plan, read_size
+from harness.evaluation.step_records import choice_record, step_of_row, unasked_record
+from harness.page import Box, Page, PageError
+from harness.pictures import (
+    PictureError,
+    PicturePolicy,
+    Screenshot,
+    plan,
+    read_size,
+    stored_picture,
+)
 from harness.policies.contract import Secret
 from harness.protocols.contract import AskingProtocol
 from harness.rankers import Ranks
-from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Scene, Step
-from harness.runs import ChoiceRecord, StepRecord
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Scene, Step, StoredQuestion
+from harness.runs import StepRecord
 from harness.settings import Settings
 from parsers.records import Gold
 
@@ -63,6 +69,15 @@ class Question:
     @property
     def secret(self) -> Secret:
         return Secret(self.gold, self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Choices in listed order, the positive among them, and what there is to know about them."""
+
+    choices: tuple[Choice, ...]
+    shown: str | None
+    facts: ChoiceFacts
 
 
 class Preparer:
@@ -102,8 +117,8 @@ class Preparer:
         try:
             screenshot = read_size(row.screenshot) if row.screenshot else None
             if row.stored is not None:
-                listed = as_listed(row, row.stored, self._settings.distractors)
-                pictures = as_sent(row.stored)
+                listed = _as_listed(row, row.stored, self._settings.distractors)
+                pictures = _as_sent(row.stored)
             else:
                 page = page_of(row)
                 listed = self._choose(row, page)
@@ -115,7 +130,7 @@ class Preparer:
         scene: Scene | None = None
         if page is not None and self._protocol.needs.scene:
             scene = self._scene(page, listed, screenshot)
-        step = view(row, pictures, scene, record.page_size)
+        step = step_of_row(row, pictures, scene, record.page_size)
         if self._earlier is not None:
             step = replace(step, earlier=self._earlier.before(row))
         return Question(
@@ -131,13 +146,13 @@ class Preparer:
     def _record(
         self,
         row: Row,
-        listed: Listed,
+        listed: _Listed,
         gold: Gold,
         size: Screenshot | None,
         pictures: tuple[Picture, ...],
     ) -> StepRecord:
         right = set(gold.elements)
-        line = unasked(row, gold)
+        line = unasked_record(row, gold)
         return replace(
             line,
             invalid=self._invalid(row, listed),
@@ -145,26 +160,26 @@ class Preparer:
             page_size=(size.width, size.height) if size else None,
             pictures=pictures,
             gold=replace(line.gold, shown=listed.shown),
-            choices=tuple(_choice_record(c, c.id in right) for c in listed.choices),
+            choices=tuple(choice_record(c, c.id in right) for c in listed.choices),
             none_letter=self._protocol.letters(len(listed.choices)).none,
             same_text=listed.facts.same_text,
             related=listed.facts.related,
             short=listed.facts.short,
         )
 
-    def _plan(self, screenshot: Screenshot | None, listed: Listed) -> tuple[Picture, ...]:
+    def _plan(self, screenshot: Screenshot | None, listed: _Listed) -> tuple[Picture, ...]:
         # Crops are planned when the protocol asks for them.
         if screenshot is None or self._protocol.needs.pictures != "page":
             return ()
         boxes = [choice.box for choice in listed.choices]
         return plan(self._policy, screenshot, boxes, self._rule, _target(listed))
 
-    def _scene(self, page: Page, listed: Listed, screenshot: Screenshot | None) -> PageScene:
+    def _scene(self, page: Page, listed: _Listed, screenshot: Screenshot | None) -> PageScene:
         # Where the right element lies is for pictures that say that they show it.
         target = _target(listed) if self._policy.oracle else None
         return PageScene(page, listed.choices, self._policy, screenshot, self._rule, target)
 
-    def _choose(self, row: Row, page: Page) -> Listed:
+    def _choose(self, row: Row, page: Page) -> _Listed:
         settings, needs = self._settings, self._protocol.needs
         chosen = self._chosen(row, page)
         try:
@@ -190,7 +205,7 @@ class Preparer:
             facts = ChoiceFacts(absent=len(chosen.absent), lost=chosen.lost)
         else:
             facts = choice_facts(page, chosen, choices)
-        return Listed(choices, chosen.shown, facts)
+        return _Listed(choices, chosen.shown, facts)
 
     def _chosen(self, row: Row, page: Page) -> Chosen:
         settings = self._settings
@@ -207,7 +222,7 @@ class Preparer:
             options=self._options,
         )
 
-    def _invalid(self, row: Row, listed: Listed) -> str | None:
+    def _invalid(self, row: Row, listed: _Listed) -> str | None:
         if listed.facts.lost:
             return POSITIVE_NOT_ON_PAGE
         if listed.shown is None and not self._may_miss(row):
@@ -229,43 +244,27 @@ def _sources(
     return {screenshot.digest: row.screenshot} if screenshot and row.screenshot else {}
 
 
-def _target(listed: Listed) -> Box | None:
+def _target(listed: _Listed) -> Box | None:
     return next((c.box for c in listed.choices if c.id == listed.shown), None)
 
 
-def _choice_record(choice: Choice, positive: bool) -> ChoiceRecord:
-    return ChoiceRecord(
-        choice.letter,
-        choice.id,
-        choice.tag,
-        choice.text,
-        plain_box(choice.box),
-        positive,
-        choice.rank,
-        choice.place,
-        choice.description,
-    )
+def _as_listed(row: Row, stored: StoredQuestion, distractors: int) -> _Listed:
+    """The choices that the stored question lists, of which `distractors` should be negatives."""
+    right = {candidate.id for candidate in row.positives}
+    shown = next((choice.id for choice in stored.choices if choice.id in right), None)
+    chosen = Chosen(tuple(choice.id for choice in stored.choices), shown, distractors)
+    return _Listed(stored.choices, shown, choice_facts(_page(row, chosen), chosen, stored.choices))
 
 
-def view(
-    row: Row,
-    pictures: tuple[Picture, ...],
-    scene: Scene | None = None,
-    page_size: tuple[int, int] | None = None,
-) -> Step:
-    """What a protocol may know of a row."""
-    return Step(
-        step_id=row.step_id,
-        task_id=row.task_id,
-        index=row.index,
-        split=row.split,
-        website=row.website,
-        domain=row.domain,
-        subdomain=row.subdomain,
-        task=row.task,
-        history=row.history,
-        pictures=pictures,
-        stored=row.stored,
-        scene=scene,
-        page_size=page_size,
-    )
+def _page(row: Row, chosen: Chosen) -> Page | None:
+    """The page, if it can be read and has the choices under their ids; rabbit's has not."""
+    try:
+        page = Page.parse(row.html)
+    except PageError:
+        return None
+    return page if all(node in page for node in chosen.ids) else None
+
+
+def _as_sent(stored: StoredQuestion) -> tuple[Picture, ...]:
+    """The pictures of the stored question. Raises `PictureError` for one that is none."""
+    return tuple(stored_picture(data) for data in stored.pictures)

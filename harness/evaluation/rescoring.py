@@ -14,10 +14,9 @@ from harness.errors import UserError
 from harness.evaluation.report import print_result
 from harness.evaluation.resolve import open_with
 from harness.evaluation.scene import RecordedScene
+from harness.evaluation.step_records import choices_of_record, step_of_record
 from harness.evaluation.summary import scoring_rules, summarise
-from harness.page import Box
 from harness.protocols.contract import AskingProtocol
-from harness.records import Choice, Step
 from harness.runs import CallRecord, Run, RunError, StepRecord, open_run
 from harness.settings import Settings, from_record
 from parsers import score
@@ -70,8 +69,8 @@ def played_back(
     shuffle: int = 0,
 ) -> Prediction:
     """The dialogue of a step held again with the replies on record."""
-    choices = choices_of(record)
-    step = replace(step_of(record), shuffle=shuffle, scene=RecordedScene(choices))
+    choices = choices_of_record(record)
+    step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
     dialogue = protocol.dialogue(step, choices)
     return hold(dialogue, lambda ask: _reply(record, calls, ask.place))
 
@@ -80,40 +79,6 @@ def _reply(record: StepRecord, calls: Mapping[str, CallRecord], place: str) -> R
     if place not in calls:
         raise RunError(f"step {record.step_id} has no call '{place}' on record")
     return calls[place].reply
-
-
-def step_of(record: StepRecord) -> Step:
-    """A step as far as a run holds it: everything but the page and the picture's bytes."""
-    return Step(
-        step_id=record.step_id,
-        task_id=record.task_id,
-        index=record.index,
-        split=record.split,
-        website=record.website,
-        domain=record.domain,
-        subdomain=record.subdomain,
-        task=record.task,
-        history=record.history,
-        pictures=record.pictures,
-        page_size=record.page_size,
-    )
-
-
-def choices_of(record: StepRecord) -> tuple[Choice, ...]:
-    """The choices of a step's line."""
-    return tuple(
-        Choice(
-            c.letter,
-            c.id,
-            c.tag,
-            c.text,
-            Box(*c.box) if c.box else None,
-            c.rank,
-            c.description,
-            c.place,
-        )
-        for c in record.choices
-    )
 
 
 def rescore_run(

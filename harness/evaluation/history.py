@@ -1,8 +1,9 @@
-"""Where the recorded actions before a step were done, for protocols whose history tells it.
+"""The recorded actions before a step: how many may be seen, and where they were done.
 
-A row holds its own boxes only. So the rows of the selected tasks are read once more, when the first
-step asks, those included that the run leaves out: what a step is told does not depend on the
-selection. The screenshots make that pass as long as reading the data once.
+Some protocols tell where. A row holds its own boxes only, so the rows of the selected tasks are
+read once more when the first step asks, those included that the run leaves out: what a model sees
+of the history does not depend on the selection. The screenshots make that pass as long as reading
+the data once.
 """
 
 from __future__ import annotations
@@ -55,3 +56,8 @@ def action_of(row: Row) -> Earlier:
         x, y, width, height = box
         point = ((x + width / 2) / page.width, (y + height / 2) / page.height)
     return Earlier(row.operation, row.value, point)
+
+
+def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
+    """The actions that may be seen: all, or the last ones. Policies see no more than models do."""
+    return history if last is None else history[max(0, len(history) - last) :]

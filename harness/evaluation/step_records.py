@@ -1,0 +1,128 @@
+"""A step in its three forms: a row of the data, what a protocol is given, the record of a run."""
+
+from __future__ import annotations
+
+import hashlib
+
+from adapters.conversation import Picture
+from harness.page import Box
+from harness.records import Choice, Row, Scene, Step
+from harness.runs import ChoiceRecord, StepRecord
+from parsers.records import Gold
+
+
+def unasked_record(row: Row, gold: Gold) -> StepRecord:
+    """The record of a row that nobody has been asked about.
+
+    Choices, pictures and outcome are filled in by others.
+    """
+    return StepRecord(
+        step_id=row.step_id,
+        repeat=0,
+        task_id=row.task_id,
+        action_uid=row.action_uid,
+        index=row.index,
+        total_steps=row.total_steps,
+        benchmark=row.benchmark,
+        split=row.split,
+        website=row.website,
+        domain=row.domain,
+        subdomain=row.subdomain,
+        task=row.task,
+        history=row.history,
+        invalid=row.invalid,
+        asked=False,
+        settled=False,
+        error=None,
+        source=row.source,
+        html_digest=hashlib.sha256(row.html.encode()).hexdigest(),
+        screenshot_digest=None,
+        page_size=None,
+        pictures=(),
+        positives=len(row.positives),
+        negatives=len(row.negatives),
+        gold=gold,
+        choices=(),
+        none_letter=None,
+        same_text=0,
+        related=0,
+        short=False,
+        prompt_tokens=None,
+        calls=(),
+        prediction=None,
+        scores=None,
+    )
+
+
+def choice_record(choice: Choice, positive: bool) -> ChoiceRecord:
+    """A choice as it is written down."""
+    box = choice.box
+    return ChoiceRecord(
+        choice.letter,
+        choice.id,
+        choice.tag,
+        choice.text,
+        (box.x, box.y, box.width, box.height) if box else None,
+        positive,
+        choice.rank,
+        choice.place,
+        choice.description,
+    )
+
+
+def step_of_row(
+    row: Row,
+    pictures: tuple[Picture, ...],
+    scene: Scene | None = None,
+    page_size: tuple[int, int] | None = None,
+) -> Step:
+    """What a protocol may know of a row."""
+    return Step(
+        step_id=row.step_id,
+        task_id=row.task_id,
+        index=row.index,
+        split=row.split,
+        website=row.website,
+        domain=row.domain,
+        subdomain=row.subdomain,
+        task=row.task,
+        history=row.history,
+        pictures=pictures,
+        stored=row.stored,
+        scene=scene,
+        page_size=page_size,
+    )
+
+
+def step_of_record(record: StepRecord) -> Step:
+    """A step as far as a run holds it: everything but the page and the picture's bytes."""
+    return Step(
+        step_id=record.step_id,
+        task_id=record.task_id,
+        index=record.index,
+        split=record.split,
+        website=record.website,
+        domain=record.domain,
+        subdomain=record.subdomain,
+        task=record.task,
+        history=record.history,
+        pictures=record.pictures,
+        page_size=record.page_size,
+    )
+
+
+def choices_of_record(record: StepRecord) -> tuple[Choice, ...]:
+    """The choices that a step was asked about."""
+    return tuple(
+        Choice(
+            c.letter,
+            c.id,
+            c.tag,
+            c.text,
+            Box(*c.box) if c.box else None,
+            c.rank,
+            c.description,
+            c.place,
+        )
+        for c in record.choices
+    )
