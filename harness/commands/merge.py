@@ -1,4 +1,4 @@
-"""`vlm-eval merge`: join the shards of a run."""
+"""`vlm-eval merge`: join the shards of a run, and sum up the joined run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,32 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     Steps that several runs hold must be equal. The result is a run like any other.
     """
     from harness.commands.output import output
-    from harness.evaluation.merge import merge_runs
+    from harness.evaluation.report import print_result
+    from harness.evaluation.rescoring import settings_of, task_rows_of
+    from harness.evaluation.summary import summarise
+    from harness.runs import RunDirectory, open_run
+    from harness.runs import merge as merge_shards
 
-    return merge_runs(runs, out, output())
+    merge_shards(runs, out)
+    run = open_run(out)
+    settings = settings_of(run)
+    records = run.records()
+    wanted = int(run.manifest.dataset.get("rows", 0)) * settings.times
+    settled = sum(record.settled for record in records)
+    if settled == wanted:
+        with RunDirectory.start(out, run.manifest) as directory:
+            rows = run.manifest.dataset.get("partial_tasks", {})
+            summary = summarise(records, settings, rows, run.manifest)
+            directory.finish(summary, complete=True)
+    task_rows = task_rows_of(open_run(out), records)
+    pictures, top_k = run.manifest.pictures, settings.top_k
+    console = output()
+    print_result(console, records, settings, task_rows, pictures, top_k)
+    state = (
+        f"complete: {out}"
+        if settled == wanted
+        else f"{settled} of {wanted} steps are settled: {out}. "
+        "The line of a shard, with this folder and without --shard, asks for the rest."
+    )
+    console.print(state, markup=False, highlight=False, soft_wrap=True)
+    return 0 if settled == wanted else 1

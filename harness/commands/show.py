@@ -14,9 +14,11 @@ from harness.commands.options import (
     read_options,
     setting_options,
 )
+from harness.errors import DataError
 from harness.printing import printable
 
 if TYPE_CHECKING:
+    from harness.benchmarks import Dataset
     from harness.dialogue import Ask
     from harness.evaluation.questions import Question
     from harness.protocols import AskingProtocol
@@ -39,12 +41,11 @@ def show(step: str, model: str, answer: bool, **_: Any) -> int:
     """
     from adapters import Reply
     from harness.dialogue import hold
-    from harness.evaluation.lookup import full_id
     from harness.evaluation.model import tokens_of
     from harness.evaluation.plan import plan_run
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
-    row = plan.dataset.row(full_id(plan.dataset, step))
+    row = plan.dataset.row(_full_id(plan.dataset, step))
     question = plan.preparer().prepare(row)
     record = question.record
     size = f"{record.page_size[0]} x {record.page_size[1]}" if record.page_size else "lost"
@@ -78,6 +79,23 @@ def show(step: str, model: str, answer: bool, **_: Any) -> int:
             f"(listed as {', '.join(letters) or 'nothing'}) ====="
         )
     return 0
+
+
+def _full_id(dataset: Dataset, text: str) -> str:
+    """The one step whose id is or begins with `text`. Raises `DataError` for none or several."""
+    import difflib
+
+    ids = [entry.step_id for entry in dataset.entries]
+    if text in ids:
+        return text
+    found = [step for step in ids if step.startswith(text)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise DataError(f"{len(found)} steps begin with '{text}', among them {found[0]}")
+    near = difflib.get_close_matches(text, ids, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the first is {ids[0]}" if ids else ""
+    raise DataError(f"no step '{text}' among the {len(ids)} selected; {hint}")
 
 
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
