@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.tables import clean
     from reports.costs import cost_table
     from reports.formats import FORMATS, TEST_DATA_NOTE, render
     from reports.frames import runs_frame, steps_frame, tasks_frame
@@ -34,6 +35,7 @@ _HOMES = {
     "FORMATS": "reports.formats",
     "TEST_DATA_NOTE": "reports.formats",
     "by_table": "reports.tables",
+    "clean": "harness.tables",
     "cost_table": "reports.costs",
     "published_beside": "reports.published",
     "published_table": "reports.published",
@@ -52,6 +54,7 @@ __all__ = [
     "TEST_DATA_NOTE",
     "by_table",
     "chosen_letters",
+    "clean",
     "cost_table",
     "main_table",
     "open_runs",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,13 @@ import click
 
 from parsers import F1_VARIANTS, F1Variant
 from reports.keys import KEYS, MEANINGS, Key
-from reports.output import AVERAGE, FORMATS, RUNS, emit, format_options, put
+from reports.output import AVERAGE, FORMATS, RUNS, emit, emit_grids, format_options, put
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.tables import Average
     from reports.frames.rows import InvalidRule
-    from reports.layout import Average
 
 __all__ = ["FORMATS", "report"]
 
@@ -110,15 +109,14 @@ def _beside_published(
         raise click.UsageError(
             f"--format {form} holds one table: vlm-eval analyse published RUN writes the other"
         )
-    from reports.formats import as_page, json_content, render
+    from harness.tables import json_content, to_json
+    from reports.formats import grid
     from reports.published import published_beside
 
     others = published_beside(runs, average=average, invalid=invalid, f1=f1)
-    if form == "html":
-        put(as_page([table, *others], average), out)
-    elif form == "json":
-        alike, apart = (json_content(other) for other in others)
-        content = {**json_content(table), "published": {"alike": alike, "apart": apart}}
-        put(json.dumps(content, indent=2, allow_nan=False) + "\n", out)
+    grids = [grid(one, average) for one in (table, *others)]
+    if form == "json":
+        own, alike, apart = map(json_content, grids)
+        put(to_json({**own, "published": {"alike": alike, "apart": apart}}), out)
     else:
-        put("\n".join(render(t, form, average) for t in (table, *others)), out)  # type: ignore[arg-type]
+        emit_grids(grids, form, out)

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
+from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
 FIELDS = (

@@ -1,26 +1,23 @@
 """Tables that are not tables of results: frames that know how they are to be shown.
 
-`described` makes such a frame from records and `Field`s; `grid` arranges it for readers. The frame
-holds plain numbers (shares between 0 and 1), what is shown is rounded; csv, json and parquet hold
-the frame.
+`described` makes such a frame from records and `Field`s; `described_grid` arranges it for readers.
+The frame holds plain numbers (shares between 0 and 1), what is shown is rounded; csv, json and
+parquet hold the frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast
 
 import pandas as pd
 
+from harness import tables
+from harness.tables import FEW_MARK, FEW_NOTE, Cell, Data, Grid, NumberStyle, bounds, rows_of, shown
 from parsers import FEW
 from reports.frames.schema import Column, Kind, typed
 
-FEW_MARK = "*"
-FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks: read the interval as too narrow."
-Style = Literal[
-    "text", "count", "percent", "number", "points", "dollars", "seconds", "p", "bounds", "hidden"
-]
+Style = Literal[NumberStyle, "bounds", "hidden"]
 
 
 class Field(NamedTuple):
@@ -35,21 +32,6 @@ class Field(NamedTuple):
     style: Style
     head: str
     meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Everything that is printed of a table; nothing is escaped.
-
-    `texts` are the places of the columns that hold texts, the others hold numbers.
-    """
-
-    title: str
-    about: tuple[str, ...]
-    heads: tuple[str, ...]
-    texts: frozenset[int]
-    rows: tuple[tuple[str, ...], ...]
-    footnotes: tuple[str, ...]
 
 
 def described(
@@ -94,57 +76,64 @@ def clusters(name: str, head: str) -> Field:
     return Field(f"{name}_clusters", "Int64", "hidden", head, "tasks behind the interval")
 
 
-def grid(frame: pd.DataFrame) -> Grid:
-    """The frame arranged for readers."""
-    shown = [
-        (name, head, style) for name, head, style in frame.attrs["fields"] if style != "hidden"
+def described_grid(frame: pd.DataFrame) -> Grid:
+    """The frame arranged for readers, with the numbers behind it."""
+    attrs = frame.attrs
+    fields = [(name, head, style) for name, head, style in attrs["fields"] if style != "hidden"]
+    rows = [
+        [_cell(record, name, style) for name, _, style in fields] for record in plain_records(frame)
     ]
-    records = frame.to_dict("records")
-    rows = tuple(tuple(_cell(row, name, style) for name, _, style in shown) for row in records)
-    marked = any(cell.endswith(f"]{FEW_MARK}") for row in rows for cell in row)
+    few = any(str(cell).endswith(f"]{FEW_MARK}") for row in rows for cell in row)
+    facts = {str(name): value for name, value in attrs.items() if name != "fields"}
     return Grid(
-        title=frame.attrs["title"],
-        about=tuple(frame.attrs["about"]),
-        heads=tuple(head for _, head, _ in shown),
-        texts=frozenset(place for place, (_, _, style) in enumerate(shown) if style == "text"),
-        rows=rows,
-        footnotes=(*frame.attrs["notes"], *((FEW_NOTE,) if marked else ())),
+        title=attrs["title"],
+        columns=tuple(
+            tables.Column(head, "left" if style == "text" else "right") for _, head, style in fields
+        ),
+        sections=rows_of(rows),
+        above=tuple(attrs["about"]),
+        footnotes=(*attrs["notes"], *([FEW_NOTE] if few else [])),
+        data=frame_data(frame, facts, (attrs["title"], *attrs["about"], *attrs["notes"])),
     )
 
 
-def _cell(row: Mapping[Any, Any], name: str, style: Style) -> str:
+def frame_data(frame: pd.DataFrame, facts: Mapping[str, Any], comments: Iterable[str]) -> Data:
+    """What CSV, JSON and parquet hold of a frame."""
+
+    def arrow() -> Any:
+        import pyarrow as pa
+
+        plain = frame.copy(deep=False)
+        plain.attrs = {}
+        return pa.Table.from_pandas(plain, preserve_index=False)
+
+    names = tuple(map(str, frame.columns))
+    return Data(names, tuple(plain_rows(frame)), facts, tuple(comments), arrow)
+
+
+def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """The rows as plain Python values, None where one is missing."""
+    columns = [frame[name].astype("object") for name in frame.columns]
+    lists = [column.where(column.notna(), None).tolist() for column in columns]
+    return zip(*lists, strict=True)
+
+
+def plain_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The same by column name."""
+    names = list(map(str, frame.columns))
+    return [dict(zip(names, row, strict=True)) for row in plain_rows(frame)]
+
+
+def _cell(row: Mapping[str, Any], name: str, style: Style) -> str | Cell:
     value = row[name]
-    if pd.isna(value):
+    if value is None:
         return "none" if style == "bounds" else ""
-    text = "" if style == "bounds" else shown(value, style)
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
-    if low is None or high is None or pd.isna(low) or pd.isna(high):
-        return text
     tasks = row.get(f"{name}_clusters", row.get("tasks"))
-    mark = FEW_MARK if tasks is not None and not pd.isna(tasks) and tasks < FEW else ""
-    return f"{text} [{shown(low, style)}, {shown(high, style)}]{mark}".lstrip()
-
-
-def shown(value: Any, style: Style) -> str:
-    """A value as it is printed.
-
-    >>> shown(0.1234, "percent"), shown(-0.05, "points"), shown(1234, "count"), shown(1e-9, "p")
-    ('12.3', '-5.0', '1,234', '<0.001')
-    """
-    match style:
-        case "count":
-            return f"{int(value):,}"
-        case "percent" | "bounds":
-            return f"{100 * value:.1f}"
-        case "points":
-            return f"{100 * value:+.1f}"
-        case "number":
-            return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
-        case "dollars":
-            return f"${value:,.4f}"
-        case "seconds":
-            return f"{value:.2f}"
-        case "p":
-            return "<0.001" if value < 0.001 else f"{value:.3f}"
-        case _:
-            return str(value)
+    few = tasks is not None and tasks < FEW
+    if style == "bounds":
+        return bounds(low, high, few=few)
+    number = cast(NumberStyle, style)
+    if low is None or high is None:
+        return shown(value, number)
+    return Cell(shown(value, number), bounds(low, high, few=few, style=number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.layout import Average
+    from harness.tables import Average, Grid
 
 FORMATS = ("text", "markdown", "csv", "latex", "json", "html", "parquet")
 
@@ -46,14 +46,21 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def emit(table: pd.DataFrame, form: str, out: Path | None, average: Average = "macro") -> None:
     """Write a table in a format to a file or the screen."""
-    from reports.formats import as_parquet, render
+    from reports.formats import grid
+
+    emit_grids([grid(table, average)], form, out)
+
+
+def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:
+    """Write grids in a format to a file or the screen, whose width a text then fits."""
+    from harness.tables import render, terminal_width, to_parquet
 
     if form != "parquet":
-        put(render(table, form, average), out)  # type: ignore[arg-type]
+        put(render(grids, form, width=terminal_width() if out is None else None), out)
     elif out is None:
         raise click.UsageError("--format parquet needs a file: give --out")
     else:
-        put(as_parquet(table), out)
+        put(to_parquet(grids[0]), out)
 
 
 def put(content: str | bytes, out: Path | None) -> None:

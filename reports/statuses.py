@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from parsers import ELEMENT_ONLY, PARSE_FAILURES, Status, cluster_t
+from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
 FIELDS = (

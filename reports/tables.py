@@ -1,4 +1,4 @@
-"""The result table: metrics with their intervals, computed by `parsers.aggregate` alone."""
+"""The result table: metrics with their intervals, by run, group and rule for invalid rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from parsers import Estimate, F1Variant, StepMetrics, TaskSuccess
+from harness.tables import AVERAGES, METRICS, POOLED, result_records
+from parsers import F1Variant
 from parsers.repeats import Repeated
 from reports.differences import unranked
 from reports.frames.facts import facts
@@ -16,10 +17,6 @@ from reports.frames.schema import Column, typed
 from reports.keys import KEYS, WHOLE_TASKS, Group, Key, groups
 from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare
-
-POOLED = "all splits pooled"
-METRICS = ("element", "operation_f1", "step_success")
-AVERAGES = ("macro", "micro")
 
 _RATES = tuple(
     Column(f"{metric}_{average}{end}", "float64", f"{metric}, {average}{end.replace('_', ', ')}")
@@ -124,21 +121,8 @@ def _lines(rows: RunRows, key: Key, name: str, places: Iterable[int]) -> Iterato
     part = rows.frame.iloc[own]
     for column in ("input_tokens", "output_tokens", "cost"):
         shared[column] = part[column].sum(min_count=1)
-    tasks = metrics.tasks
-    for line, steps, success in (
-        ("valid", metrics.valid, tasks.default if tasks else None),
-        ("strict", metrics.strict, tasks.strict if tasks else None),
-    ):
-        headline = (metrics.rules.invalid == "fail") == (line == "strict")
-        yield {
-            **shared,
-            "line": line,
-            "headline": headline,
-            **_steps(steps),
-            **_tasks(success),
-            "few": _few(steps, success),
-            "repeat_sd": found.spread if headline else None,
-        }
+    for record in result_records(metrics):
+        yield {**shared, **record, "repeat_sd": found.spread if record["headline"] else None}
 
 
 def _beside(found: Repeated) -> dict[str, Any]:
@@ -149,39 +133,3 @@ def _beside(found: Repeated) -> dict[str, Any]:
         "unsettled": counts.n_unsettled,
         "parse_failure_rate": counts.parse_failure_rate,
     }
-
-
-def _steps(metrics: StepMetrics) -> dict[str, Any]:
-    rates = (metrics.element, metrics.operation_f1, metrics.success)
-    values: dict[str, Any] = {"tasks": metrics.n_tasks, "steps": metrics.n_steps}
-    for name, rate in zip(METRICS, rates, strict=True):
-        values |= _estimate(f"{name}_macro", rate.macro) | _estimate(f"{name}_micro", rate.micro)
-    return values
-
-
-def _estimate(name: str, estimate: Estimate) -> dict[str, float | None]:
-    interval = estimate.interval
-    return {
-        name: estimate.value,
-        f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval else None,
-    }
-
-
-def _tasks(success: TaskSuccess | None) -> dict[str, Any]:
-    interval = success.interval if success else None
-    return {
-        "task_success": success.value if success else None,
-        "task_success_low": interval.low if interval else None,
-        "task_success_high": interval.high if interval else None,
-        "tasks_succeeded": success.successes if success else None,
-        "tasks_complete": success.complete if success else None,
-        "tasks_total": success.total if success else None,
-    }
-
-
-def _few(metrics: StepMetrics, success: TaskSuccess | None) -> bool:
-    rates = (metrics.element, metrics.operation_f1, metrics.success)
-    intervals = [estimate.interval for rate in rates for estimate in (rate.macro, rate.micro)]
-    intervals.append(success.interval if success else None)
-    return any(interval is not None and interval.few for interval in intervals)

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
+from harness.tables import POOLED
+from reports.about import about_runs
 from reports.analyses.steps import rate, rate_fields, task_of
 from reports.grid import Field, described
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
-from reports.tables import POOLED
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
+from reports.about import about_runs
 from reports.analyses.steps import (
     HEADS,
     METRICS,
@@ -23,7 +24,6 @@ from reports.analyses.steps import (
     variant_of,
 )
 from reports.grid import Field, described
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
 MODEL = ("model", "base_url", "adapter_options")

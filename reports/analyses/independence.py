@@ -10,10 +10,10 @@ import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
 from parsers import ELEMENT_ONLY, clopper_pearson
+from reports.about import about_runs
 from reports.analyses.steps import Task, task_of
 from reports.grid import Field, described, interval
 from reports.keys import band
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
 LENGTHS = (1, 3, 5, 7, 10, 15)

@@ -10,16 +10,16 @@ from typing import Any
 
 import pandas as pd
 
+from harness.tables import POOLED
 from parsers import Interval, ScoredStep, Scores
 from parsers.metrics import Estimate, Metrics
+from reports.about import about_runs
 from reports.analyses.steps import HEADS, METRICS, Task
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
 from reports.keys import groups
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 from reports.statistics import Average, BootstrapInterval, bootstrap
-from reports.tables import POOLED
 
 AVERAGES: tuple[Average, ...] = ("macro", "micro")
 FIELDS = (

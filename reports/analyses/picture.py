@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
+from reports.about import about_runs
 from reports.analyses.steps import (
     HEADS,
     METRICS,
@@ -22,7 +23,6 @@ from reports.analyses.steps import (
 )
 from reports.grid import Field, described
 from reports.keys import TARGET_TOPS, band, target_top
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
 ALLOWED = ("image_policy", "pixels", "pictures")

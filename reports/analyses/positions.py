@@ -12,9 +12,9 @@ import pandas as pd
 
 from harness.runs import Run, StepRecord
 from parsers import Status, cluster_t
+from reports.about import about_runs
 from reports.analyses.steps import Task, chi_square_p, scored, task_of
 from reports.grid import Field, clusters, described, interval
-from reports.layout import about_runs
 from reports.load import RunLike, open_runs
 
 FIELDS = (

@@ -9,8 +9,7 @@
 | `pairing` | the steps and tasks that two runs share, with both scores |
 | `results` | a comparison as records |
 | `compare` | differences, intervals, tests, power, a verdict in words |
-| `table` | the same as a frame |
-| `formats` | the same as text, Markdown, CSV, LaTeX, JSON |
+| `table` | the same as a frame, and as a grid that every format writes |
 | `command` | `vlm-eval compare` |
 
 Importing this package imports neither pandas nor scipy.
@@ -23,13 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reports.comparison.compare import compare_runs
-    from reports.comparison.formats import render
-    from reports.comparison.table import comparison_table
+    from reports.comparison.table import comparison_table, render
 
 _HOMES = {
     "compare_runs": "reports.comparison.compare",
     "comparison_table": "reports.comparison.table",
-    "render": "reports.comparison.formats",
+    "render": "reports.comparison.table",
 }
 
 __all__ = ["compare_runs", "comparison_table", "render"]

@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from parsers import F1_VARIANTS, F1Variant
+from reports.output import RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
-    from reports.comparison.formats import Format
     from reports.frames.rows import InvalidRule
     from reports.statistics import Correction
 
-FORMATS = ("text", "markdown", "csv", "latex", "json")
-
 
 @click.command(short_help="Compare runs on the steps that they share.")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@RUNS
 @click.option(
     "--baseline",
     metavar="RUN",
     help="What the others are compared with, by path or name.  [default: the first]",
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@format_options
 @click.option(
     "--correction",
     type=click.Choice(["holm", "bh", "none"]),
@@ -57,11 +55,10 @@ FORMATS = ("text", "markdown", "csv", "latex", "json")
     type=click.FloatRange(0, 100, min_open=True),
     help="Plan for this one: how many tasks would show it?  [default: the observed difference]",
 )
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="A file instead of the screen.")
 def compare(
     runs: tuple[Path, ...],
     baseline: str | None,
-    form: Format,
+    form: str,
     correction: Correction,
     splits: tuple[str, ...],
     vary: tuple[str, ...],
@@ -83,7 +80,7 @@ def compare(
     if difference is not None and difference != difference:
         raise click.BadParameter("nan is no number of points", param_hint="--difference")
     from reports.comparison.compare import compare_runs
-    from reports.comparison.formats import render
+    from reports.comparison.table import comparison_grid
 
     found = compare_runs(
         runs,
@@ -95,12 +92,5 @@ def compare(
         correction=correction,
         planned=None if difference is None else difference / 100,
     )
-    content = render(found, form)
-    if out is None:
-        click.echo(content, nl=False)
-        return 0
-    try:
-        out.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"cannot write {out}: {error.strerror or error}") from error
+    emit_grids([comparison_grid(found)], form, out)
     return 0

@@ -1,13 +1,31 @@
-"""A comparison as a tidy, typed frame: a row per run, metric and average."""
+"""A comparison as a tidy, typed frame, and as a grid for readers."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
-from reports.comparison.results import Comparison, Comparisons, Contrast
+from harness import tables
+from harness.tables import FEW_NOTE, FORMATS, Cell, Data, Grid, Row, Section, bounds, percent
+from reports.about import about
+from reports.comparison.results import Comparison, Comparisons, Contrast, Progress
+from reports.comparison.verdict import p_text
 from reports.frames.schema import Column, schema, typed
+from reports.grid import frame_data
+
+__all__ = ["COLUMNS", "FORMATS", "comparison_grid", "comparison_table", "render"]
+
+HEADS = ("baseline", "run", "difference", "p perm.", "p McN.", "won/lost", "needed")
+NAMES = {
+    "element": "Ele. Acc",
+    "operation_f1": "Op. F1",
+    "step_success": "Step SR",
+    "task_success": "Task SR",
+}
+CORRECTED = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
 COLUMNS = (
     Column("baseline", "str", "the first run of the pair"),
@@ -79,3 +97,143 @@ def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
         "tasks_needed": contrast.needed,
         "visible": contrast.visible,
     }
+
+
+def render(found: Comparisons, form: str = "text", *, width: int | None = None) -> str:
+    """The comparison in one of `FORMATS`, ending in a newline.
+
+    Text, Markdown, LaTeX and HTML are for readers (per cent); CSV and JSON hold every column of
+    `comparison_table`, with shares between 0 and 1. Raises `ValueError` for an unknown format.
+    """
+    return tables.render(comparison_grid(found), form, width=width)
+
+
+def comparison_grid(found: Comparisons) -> Grid:
+    """The comparison arranged for readers: a section per run, with its verdict below the rows."""
+    above = tuple(_above(found))
+    return Grid(
+        title="",
+        columns=(tables.Column("metric", "left"), *map(tables.Column, HEADS)),
+        sections=tuple(
+            Section(
+                tuple(map(_row, one.contrasts)),
+                title=f"{one.run} against {one.baseline} (baseline)",
+                above=_facts(one),
+                below=(one.verdict,),
+            )
+            for one in found.others
+        ),
+        above=above,
+        footnotes=_footnotes(found),
+        data=_data(found, above),
+    )
+
+
+def _data(found: Comparisons, above: tuple[str, ...]) -> Data:
+    facts = {
+        "baseline": found.baseline,
+        "correction": found.correction,
+        "planned_difference": found.planned,
+        "operation_f1": found.variant,
+        "settings": {**asdict(found.settings), "given": found.given},
+        "corrupt": list(found.corrupt),
+        "runs": [{**asdict(own), "share": own.share} for own in found.progress],
+        "comparisons": [
+            {
+                "run": one.run,
+                "subject": one.subject,
+                "steps": one.steps,
+                "tasks": one.tasks,
+                "splits": one.splits,
+                "left_out": asdict(one.left),
+                "incomplete_tasks": one.incomplete_tasks,
+                "verdict": one.verdict,
+            }
+            for one in found.others
+        ],
+    }
+    comments = (*above, *(one.verdict for one in found.others))
+    return frame_data(comparison_table(found), facts, comments)
+
+
+def _above(found: Comparisons) -> Iterator[str]:
+    attrs: dict[Hashable, Any] = {
+        "constants": found.settings.constants,
+        "differences": found.settings.differences,
+        "given": found.given,
+        "corrupt": found.corrupt,
+    }
+    yield from about(attrs)
+    if found.planned is not None:
+        size = f"{100 * found.planned:.10g} points"
+        yield f"needed: tasks for a difference of {size}, not for the observed one"
+    yield from (_progress(own) for own in found.progress if not own.complete)
+
+
+def _progress(own: Progress) -> str:
+    share = "" if own.share is None else f", {percent(own.share)} %"
+    return (
+        f"UNFINISHED: {own.run} has settled {own.settled:,} of {own.valid:,} rows{share}; "
+        "what finished first may not be a fair sample"
+    )
+
+
+def _facts(one: Comparison) -> tuple[str, ...]:
+    splits = ", ".join(f"{name} {count:,}" for name, count in one.splits.items())
+    left = one.left
+    out = [
+        (left.invalid, "invalid"),
+        (left.unsettled, "not settled in both"),
+        (left.only_first, f"only in {one.baseline}"),
+        (left.only_second, f"only in {one.run}"),
+    ]
+    told = ", ".join(f"{count:,} {why}" for count, why in out if count) or "none"
+    lines = [
+        f"compared: {one.subject}",
+        f"steps on both sides: {one.steps:,} of {one.tasks:,} tasks ({splits}); left out: {told}",
+    ]
+    if one.incomplete_tasks:
+        lines.append(f"tasks left out of Task SR as incomplete: {one.incomplete_tasks:,}")
+    return tuple(lines)
+
+
+def _row(contrast: Contrast) -> Row:
+    own, won = contrast.difference, contrast.effect
+    average = "" if contrast.average == "tasks" else f" {contrast.average}"
+    interval = bounds(own.low, own.high, few=own.few, style="points")
+    return Row(
+        (
+            f"{NAMES[contrast.metric]}{average}",
+            percent(own.first),
+            percent(own.second),
+            Cell(f"{100 * own.difference:+.1f}", interval or "n/a"),
+            p_text(contrast.p_permutation),
+            p_text(contrast.p_mcnemar),
+            f"{won.better:,}/{won.worse:,}",
+            "n/a" if contrast.needed is None else f"{contrast.needed:,}",
+        )
+    )
+
+
+def _footnotes(found: Comparisons) -> tuple[str, ...]:
+    needed = "needed: tasks that would show such a difference in four of five experiments."
+    if found.planned is not None:
+        needed = (
+            f"needed: tasks that would show a difference of {100 * found.planned:.10g} points, the "
+            "one given, in four of five experiments with the observed spread of the pairs."
+        )
+    lines = [
+        "Per cent and points; macro over tasks, micro over steps. Tasks are the units of chance in "
+        f"every interval and p value. Op. F1 variant: {found.variant}.",
+        "p perm.: runs exchanged task by task. p McN.: McNemar, corrected for tasks on steps, "
+        "exact on tasks. won/lost: steps (micro) or tasks in which the run is better, worse. "
+        f"{needed}",
+    ]
+    if found.correction != "none":
+        lines.append(
+            f"p values and verdicts are corrected for {len(found.others)} comparisons "
+            f"({CORRECTED[found.correction]}); intervals are not."
+        )
+    if any(c.difference.few for one in found.others for c in one.contrasts):
+        lines.append(FEW_NOTE)
+    return tuple(lines)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reports.output import RUNS, emit_grids, format_options, put
+
 if TYPE_CHECKING:
     from harness.runs import Run
-    from reports.errors.formats import Format
     from reports.errors.table import By
 
 KEYS = ("split", "website", "operation")
-FORMATS = ("text", "markdown", "csv", "json")
 _PATH = click.Path(path_type=Path)
 
 
 @click.command(short_help="Say why the steps of runs failed.")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_PATH)
+@RUNS
 @click.option("--by", type=click.Choice(KEYS), default=None, help="Also for every one of these.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@format_options
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
@@ -43,11 +43,10 @@ _PATH = click.Path(path_type=Path)
 @click.option("--repeat", type=click.IntRange(min=0), default=0, help="Which repeat is labelled.")
 @click.option("--import-labels", "source", type=_PATH, help="Labels exported by the HTML page.")
 @click.option("--export-labels", "target", type=_PATH, help="Write all labels as JSON.")
-@click.option("--out", "-o", type=_PATH, help="A file instead of the screen.")
 def errors(
     runs: tuple[Path, ...],
     by: By | None,
-    form: Format,
+    form: str,
     examples: int,
     pages: bool,
     label: tuple[str, str] | None,
@@ -81,26 +80,23 @@ def errors(
     if target is not None:
         from reports.errors.labels import export_labels
 
-        _write(target, export_labels(opened))
+        put(export_labels(opened), target)
         click.echo(f"labels written to {target}")
     if labelling:
         return 0
-    from reports.errors.formats import render
-    from reports.errors.table import errors_table
+    from reports.errors.table import errors_table, grids
 
-    content = render(errors_table(opened.values(), by, examples=examples, pages=pages), form)
-    if out is None:
-        click.echo(content, nl=False)
-    else:
-        _write(out, content)
+    found = grids(errors_table(opened.values(), by, examples=examples, pages=pages))
+    # Formats for programs hold one table: the examples are among its facts.
+    emit_grids(found[:1] if form in ("csv", "json", "parquet") else found, form, out)
     return 0
 
 
 def _set(
     opened: Mapping[str, Run], given: tuple[str, str], repeat: int, note: str, who: str
 ) -> None:
+    from harness.tables import clean
     from reports.errors.labels import Label, add_labels, now
-    from reports.escape import clean
 
     step_id, text = given
     if len(opened) > 1:
@@ -114,8 +110,8 @@ def _set(
 
 
 def _take(opened: Mapping[str, Run], source: Path) -> None:
+    from harness.tables import clean
     from reports.errors.labels import import_labels
-    from reports.escape import clean
 
     try:
         content = source.read_bytes()
@@ -130,10 +126,3 @@ def _take(opened: Mapping[str, Run], source: Path) -> None:
 def _tell(problems: Sequence[str]) -> None:
     for problem in problems:
         click.echo(f"left out: {problem}", err=True)
-
-
-def _write(path: Path, content: str) -> None:
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from error

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from harness.runs import Run, RunError
-from reports.escape import clean
+from harness.tables import clean
 
 LABELS_FILE = "labels.jsonl"
 FORMAT = "vlm-eval labels"

@@ -1,4 +1,4 @@
-"""How many steps of a run fall into which class, and some of them."""
+"""How many steps of a run fall into which class, and some of them; as a frame and as grids."""
 
 from __future__ import annotations
 
@@ -8,16 +8,26 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from reports.errors.classes import CLASSES, NOT_COUNTED, ErrorClass
+from harness import tables
+from harness.tables import Grid, Row, Section, clean, percent
+from reports.about import about
+from reports.errors.classes import CLASSES, INFO, NOT_COUNTED, ErrorClass
 from reports.errors.classifying import NEAR_EDIT, NEAR_F1
 from reports.errors.frame import errors_frame
 from reports.frames.schema import Column, typed
+from reports.grid import frame_data, plain_records
 from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
 from reports.settings import compare
 
 By = Literal["split", "website", "operation"]
 KEYS: tuple[By, ...] = get_args(By)
 ALL = "all"
+FOOTNOTE = (
+    "share: per cent of the settled valid rows; of errors: of those among them that failed. "
+    "Every row is in exactly one class, the first that fits."
+)
+_TEXT = 88
+"""Characters of a listed element that an example shows."""
 
 COLUMNS = (
     Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
@@ -147,4 +157,128 @@ def _labels(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [
         {"run": run, "label": label, "error_class": error_class, "steps": steps}
         for (run, label, error_class), steps in sorted(found.items())
+    ]
+
+
+def render(table: pd.DataFrame, form: str = "text", *, width: int | None = None) -> str:
+    """A table made by `errors_table` in one of `FORMATS`, ending in a newline.
+
+    CSV and JSON hold every column, with shares between 0 and 1. Raises `ValueError` for an unknown
+    format.
+    """
+    found = grids(table)
+    return tables.render(found[0] if form in ("csv", "json") else found, form, width=width)
+
+
+def grids(table: pd.DataFrame) -> list[Grid]:
+    """The counts arranged for readers, and the examples where there are some."""
+    records = plain_records(table)
+    sections: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for record in records:
+        sections.setdefault((record["run"], record["by"], record["group"]), []).append(record)
+    counts = Grid(
+        title="",
+        columns=(
+            tables.Column("class", "left"),
+            *map(tables.Column, ("steps", "share", "of errors")),
+        ),
+        sections=tuple(_section(*key, rows) for key, rows in sections.items()),
+        above=about(table.attrs),
+        footnotes=(*_beside_texts(table), *_label_texts(table), FOOTNOTE, *table.attrs["problems"]),
+        section_head="rows",
+        data=frame_data(table, _facts(table), (*about(table.attrs), *table.attrs["problems"])),
+    )
+    return [counts, *([_example_grid(table)] if table.attrs["examples"] else [])]
+
+
+def _facts(table: pd.DataFrame) -> dict[str, Any]:
+    attrs = table.attrs
+    return {
+        "settings": {name: attrs[name] for name in ("constants", "differences")},
+        **{name: attrs[name] for name in ("key", "runs", "examples", "beside", "labels")},
+        **{name: list(attrs[name]) for name in ("problems", "unfinished", "corrupt")},
+    }
+
+
+def _section(run: str, by: str, group: str, records: Sequence[dict[str, Any]]) -> Section:
+    named = ALL if by == ALL else f"{by} {group}"
+    return Section(
+        tuple(
+            Row(
+                (
+                    record["title"],
+                    f"{record['steps']:,}",
+                    *(
+                        "" if record[name] is None else percent(record[name])
+                        for name in ("share", "share_of_errors")
+                    ),
+                )
+            )
+            for record in records
+        ),
+        title=f"{run}: {named}, {sum(record['steps'] for record in records):,} rows",
+    )
+
+
+def _example_grid(table: pd.DataFrame) -> Grid:
+    sections: dict[tuple[str, str], list[Row]] = {}
+    for one in table.attrs["examples"]:
+        cells = (_example_name(one), *(_cut(one[name]) for name in ("chosen", "target")))
+        sections.setdefault((one["run"], one["error_class"]), []).append(Row(cells))
+    return Grid(
+        title="Examples",
+        columns=tuple(tables.Column(head, "left") for head in ("step", "chosen", "target")),
+        sections=tuple(
+            Section(tuple(rows), title=f"{run}: {INFO[ErrorClass(name)].title}")
+            for (run, name), rows in sections.items()
+        ),
+        section_head="class",
+    )
+
+
+def _example_name(one: Example) -> str:
+    repeat = f" repeat {one['repeat']}" if one["repeat"] else ""
+    label = f" [{one['human_label']}]" if one["human_label"] else ""
+    detail = f": {one['error_detail']}" if one["error_detail"] else ""
+    return f"{one['step_id']}{repeat}{detail}{label}"
+
+
+def _cut(text: object) -> str:
+    line = clean(text)
+    return line if len(line) <= _TEXT else line[: _TEXT - 1] + "…"
+
+
+def _beside_texts(table: pd.DataFrame) -> list[str]:
+    """Near misses and lost descriptions by run, where there are such steps."""
+    told = []
+    for one in table.attrs["beside"]:
+        parts = []
+        if one["wrong_values"]:
+            parts.append(
+                f"of {one['wrong_values']:,} wrong values {one['near_by_f1']:,} are near by F1 "
+                f"(at least {NEAR_F1}) and {one['near_by_edit']:,} by edit distance "
+                f"(at most {NEAR_EDIT})"
+            )
+        if one["wrong_elements"]:
+            parts.append(
+                f"round 1 described the target in {one['described_target']:,} of "
+                f"{one['wrong_elements']:,} wrong elements"
+            )
+        if parts:
+            told.append(f"{one['run']}: {'; '.join(parts)}")
+    return told
+
+
+def _label_texts(table: pd.DataFrame) -> list[str]:
+    """The labels of people by run, a line each, the most frequent first."""
+    runs: dict[str, dict[str, int]] = {}
+    for one in table.attrs["labels"]:
+        own = runs.setdefault(one["run"], {})
+        own[one["label"]] = own.get(one["label"], 0) + one["steps"]
+    return [
+        f"labels of {run}: "
+        + ", ".join(
+            f"{label} {steps}" for label, steps in sorted(own.items(), key=lambda i: (-i[1], i[0]))
+        )
+        for run, own in runs.items()
     ]

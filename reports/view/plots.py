@@ -12,7 +12,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.escape import clean
+from harness.tables import clean
 
 MOST_GROUPS = 40
 LONGEST_LABEL = 26

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from harness.runs import Run, RunError
+from harness.tables import HEADS, POOLED, Cell, Column, Grid, Row, Section, html_table
 from parsers import GROUP_KEYS
+from reports.formats import fact_texts, results_grid
 from reports.keys import KEYS, MEANINGS, Key
-from reports.layout import HEADS, Block, Cell, Line, Sheet, arrange
 from reports.settings import Setting
-from reports.tables import POOLED, by_table
+from reports.tables import by_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +26,39 @@ class Card:
     complete: bool
     done: int
     rows: int
-    headline: Line | None
+    headline: tuple[tuple[str, Cell], ...]
     facts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """`frames` are the tables themselves, by key; `sheets` the same as (title, sheet) for readers.
+class Shown:
+    """A grid on the page: its title, its table as HTML, and the lines below it."""
 
-    `settings` are those that the runs share, `differences` those they do not, a value per run.
+    title: str
+    table: Markup
+    footnotes: tuple[str, ...]
+
+
+def shown(title: str, grid: Grid) -> Shown:
+    """The grid as the templates print it."""
+    html = Markup(html_table(grid, title))
+    return Shown(title, html, grid.footnotes)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The tables of the page.
+
+    frames: the tables themselves, by key.
+    grids: the same for readers, by key, averaged over tasks.
+    micro: the first of them, averaged over steps.
+    settings: those that the runs share.
+    differences: those that they do not, with a value per run.
     """
 
     frames: dict[str, pd.DataFrame]
-    sheets: list[tuple[str, Sheet]]
-    micro: Sheet
+    grids: dict[str, Grid]
+    micro: Grid
     cards: list[Card]
     settings: list[tuple[str, str]]
     differences: list[tuple[str, list[str]]]
@@ -46,14 +67,15 @@ class Summary:
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """The tables of the runs. Raises `RunError`."""
     frames: dict[str, pd.DataFrame] = {k: by_table(runs.values(), k) for k in KEYS}
+    grids = {key: results_grid(frame) for key, frame in frames.items()}
     main = frames["split"]
     constants: Mapping[str, Setting] = main.attrs["constants"]
     differences: Mapping[str, Mapping[str, Setting]] = main.attrs["differences"]
     return Summary(
         frames=frames,
-        sheets=[(_title(key), arrange(frames[key], "macro")) for key in KEYS],
-        micro=arrange(main, "micro"),
-        cards=list(map(_card, main.attrs["runs"], arrange(main, "macro").blocks)),
+        grids=grids,
+        micro=results_grid(main, "micro"),
+        cards=list(map(_card, main.attrs["runs"], grids["split"].sections)),
         settings=[(name, said(value)) for name, value in constants.items() if value is not None],
         differences=[
             (name, [said(values[label]) for label in runs]) for name, values in differences.items()
@@ -61,22 +83,32 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
     )
 
 
-def _title(key: Key) -> str:
+def title_of(key: Key) -> str:
+    """What a table by this key is called."""
     named = f"By {key.replace('_', ' ')}"
     return named if key in GROUP_KEYS else f"{named}: {MEANINGS[key]}"
 
 
-def _card(fact: Mapping[str, Any], block: Block) -> Card:
-    lines = [line for line in block.lines if not line.kind]
-    pooled = [line for line in lines if line.group == POOLED]
+def _card(fact: Mapping[str, Any], section: Section) -> Card:
+    rows = _headlines(section)
+    row = rows.get(POOLED) or next(iter(rows.values()), None)
     return Card(
-        run=block.label,
+        run=section.title,
         complete=bool(fact["complete"]),
         done=int(fact["settled"]) + int(fact["invalid"]),
         rows=int(fact["rows"]) + int(fact["unreached"]),
-        headline=next(iter(pooled or lines), None),
-        facts=block.facts,
+        headline=tuple(zip(HEADS, _rates(row), strict=True)) if row else (),
+        facts=fact_texts(fact),
     )
+
+
+def _headlines(section: Section) -> dict[str, Row]:
+    """The rows of a run by group, without those that treat invalid rows in the other way."""
+    return {str(row.cells[0]): row for row in section.rows if not row.parent}
+
+
+def _rates(row: Row) -> list[Cell]:
+    return [cell for cell in row.cells if isinstance(cell, Cell)]
 
 
 def said(value: Setting) -> str:
@@ -92,22 +124,37 @@ def said(value: Setting) -> str:
     return str(value)
 
 
-Beside = tuple[str, list[tuple[str, str, list[Cell | None]]]]
-"""A key, and for every group and metric the cells of the runs."""
+def shown_tables(summary: Summary) -> list[Shown]:
+    """The tables of the summary: by split first, in both averages, then by all other keys."""
+    first, *others = KEYS
+    return [
+        shown(f"Results by {first}, macro over tasks", summary.grids[first]),
+        shown(f"By {first}, micro over steps", summary.micro),
+        *(shown(title_of(key), summary.grids[key]) for key in others),
+    ]
 
 
-def beside(*sheets: Sheet) -> list[Beside]:
+def side_by_side_tables(summary: Summary) -> list[Shown]:
+    """The runs side by side, by split and by website."""
+    grids = [side_by_side(summary.grids[key]) for key in ("split", "website")]
+    return [shown(grid.title, grid) for grid in grids]
+
+
+def side_by_side(grid: Grid) -> Grid:
     """The headlines of the runs side by side, a row per group and metric."""
-    return [(sheet.key, list(_beside(sheet))) for sheet in sheets]
-
-
-def _beside(sheet: Sheet) -> Iterator[tuple[str, str, list[Cell | None]]]:
-    lines = [{x.group: x for x in block.lines if not x.kind} for block in sheet.blocks]
-    groups = sorted({group for own in lines for group in own})
-    for group in groups:
-        found = [own.get(group) for own in lines]
-        for place, head in enumerate(HEADS):
-            yield group, head, [line.cells[place] if line else None for line in found]
+    runs = [_headlines(section) for section in grid.sections]
+    rows = []
+    for group in sorted({group for own in runs for group in own}):
+        cells = [_rates(own[group]) if group in own else [Cell("")] * len(HEADS) for own in runs]
+        rows += [Row((group, head, *column)) for head, *column in zip(HEADS, *cells, strict=True)]
+    key, *_ = grid.columns
+    labels = (Column(section.title) for section in grid.sections)
+    return Grid(
+        title=f"Rates by {key.head}",
+        columns=(key, Column("metric", "left"), *labels),
+        sections=(Section(tuple(rows)),),
+        footnotes=grid.footnotes,
+    )
 
 
 def verdicts(runs: Mapping[str, Run]) -> list[str]:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import jinja2
 
 from harness.runs import Run, open_run
-from reports.escape import clean
-from reports.formats import TEST_DATA_NOTE
+from harness.tables import TEST_DATA_NOTE, clean
 from reports.load import corrupt_lines, open_runs
 from reports.settings import settings_of
 from reports.view import POLICY
@@ -33,7 +32,14 @@ from reports.view.plots import Plot, rates_plot
 from reports.view.points import Points, as_rows, collect
 from reports.view.sampling import sample
 from reports.view.script import call, note
-from reports.view.tables import Summary, beside, said, summarise, verdicts
+from reports.view.tables import (
+    Summary,
+    said,
+    shown_tables,
+    side_by_side_tables,
+    summarise,
+    verdicts,
+)
 
 HERE = Path(__file__).parent
 SCRIPTS = (
@@ -207,7 +213,8 @@ def _page(
         lanes=points.lanes,
         summary=summary,
         plots=plots,
-        beside=beside(summary.sheets[0][1], summary.sheets[1][1]),
+        tables=shown_tables(summary),
+        beside=side_by_side_tables(summary),
         classes=class_rows(points),
         paired=verdicts(runs),
         pairs=pairs(points),

@@ -85,7 +85,7 @@ def test_other_tables(tmp_path: Path, kind: str) -> None:
     run = write(tmp_path / "run", worked())
     done = _call(run, "--table", kind)
     assert done.exit_code == 0
-    assert ("answered" if kind == "status" else "tokens in") in done.output
+    assert ("answered" if kind == "status" else "cached") in done.output
     for option in (("--by", "website"), ("--average", "micro")):
         assert _call(run, "--table", kind, *option).exit_code == 2
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.evaluation.summary import TEST_DATA_NOTE as NOTE_OF_RUNS
-from reports import command, escape
-from reports.formats import FORMATS, TEST_DATA_NOTE, Format, render
-from reports.layout import arrange
+from harness.tables import escape
+from reports import command
+from reports.formats import FORMATS, TEST_DATA_NOTE, Format, render, results_grid
 from reports.tables import by_table, main_table
 from tests.reports.runs import setup, step, worked, write
 
@@ -34,8 +33,7 @@ def hostile(tmp_path: Path) -> pd.DataFrame:
     return by_table(run, "website")
 
 
-def test_the_note_is_that_of_the_run_command() -> None:
-    assert TEST_DATA_NOTE == NOTE_OF_RUNS
+def test_the_command_offers_every_format() -> None:
     assert (*FORMATS, "parquet") == command.FORMATS
 
 
@@ -88,14 +86,14 @@ def test_the_other_average(table: pd.DataFrame) -> None:
 
 
 def test_the_second_line_is_left_out_where_no_row_is_invalid(tmp_path: Path) -> None:
-    sheet = arrange(main_table(write(tmp_path / "run", [step("A", 0, True)])), "macro")
-    assert [line.kind for line in sheet.blocks[0].lines] == [""]
+    grid = results_grid(main_table(write(tmp_path / "run", [step("A", 0, True)])), "macro")
+    assert [row.parent for row in grid.sections[0].rows] == [""]
 
 
 def test_what_replaces_the_rules_of_the_run_is_told(tmp_path: Path) -> None:
     text = render(main_table(write(tmp_path / "run", worked()), invalid="fail"))
     assert "given for this table: invalid=fail" in text
-    assert "invalid rows left out" in text
+    assert "valid rows only" in text
 
 
 def test_csv_reads_back(table: pd.DataFrame) -> None:
@@ -168,7 +166,7 @@ def test_settings_above_a_csv_hold_no_formula(tmp_path: Path) -> None:
 
 def test_an_unknown_format_is_refused(table: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match="pdf"):
-        render(table, "pdf")  # type: ignore[arg-type]
+        render(table, "pdf")
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -14,9 +14,10 @@ import pytest
 from scipy import stats
 
 from harness.runs import ChoiceRecord, StepRecord
+from harness.tables.results import METRICS, POOLED
 from parsers import F1_VARIANTS, Operation
 from reports.keys import KEYS, MEANINGS, WHOLE_TASKS, Key, band, target_top
-from reports.tables import METRICS, POOLED, by_table
+from reports.tables import by_table
 from tests.reports.runs import setup, step, worked, write
 
 Boxes = tuple[tuple[float, float, float, float] | None, ...]

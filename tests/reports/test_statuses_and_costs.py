@@ -15,7 +15,7 @@ from parsers import ELEMENT_ONLY, Prediction, Status
 from reports.analyses import ceilings, distractor_curve, option_positions, task_independence
 from reports.costs import cost_table, quantile
 from reports.errors import errors_table
-from reports.errors import formats as errors_formats
+from reports.errors.table import render as render_errors
 from reports.formats import render
 from reports.statuses import kind_of, status_table
 from tests.reports.runs import call, setup, step, worked, write
@@ -126,7 +126,7 @@ def test_every_table_of_an_unfinished_run_says_its_share(tmp_path: Path) -> None
     tables = (status_table(run), cost_table(run), option_positions(run), ceilings(run))
     for table in (*tables, task_independence(run), distractor_curve(run)):
         assert "UNFINISHED: run has 4 of 7 rows, 57.1 % done" in render(table)
-    shown = errors_formats.render(errors_table(run, pages=False))
+    shown = render_errors(errors_table(run, pages=False))
     assert "UNFINISHED: run has 4 of 7 rows, 57.1 % done" in shown
     assert "UNFINISHED" not in render(status_table(write(tmp_path / "whole", worked())))
 

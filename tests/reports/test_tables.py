@@ -12,6 +12,7 @@ import pytest
 from harness.evaluation.summary import aggregation_rules, part
 from harness.runs import RunError, StepRecord, open_run
 from harness.settings import Settings
+from harness.tables.results import AVERAGES, METRICS, POOLED
 from parsers import (
     ELEMENT_ONLY,
     GROUP_KEYS,
@@ -24,7 +25,7 @@ from parsers import (
 )
 from parsers.records import F1_VARIANTS
 from reports.formats import render
-from reports.tables import AVERAGES, METRICS, POOLED, by_table, columns, main_table
+from reports.tables import by_table, columns, main_table
 from tests.reports.runs import setup, step, worked, write
 
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.runs import RunError
-from reports.comparison.command import FORMATS, compare
+from harness.tables import FEW_NOTE, FORMATS, TEST_DATA_NOTE
+from reports.comparison import render
+from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
-from reports.comparison.formats import render
-from reports.formats import TEST_DATA_NOTE
 from reports.statistics import tasks_needed, tasks_needed_for_success
 from tests.reports.runs import setup, step, worked, write
 
@@ -39,11 +39,11 @@ def test_prints_a_comparison_as_text(tmp_path: Path) -> None:
     assert "b against a (baseline)" in lines
     assert "  compared: model" in lines
     assert any("6 of 3 tasks (test_website 6); left out: 1 invalid" in line for line in lines)
-    row = next(line for line in lines if line.startswith("Step SR micro"))
+    row = next(line for line in lines if line.startswith("  Step SR micro"))
     assert row.split()[3:6] == ["83.3", "100.0", "+16.7"]
     assert row.split()[-2] == "1/0"
     assert max(map(len, lines[1:])) <= 100
-    assert "* fewer than 30 tasks: read the interval as too narrow." in lines
+    assert FEW_NOTE in lines
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -111,7 +111,7 @@ def test_writes_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["run"], ["a", "b", "--format", "html"], ["a", "b", "--correction", "x"]]
+    "arguments", [[], ["run"], ["a", "b", "--format", "pdf"], ["a", "b", "--correction", "x"]]
 )
 def test_bad_input_exits_with_two(arguments: list[str]) -> None:
     assert _call(*arguments).exit_code == 2
@@ -131,8 +131,8 @@ def test_names_are_harmless_wherever_they_are_printed(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="unknown format 'html'"):
-        render(compare_runs(_runs(tmp_path)), "html")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown format 'pdf'"):
+        render(compare_runs(_runs(tmp_path)), "pdf")
 
 
 def test_a_line_that_cannot_be_read_is_named_and_the_rest_is_compared(tmp_path: Path) -> None:

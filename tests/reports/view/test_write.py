@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from lxml import html
 from PIL import Image
 
-from reports.formats import TEST_DATA_NOTE
+from harness.tables import TEST_DATA_NOTE
 from reports.view.command import view
 from reports.view.pictures import WIDTH
 from tests.reports.runs import worked, write

@@ -1,11 +1,12 @@
-"""Names and texts made harmless for where they are printed.
+"""Escaping for every format a table is written in.
 
 Website names, run names and whatever else comes from pages, models or other people's runs may hold
-anything: terminal control sequences, markup, formulas.
+anything: terminal control sequences, markup, spreadsheet formulas.
 """
 
 from __future__ import annotations
 
+import html as _html
 import re
 import unicodedata
 
@@ -81,3 +82,12 @@ def markdown(text: object) -> str:
     """
     escaped = "".join(_MARKDOWN.get(character, character) for character in clean(text))
     return escaped.replace("://", "&#58;//")
+
+
+def html(text: object) -> str:
+    """Cleaned, and literal in HTML text and quoted attributes.
+
+    >>> html('<b>"a" & b')
+    '&lt;b&gt;&quot;a&quot; &amp; b'
+    """
+    return _html.escape(clean(text), quote=True)

@@ -1,0 +1,130 @@
+"""Tables: one kind of grid, and one renderer per format.
+
+    from harness.tables import Column, Grid, render, rows_of
+    grid = Grid("Recall", (Column("split", "left"), Column("R@50")), rows_of([["dev", "85.3"]]))
+    print(render(grid, "markdown"))
+
+| module | content |
+|---|---|
+| `grid` | `Grid` with its columns, sections, rows and cells; the notes that several tables carry |
+| `numbers` | numbers, intervals and counts as readers see them |
+| `text`, `markdown`, `latex`, `html` | the formats for readers |
+| `data` | CSV, JSON and parquet |
+| `escape` | texts made literal for each of them |
+| `results` | the table of results: metrics as numbers, and as rows for readers |
+
+A grid shows itself in a notebook and as `str(grid)`. Nothing here imports pandas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from harness.tables.data import json_content, to_csv, to_json, to_parquet
+from harness.tables.escape import clean
+from harness.tables.grid import (
+    FEW_MARK,
+    FEW_NOTE,
+    TEST_DATA_NOTE,
+    Cell,
+    Column,
+    Data,
+    Grid,
+    Row,
+    Section,
+    rows_of,
+)
+from harness.tables.html import html
+from harness.tables.html import table as html_table
+from harness.tables.latex import latex
+from harness.tables.markdown import markdown
+from harness.tables.numbers import (
+    ABSENT,
+    NumberStyle,
+    bounds,
+    counted,
+    estimate_cell,
+    percent,
+    shown,
+)
+from harness.tables.results import (
+    AVERAGES,
+    ELEMENT_ONLY_NOTE,
+    HEADS,
+    METRICS,
+    POOLED,
+    REPEATS_NOTE,
+    Average,
+    result_columns,
+    result_records,
+    result_row,
+)
+from harness.tables.text import terminal_width, text
+
+Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+"""Formats that are texts; `to_parquet` gives bytes."""
+
+__all__ = [
+    "ABSENT",
+    "AVERAGES",
+    "ELEMENT_ONLY_NOTE",
+    "FEW_MARK",
+    "FEW_NOTE",
+    "FORMATS",
+    "HEADS",
+    "METRICS",
+    "POOLED",
+    "REPEATS_NOTE",
+    "TEST_DATA_NOTE",
+    "Average",
+    "Cell",
+    "Column",
+    "Data",
+    "Format",
+    "Grid",
+    "NumberStyle",
+    "Row",
+    "Section",
+    "bounds",
+    "clean",
+    "counted",
+    "estimate_cell",
+    "html_table",
+    "json_content",
+    "percent",
+    "render",
+    "result_columns",
+    "result_records",
+    "result_row",
+    "rows_of",
+    "shown",
+    "terminal_width",
+    "to_json",
+    "to_parquet",
+]
+
+
+def render(grids: Grid | Sequence[Grid], form: str = "text", *, width: int | None = None) -> str:
+    """One grid, or several one after the other, in one of `FORMATS`; ends in a newline.
+
+    `width` is that of the terminal for `text`. Raises `ValueError` for an unknown format, and for
+    several grids in CSV or JSON, which hold one table.
+    """
+    listed = [grids] if isinstance(grids, Grid) else list(grids)
+    match form:
+        case "text":
+            return text(listed, width)
+        case "markdown":
+            return markdown(listed)
+        case "latex":
+            return latex(listed)
+        case "html":
+            return html(listed)
+        case "csv" | "json":
+            if len(listed) != 1:
+                raise ValueError(f"{form} holds one table, not {len(listed)}")
+            return to_csv(listed[0]) if form == "csv" else to_json(json_content(listed[0]))
+        case _:
+            raise ValueError(f"unknown format {form!r}: expected one of {', '.join(FORMATS)}")

@@ -1,0 +1,70 @@
+"""A grid for programs: CSV, JSON and parquet hold every column, with shares between 0 and 1."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from harness.tables.escape import csv_cell
+from harness.tables.grid import TEST_DATA_NOTE, Data, Grid
+
+
+def data_of(grid: Grid) -> Data:
+    """The numbers behind a grid, or else the texts of its cells."""
+    if grid.data is not None:
+        return grid.data
+    rows = tuple(
+        tuple(str(cell) for cell in row.cells) for section in grid.sections for row in section.rows
+    )
+    return Data(
+        names=tuple(column.head for column in grid.columns),
+        rows=rows,
+        facts={"title": grid.title, "notes": list(grid.footnotes)},
+        comments=(*filter(None, (grid.title, *grid.above)), *grid.footnotes),
+    )
+
+
+def to_csv(grid: Grid, *, note: str = TEST_DATA_NOTE) -> str:
+    """All columns; the note and what belongs to it in lines that begin with `#`."""
+    data = data_of(grid)
+    out = io.StringIO()
+    for line in (note, *data.comments):
+        out.write(f"# {csv_cell(line)}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(data.names)
+    for row in data.rows:
+        cells = [csv_cell(cell) if isinstance(cell, str) else cell for cell in row]
+        writer.writerow("" if cell is None else cell for cell in cells)
+    return out.getvalue()
+
+
+def json_content(grid: Grid, *, note: str = TEST_DATA_NOTE) -> dict[str, Any]:
+    """The note, the facts, and the rows as records; missing values are None."""
+    data = data_of(grid)
+    rows = [dict(zip(data.names, row, strict=True)) for row in data.rows]
+    return {"note": note, **data.facts, "rows": rows}
+
+
+def to_json(content: dict[str, Any]) -> str:
+    """Indented JSON that ends in a newline."""
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def to_parquet(grid: Grid, *, note: str = TEST_DATA_NOTE) -> bytes:
+    """The columns; note and facts are in the metadata of the file, as JSON under `vlm-eval`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = data_of(grid)
+    if data.arrow is not None:
+        table = data.arrow()
+    else:
+        columns = list(zip(*data.rows, strict=True)) or [() for _ in data.names]
+        table = pa.table([pa.array(values) for values in columns], list(data.names))
+    facts = json.dumps({"note": note, **data.facts}).encode()
+    metadata = {**(table.schema.metadata or {}), b"vlm-eval": facts}
+    out = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(metadata), out)
+    return out.getvalue()

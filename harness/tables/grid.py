@@ -1,0 +1,124 @@
+"""The one kind of table: what every table of this project is before a format writes it.
+
+Nothing in a `Grid` is escaped; the renderers do that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from parsers import FEW
+
+TEST_DATA_NOTE = (
+    "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
+    "do not publish where crawlers collect text."
+)
+"""Stands in every output that holds texts of tasks or pages, or scores of them."""
+
+FEW_MARK = "*"
+FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks: coverage is below 95 %."
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column for readers. Texts are aligned left, and may be wrapped; numbers right."""
+
+    head: str
+    align: Literal["left", "right"] = "right"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with its interval, each ready to print; where space is short, in two lines."""
+
+    text: str
+    interval: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.interval}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a grid.
+
+    cells: a text or a `Cell` for every column.
+    parent: name of the row that this one details; such a row is indented below its parent.
+    """
+
+    cells: tuple[str | Cell, ...]
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows that belong together, such as those of one run.
+
+    title: heading over the rows; empty for none.
+    above: lines between the title and the rows.
+    below: lines after the rows.
+    """
+
+    rows: tuple[Row, ...]
+    title: str = ""
+    above: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What programs read of a table (CSV, JSON, parquet): every column, nothing rounded.
+
+    names: column names.
+    rows: plain Python values, None where one is missing; shares lie between 0 and 1.
+    facts: what JSON holds beside the rows, and parquet in its metadata.
+    comments: lines that CSV holds above the header.
+    arrow: makes the `pyarrow.Table` that parquet stores; by default the rows with inferred types.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    comments: tuple[str, ...] = ()
+    arrow: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table: columns, rows in sections, and the lines around them.
+
+    title: heading; may be empty.
+    columns: the columns, from the left.
+    sections: the rows.
+    above: lines between the title and the table, such as the settings of the runs.
+    footnotes: lines below the table.
+    section_head: what the sections are ("run"). Where it is set, formats without headings inside
+        a table (Markdown) name the section in a first column; otherwise every section becomes a
+        table of its own there.
+    data: the same for programs; by default the texts of the cells.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    sections: tuple[Section, ...]
+    above: tuple[str, ...] = ()
+    footnotes: tuple[str, ...] = ()
+    section_head: str = ""
+    data: Data | None = None
+
+    def __str__(self) -> str:
+        from harness.tables.text import text
+
+        return text([self])
+
+    def _repr_html_(self) -> str:
+        from harness.tables.html import fragment
+
+        return fragment(self)
+
+
+def rows_of(rows: Sequence[Sequence[str | Cell]]) -> tuple[Section, ...]:
+    """One section without a title that holds these rows."""
+    return (Section(tuple(Row(tuple(cells)) for cells in rows)),)

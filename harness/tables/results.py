@@ -1,0 +1,125 @@
+"""The table of results: metrics with their intervals, as numbers and as rows for readers.
+
+Whatever shows results computes them by `result_records` and prints them by `rate_cells`: the table
+after a run, `vlm-eval report` and the HTML page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from harness.tables.grid import Cell, Column, Row
+from harness.tables.numbers import ABSENT, bounds, percent
+from parsers import FEW, Estimate, Metrics, Rate, StepMetrics, TaskSuccess
+
+Average = Literal["macro", "micro"]
+AVERAGES: tuple[Average, ...] = ("macro", "micro")
+METRICS = ("element", "operation_f1", "step_success")
+HEADS = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
+POOLED = "all splits pooled"
+OF_INVALID = {"strict": "invalid rows as 0", "valid": "valid rows only"}
+"""What the line is called that treats invalid rows in the other way than the headline."""
+REPEATS_NOTE = "Task success over repeats has no interval: repeats of a task are not further tasks."
+ELEMENT_ONLY_NOTE = (
+    f"{ABSENT}: only elements were asked for, so operations and success are unknown."
+)
+
+Record = Mapping[Any, Any]
+"""A line of results by column name; None where a number is missing."""
+
+
+def result_records(metrics: Metrics) -> Iterator[dict[str, Any]]:
+    """Two lines of the same rows: `valid`, without invalid rows, and `strict`, where they are 0.
+
+    Rates are shares between 0 and 1, each with `_low` and `_high`. `headline` says which of the two
+    the rules of the metrics ask for; `few` whether an interval rests on fewer than 30 tasks.
+    """
+    tasks = metrics.tasks
+    strict = metrics.rules.invalid == "fail"
+    yield _record("valid", not strict, metrics.valid, tasks.default if tasks else None)
+    yield _record("strict", strict, metrics.strict, tasks.strict if tasks else None)
+
+
+def _record(
+    line: str, headline: bool, metrics: StepMetrics, success: TaskSuccess | None
+) -> dict[str, Any]:
+    rates = (metrics.element, metrics.operation_f1, metrics.success)
+    values: dict[str, Any] = {
+        "line": line,
+        "headline": headline,
+        "tasks": metrics.n_tasks,
+        "steps": metrics.n_steps,
+    }
+    for name, rate in zip(METRICS, rates, strict=True):
+        values |= _estimate(f"{name}_macro", rate.macro) | _estimate(f"{name}_micro", rate.micro)
+    interval = success.interval if success else None
+    return values | {
+        "task_success": success.value if success else None,
+        "task_success_low": interval.low if interval else None,
+        "task_success_high": interval.high if interval else None,
+        "tasks_succeeded": success.successes if success else None,
+        "tasks_complete": success.complete if success else None,
+        "tasks_total": success.total if success else None,
+        "few": _few(rates, success),
+    }
+
+
+def _estimate(name: str, estimate: Estimate) -> dict[str, float | None]:
+    interval = estimate.interval
+    return {
+        name: estimate.value,
+        f"{name}_low": interval.low if interval else None,
+        f"{name}_high": interval.high if interval else None,
+    }
+
+
+def _few(rates: Iterable[Rate], success: TaskSuccess | None) -> bool:
+    intervals = [estimate.interval for rate in rates for estimate in (rate.macro, rate.micro)]
+    intervals.append(success.interval if success else None)
+    return any(interval is not None and interval.few for interval in intervals)
+
+
+def rate_cells(record: Record, average: Average) -> tuple[Cell, Cell, Cell]:
+    """Element accuracy, operation F1 and step success of a line."""
+    few = record["tasks"] < FEW
+    element, operation, success = (
+        _cell(record, f"{metric}_{average}", few=few) for metric in METRICS
+    )
+    return element, operation, success
+
+
+def _cell(record: Record, name: str, *, few: bool) -> Cell:
+    interval = bounds(record[f"{name}_low"], record[f"{name}_high"], few=few)
+    return Cell(percent(record[name]), interval)
+
+
+def task_cell(record: Record) -> Cell:
+    """Task success of a line with its counts; empty where groups do not hold whole tasks."""
+    total, value = record["tasks_total"], record["task_success"]
+    if total is None:
+        return Cell("")
+    if value is None:
+        return Cell(f"{ABSENT} ({int(record['tasks_complete'])} of {int(total)})")
+    cell = _cell(record, "task_success", few=total < FEW)
+    return Cell(f"{cell.text} ({int(record['tasks_succeeded'])}/{int(total)})", cell.interval)
+
+
+def result_row(record: Record, group: str, average: Average) -> Row:
+    """A line for readers: its group (or how it treats invalid rows), counts and rates."""
+    headline = bool(record["headline"])
+    return Row(
+        (
+            group if headline else OF_INVALID[record["line"]],
+            f"{int(record['tasks']):,}",
+            f"{int(record['steps']):,}",
+            *rate_cells(record, average),
+            task_cell(record),
+        ),
+        parent="" if headline else group,
+    )
+
+
+def result_columns(key: str) -> tuple[Column, ...]:
+    """The columns of `result_row`s by group."""
+    return (Column(key, "left"), *(Column(head) for head in ("tasks", "steps", *HEADS)))
