@@ -21,9 +21,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.tables import clean
     from reports.costs import cost_table
-    from reports.formats import FORMATS, TEST_DATA_NOTE, render
+    from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
     from reports.frames import runs_frame, steps_frame, tasks_frame
     from reports.letters import chosen_letters
     from reports.load import open_runs
@@ -35,7 +34,7 @@ _HOMES = {
     "FORMATS": "reports.formats",
     "TEST_DATA_NOTE": "reports.formats",
     "by_table": "reports.tables",
-    "clean": "harness.tables",
+    "clean": "reports.formats",
     "cost_table": "reports.costs",
     "published_beside": "reports.published",
     "published_table": "reports.published",
