@@ -230,7 +230,7 @@ def test_the_command_prints_counts_and_examples(run: Path) -> None:
     assert done.exit_code == 0
     assert "None chosen, target offered" in done.output
     assert "operation TYPE, 1 rows" in done.output
-    assert "said 'Ohi'," in done.output and "recorded 'Ohio'" in done.output
+    assert "'Ohi'," in done.output and "'Ohio'" in done.output
 
 
 def test_the_command_writes_json_to_a_file(run: Path, tmp_path: Path) -> None:
