@@ -67,7 +67,7 @@ for _name, _line in LOCAL.items():
 LOCAL["seq2seq"] = (
     "encoder-decoder in text only, on this machine (seq2seq:HUB_ID or seq2seq:FOLDER)"
 )
-ADAPTERS.add("seq2seq", "adapters.local.seq2seq_factory:seq2seq", LOCAL["seq2seq"])
+ADAPTERS.add("seq2seq", "adapters.local.factory:seq2seq", LOCAL["seq2seq"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,10 @@ ROOM = 128
 """Columns set aside at a time by a growing cache."""
 STEP = 512
 """Columns by which caches of fixed size differ."""
+POOLED = 4
+"""Caches held that nobody uses: as many as cohorts are planned for, and one."""
+NEXT_ROUND = 1_536
+"""Columns set aside for the next round's question, beside its reply."""
 
 
 class RoomyLayer(DynamicLayer):  # type: ignore[misc]
@@ -126,6 +130,46 @@ def fixed_cache(model: Any, columns: int) -> Cache:
     """An empty cache of at least so many columns. The number is rounded up, so that few differ."""
     count = len(DynamicCache(config=model.config).layers)
     return Cache(layers=[FixedLayer(_rounded(columns)) for _ in range(count)])
+
+
+class CachePool:
+    """Gives caches to new batches and takes them back.
+
+    Those of fixed size are used again once their dialogues are over: a CUDA graph writes to the
+    addresses that it was recorded with.
+    """
+
+    def __init__(self, model: Any, fixed: bool) -> None:
+        self._model = model
+        self._fixed = fixed
+        self._free: list[Cache] = []
+
+    def take(self, rows: int, prompt: int, new: int, *, continues: bool) -> Cache:
+        """An empty cache for a batch."""
+        if not self._fixed:
+            return new_cache(self._model)
+        columns = prompt + new + (NEXT_ROUND + new if continues else 0)
+        for cache in self._free:
+            layer = cache.layers[0]
+            # Not much larger either: every column is read for every token.
+            if layer.batch_size == rows and columns <= layer.max_cache_len < 1.5 * columns:
+                self._free.remove(cache)
+                with torch.inference_mode():
+                    for layer in cache.layers:
+                        layer.reset()
+                return cache
+        return fixed_cache(self._model, columns)
+
+    def give(self, cache: Cache) -> None:
+        """Nobody needs this cache any more."""
+        if self._fixed and all(isinstance(layer, FixedLayer) for layer in cache.layers):
+            self._free = [cache, *self._free][:POOLED]
+
+    def clear(self) -> bool:
+        """Let all go. False when there were none."""
+        had = bool(self._free)
+        self._free.clear()
+        return had
 
 
 def can_be_fixed(model: Any) -> bool:

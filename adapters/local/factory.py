@@ -7,11 +7,15 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from adapters.contract import Adapter, Described, Fatal
-from adapters.local.options import HUB, LocalOptions
+from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions
 from adapters.options import parameters_of, read_options
 
 INSTALL = "pip install 'vlm-web-eval[local]'"
 OLDEST = (5, 20)
+EXAMPLES = {
+    "hf": "hf:Qwen/Qwen2.5-VL-7B-Instruct",
+    "seq2seq": "seq2seq:osunlp/MindAct_ActionPrediction_flan-t5-base",
+}
 
 
 class LocalFactory:
@@ -35,9 +39,68 @@ class LocalFactory:
         """The options in their own types. Raises `Fatal` for a value of another type."""
         read = read_options(self, options)
         if not model and self.name == "hf" and "model_path" not in read:
-            raise Fatal("which model? name it like hf:Qwen/Qwen2.5-VL-7B-Instruct or hf:FOLDER")
+            raise Fatal(f"which model? name it like {EXAMPLES['hf']} or hf:FOLDER")
         named = model or HUB.get(self.name) or str(read["model_path"])
         return LocalOptions(named, self.name, **read)  # type: ignore[arg-type]
+
+
+class Seq2SeqFactory:
+    """Makes the adapter of an encoder-decoder model, from what `Seq2SeqOptions` declares."""
+
+    __signature__: inspect.Signature = parameters_of(Seq2SeqOptions)
+
+    def __call__(self, model: str, **options: object) -> Adapter:
+        """Load the model. Raises `Fatal` with one line."""
+        return self.describe(model, loads=True, **options).load()
+
+    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
+        """What the adapter declares, and how to load it. Raises `Fatal`.
+
+        These models are small: what can be wrong before one is loaded is the same if it `loads`.
+        """
+        read = Seq2SeqOptions(**read_options(self, options))  # type: ignore[arg-type]
+        if not model and read.model_path is None:
+            raise Fatal(f"which model? name it like {EXAMPLES['seq2seq']} or seq2seq:FOLDER")
+        check_installed()
+        from adapters.local.checkpoint import fetch_weights, locate
+        from adapters.local.devices import devices_of
+        from adapters.local.processors import check_torchvision
+        from adapters.local.seq2seq import (
+            Seq2SeqAdapter,
+            Settings,
+            declared,
+            dtype_of,
+            tokenizer_of,
+        )
+
+        check_torchvision()
+        named = LocalOptions(
+            model or str(read.model_path),
+            "seq2seq",
+            model_path=read.model_path,
+            revision=read.revision,
+            devices=read.devices,
+        )
+        device = devices_of(named)[0]
+        if read.devices and len(read.devices) > 1:
+            raise Fatal("seq2seq models run on one device: name one with --devices")
+        settings = Settings(
+            name=f"seq2seq:{named.model}",
+            checkpoint=locate(named, weights=False),
+            device=device,
+            dtype=dtype_of(read.dtype, device),
+            batch_size=read.batch_size or (4 if device == "cpu" else 32),
+            piece_tokens=read.piece_tokens,
+        )
+        tokenizer = tokenizer_of(settings.checkpoint)
+        info = declared(settings, tokenizer)
+
+        def load() -> Adapter:
+            if settings.checkpoint.commit is not None:
+                fetch_weights(named, settings.checkpoint)
+            return Seq2SeqAdapter(settings, tokenizer, info)
+
+        return Described(info, load)
 
 
 hf = LocalFactory("hf")
@@ -46,6 +109,7 @@ qwen2_5_vl = LocalFactory("qwen2.5-vl")
 qwen3_vl = LocalFactory("qwen3-vl")
 qwen_vl = LocalFactory("qwen-vl")
 seeclick = LocalFactory("seeclick")
+seq2seq = Seq2SeqFactory()
 
 
 def describe(options: LocalOptions, *, loads: bool = False) -> Described:

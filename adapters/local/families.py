@@ -74,11 +74,6 @@ class HuggingFaceFamily:
         return type(self._processor.image_processor).__name__
 
     @property
-    def control_ids(self) -> frozenset[int]:
-        """The ids that no text becomes."""
-        return self._guard.control
-
-    @property
     def image_rule(self) -> ImageRule | None:
         if not self._smart:
             return image_rules.pixels(self._max_pixels) if self._max_pixels else None

@@ -11,12 +11,11 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Fault
-from adapters.local.cache import can_be_kept
+from adapters.local.cache import CachePool, can_be_kept
 from adapters.local.cohorts import Cohort, Cohorts, Match, Row
 from adapters.local.contract import Encoded, Loaded, Padded
 from adapters.local.memory import KeptRoom, WorkingSize, free_bytes, give_back, is_out_of_memory
 from adapters.local.padding import alike, pad, pad_after
-from adapters.local.spare import Spare
 from adapters.local.work import Generated, Work, WorkerStats
 from adapters.local.writer import Writer
 
@@ -58,7 +57,7 @@ class Generator:
         self._device = loaded.device
         self._kv_reuse = kv_reuse
         self._writer = Writer(loaded, compiled=compiled)
-        self._spare = Spare(loaded.model, compiled)
+        self._pool = CachePool(loaded.model, compiled)
         self._room = KeptRoom(loaded.device, kept_bytes)
         self._notices: list[str] = []
         self.size = WorkingSize(rows)
@@ -97,7 +96,7 @@ class Generator:
 
     def close(self) -> None:
         self.cohorts.clear()
-        self._spare.clear()
+        self._pool.clear()
         self._model = self._writer = None  # type: ignore[assignment]
         give_back(self._device)
 
@@ -134,7 +133,7 @@ class Generator:
             if not is_out_of_memory(error):
                 raise self._failed(error) from error
         # Only here has the error let go of the tensors in the frames that it came through.
-        self._spare.clear()
+        self._pool.clear()
         give_back(self._device)
         return None
 
@@ -143,7 +142,7 @@ class Generator:
         inputs = self._family.inputs(self._model, padded)
         new = max(work.generation.max_tokens for work in works)
         continues = self._kv_reuse and any(work.continues for work in works)
-        cache = self._spare.take(len(works), padded.ids.shape[1], new, continues=continues)
+        cache = self._pool.take(len(works), padded.ids.shape[1], new, continues=continues)
         return self._generate(_Prepared(works, padded, inputs, cache, [0] * len(works)))
 
     def _continue(self, batch: Sequence[Work], match: Match) -> list[Generated] | None:
@@ -189,7 +188,7 @@ class Generator:
             if work.continues and self._family.reusable(work.encoded.length, work.encoded.length)
         ]
         if not (self._kv_reuse and going_on and can_be_kept(batch.cache)):
-            self._spare.give(batch.cache)
+            self._pool.give(batch.cache)
             return
         # The last column was written, but nothing was computed from it.
         ids = torch.cat([batch.padded.ids, written[:, :-1]], dim=1)
@@ -214,7 +213,7 @@ class Generator:
         cohort.select(going_on)
         self.cohorts.keep(cohort)
         while self._room.crowded(self.cohorts.nbytes):
-            if self._spare.clear():
+            if self._pool.clear():
                 give_back(self._device)
             elif self.cohorts.drop_newest():
                 self.stats = self.stats.plus(dropped=1)

@@ -55,3 +55,17 @@ class LocalOptions:
     """Whether tokens are written by CUDA graphs."""
     workers: Count | None = None
     """Number of workers where they share devices (for tests). None: one per device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seq2SeqOptions:
+    """Which model to load and how; fields as in `LocalOptions`."""
+
+    _: KW_ONLY
+    model_path: str | None = None
+    revision: str | None = None
+    dtype: str = "auto"
+    devices: tuple[str, ...] | None = None
+    batch_size: Count | None = None
+    piece_tokens: Annotated[int, Meta(ge=2)] = 512
+    """Tokens to which each text of a conversation is cut by itself, as in training."""

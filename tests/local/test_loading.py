@@ -14,7 +14,8 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from adapters import make
 from adapters.contract import Fatal
-from adapters.local import digests, footprint
+from adapters.local import checkpoint as checkpoints
+from adapters.local import footprint
 from adapters.local.checkpoint import locate
 from adapters.local.factory import describe
 from adapters.local.options import LocalOptions
@@ -137,7 +138,7 @@ def test_weights_are_read_for_their_digest_once(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = locate(LocalOptions(str(copy)), weights=True).identity
-    monkeypatch.setattr(digests, "_sha256", lambda path: pytest.fail(f"{path} was read again"))
+    monkeypatch.setattr(checkpoints, "_sha256", lambda path: pytest.fail(f"{path} was read again"))
     assert locate(LocalOptions(str(copy)), weights=True).identity == first
 
 

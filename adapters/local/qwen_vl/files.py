@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapters.contract import Fatal
-from adapters.local.digests import digest_of
+from adapters.local.checkpoint import digest_of
 from adapters.local.options import HUB, LocalOptions
 from adapters.local.qwen_vl.recognition import foreign_kind
 from adapters.local.qwen_vl.tokenizer import FILE
