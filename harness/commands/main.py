@@ -2,49 +2,68 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import sys
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 import click
 
+from adapters.registry import Registry, UnknownName
 from harness import __version__
 from harness.printing import printable
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
-    "show": ("harness.commands.show:show", "Print what a model would be sent for one step."),
-    "score": ("harness.commands.score:score", "Score a run again, or somebody's predictions."),
-    "snapshot": ("harness.commands.snapshot:snapshot", "Write the seeded questions to a file."),
-    "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
-    "data": ("harness.commands.data:data", "Look at data files; repack them."),
-    "rank": ("harness.commands.rank:rank", "Rank the candidates of a benchmark."),
-    "recall": ("harness.commands.recall:recall", "Print how good a ranker is."),
-    "train-ranker": ("harness.commands.train_ranker:train_ranker", "Fine-tune a cross-encoder."),
-    "models": ("harness.commands.listing:models", "List models."),
-    "policies": ("harness.commands.listing:policies", "List baselines."),
-    "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
-    "rankers": ("harness.commands.listing:rankers", "List rankers of candidates."),
-    "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
+COMMANDS: Registry[click.Command] = Registry("command", "vlm_eval.commands", has=("make_context",))
+_BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
+    "Evaluate": {
+        "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
+        "score": ("harness.commands.score:score", "Score a run again, or others' predictions."),
+        "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
+    },
+    "Look": {
+        "show": ("harness.commands.show:show", "Print what a model would be sent for a step."),
+        # Commands of the package `reports`, which registers them as entry points.
+        "report": (None, "Print the results of runs."),
+        "compare": (None, "Test whether two runs differ."),
+        "errors": (None, "Sort the failures of runs into classes."),
+        "analyse": (None, "Look into positions, distractors, pictures and more."),
+        "view": (None, "Write runs as pages that show every step."),
+    },
+    "Data": {
+        "data": ("harness.commands.data:data", "Check, repack and import data files."),
+        "snapshot": (
+            "harness.commands.snapshot:snapshot",
+            "Write the questions of a run to a file.",
+        ),
+    },
+    "Rank": {
+        "rank": ("harness.commands.rank:rank", "Rank the candidates of a benchmark."),
+        "recall": ("harness.commands.recall:recall", "Measure the recall of a ranker."),
+        "train-ranker": (
+            "harness.commands.train_ranker:train_ranker",
+            "Fine-tune a cross-encoder.",
+        ),
+    },
+    "List": {
+        "models": ("harness.commands.listing:models", "List models."),
+        "policies": ("harness.commands.listing:policies", "List baselines."),
+        "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
+        "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
+        "rankers": ("harness.commands.listing:rankers", "List rankers of candidates."),
+    },
 }
-GROUP = "vlm_eval.commands"
+for _heading, _commands in _BUILT_IN.items():
+    for _name, (_target, _summary) in _commands.items():
+        COMMANDS.add(_name, _target, _summary, heading=_heading)
 
 
 class Commands(click.Group):
     """Commands by name; a line that begins with an option means `run`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *sorted(_foreign() - set(COMMANDS))]
+        return list(COMMANDS.names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in COMMANDS:
-            return _load(COMMANDS[cmd_name][0])
-        if cmd_name in _foreign():
-            return _load(_foreign_targets()[cmd_name])
-        return None
+        return COMMANDS.make(cmd_name) if cmd_name in COMMANDS.names() else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
@@ -54,47 +73,20 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if self.get_command(ctx, name) is None:
-            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
-            hint = f"did you mean '{near[0]}'?" if near else "see vlm-eval --help"
-            raise click.UsageError(f"no command '{name}'; {hint}")
+        try:
+            COMMANDS.get(args[0])
+        except UnknownName as error:
+            raise click.UsageError(f"{error} (vlm-eval --help lists them)") from error
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, line) for name, (_, line) in COMMANDS.items()]
-        for name in sorted(_foreign() - set(COMMANDS)):
-            rows.append((name, self._about(ctx, name)))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-    def _about(self, ctx: click.Context, name: str) -> str:
-        # Somebody else's command must not take the help of all others down with it.
-        try:
-            command = self.get_command(ctx, name)
-        except (ImportError, AttributeError) as error:
-            return f"(cannot be loaded: {error})"
-        return command.get_short_help_str(60) if command else ""
-
-
-def _load(target: str) -> click.Command:
-    module, _, attribute = target.partition(":")
-    command = getattr(import_module(module), attribute)
-    if not isinstance(command, click.Command):
-        raise click.ClickException(f"{target} is no command")
-    return command
-
-
-@cache
-def _foreign_targets() -> dict[str, str]:
-    # The metadata of every installed package is read here.
-    from importlib.metadata import entry_points
-
-    return {point.name: point.value for point in entry_points(group=GROUP)}
-
-
-def _foreign() -> set[str]:
-    return set(_foreign_targets())
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for entry in COMMANDS.entries():
+            row = entry.name, entry.summary
+            sections.setdefault(entry.heading or "From other packages", []).append(row)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
 
 @click.group(
@@ -145,7 +137,6 @@ def _complaint(error: Exception) -> int:
     """Say what is wrong with the input, a run or the disk; raise anything else."""
     # Imported here: a line that is in order has no need of what complaints are made of.
     from adapters.contract import Fatal
-    from adapters.registry import UnknownName
     from harness.errors import UserError
 
     if isinstance(error, (UserError, Fatal, UnknownName)):
