@@ -17,7 +17,8 @@ from harness.page._compact import CUT_MARK
 from harness.page._nodes import NodeFacts, PageNode
 from harness.page._page import ChoiceText, Page, Snippet
 from harness.page._render import Brackets, RankingText
-from harness.page._tree import PageError, TextNodeCandidate, UnknownNode
+from harness.page._tree import TextNodeCandidate, UnknownNode
+from parsers.cleaned_page import PageError
 
 __all__ = [
     "CUT_MARK",

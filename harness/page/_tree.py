@@ -7,11 +7,12 @@ rendering of choices depends on it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lxml import etree
+
+from parsers.cleaned_page import parse_page
 
 Element = etree._Element
 
@@ -20,15 +21,6 @@ NODE_ID = "backend_node_id"
 
 # lxml converts a name on every look-up; given as bytes it is ready.
 _NODE_ID_BYTES = NODE_ID.encode()
-
-_ROOT_TAG = re.compile(r"\s*<[^?!]")
-_XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
-# Any markup declaration but a bare document type; comments and CDATA are not declarations.
-_DECLARATION = re.compile(r"<!(?!--|\[CDATA\[|DOCTYPE\s+\w+\s*>)")
-
-
-class PageError(ValueError):
-    """The page cannot be read: malformed XML, nested too deeply, or with entities."""
 
 
 class UnknownNode(ValueError):
@@ -70,16 +62,9 @@ def parse(text: str) -> Tree:
     Where an id occurs twice, the first node in document order has it.
 
     Raises:
-        PageError: not well-formed, nested deeper than libxml2's limit of 2,048 levels (browsers
-            stop at 512), or with declared entities; the message gives the reason.
+        PageError: see `parse_page`.
     """
-    if not _ROOT_TAG.match(text):
-        text = _without_prolog(text)
-    try:
-        # A parser per page: parsers serialise threads on a lock and carry an error log.
-        root = etree.fromstring(text, _parser())
-    except (etree.XMLSyntaxError, ValueError) as error:
-        raise PageError(f"the page cannot be parsed as XML: {error}") from error
+    root = parse_page(text)
     nodes = list(root.iter())
     ids = [node.get(_NODE_ID_BYTES, "") for node in nodes]
     places = dict(zip(ids, range(len(ids)), strict=True))
@@ -111,36 +96,9 @@ def ancestors(node: Element) -> Iterator[Element]:
         parent = parent.getparent()
 
 
-def _without_prolog(text: str) -> str:
-    """Refuse declarations, and drop the XML declaration.
-
-    libxml2 expands entities inside attribute values whatever `resolve_entities` says, and
-    `huge_tree` switches off its own guard against explosions, so none may be declared. Only
-    what precedes the root element can declare any. lxml refuses an encoding declaration in text
-    that is already decoded.
-    """
-    if _DECLARATION.search(text):
-        raise PageError("the page declares entities or a document type, which are never resolved")
-    return _XML_DECLARATION.sub("", text, count=1)
-
-
 def _first_places(ids: list[str]) -> dict[str, int]:
     places: dict[str, int] = {}
     for place, node_id in enumerate(ids):
         if node_id:
             places.setdefault(node_id, place)
     return places
-
-
-def _parser() -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        # Real pages nest deeper and hold longer text than libxml2's default limits allow.
-        huge_tree=True,
-        remove_comments=True,
-        remove_pis=True,
-        collect_ids=False,
-    )

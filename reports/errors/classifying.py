@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from harness.runs import CallRecord, ChoiceRecord, DataGone, Run, StepRecord
 from harness.tables import clean
 from parsers import ELEMENT_ONLY, Prediction, Status, in_box, token_f1
+from parsers.cleaned_page import PageError
 from reports.errors.classes import CLASS_OF, ErrorClass, Relation
 from reports.errors.described import as_told, described_target
 from reports.errors.distance import edit_distance
-from reports.errors.relations import Box, Found, PageNodes, PageUnreadable, near
+from reports.errors.relations import Box, Found, PageNodes, near
 
 NEAR_F1, NEAR_EDIT = 0.5, 0.2
 """A wrong value is a near miss with at least this F1 or at most this edit distance."""
@@ -99,7 +100,7 @@ def _nodes(run: Run, step_id: str) -> PageNodes | str:
 def _parsed(page: str) -> PageNodes | str:
     try:
         return PageNodes(page)
-    except PageUnreadable as error:
+    except PageError as error:
         return _short(error)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parsers.cleaned_page import parse_page
 from reports.errors.classes import Relation
 
 if TYPE_CHECKING:
@@ -20,19 +20,12 @@ NEAR = 40.0
 """Boxes with at most so many pixels between them are neighbours: about a button's height."""
 
 _ID = "backend_node_id"
-_XML_DECLARATION = re.compile(r"\A\s*<\?xml\b[^>]*\?>")
-# Anything but a bare document type; without a declaration there is no entity to resolve.
-_DECLARES = re.compile(r"<!(?:ENTITY|DOCTYPE(?!\s{1,8}\w{1,32}\s{0,8}>))", re.IGNORECASE)
 _NAMES = ("aria_label", "placeholder", "alt", "title", "value", "name")
 _ROLES = {"a": "link", "button": "button", "textarea": "text field", "select": "list"}
 _TYPES = {
     **dict.fromkeys(("submit", "button", "reset", "image"), "button"),
     **dict.fromkeys(("checkbox", "radio", "range", "file", "color")),
 }
-
-
-class PageUnreadable(ValueError):
-    """The page is no XML that can be read safely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +40,8 @@ class PageNodes:
     """The elements of a page by `backend_node_id`; of equal ids the first counts."""
 
     def __init__(self, html: str) -> None:
-        """Raises `PageUnreadable` for a page that is not well-formed or declares entities."""
-        from lxml import etree
-
-        if _DECLARES.search(html):
-            raise PageUnreadable("the page declares entities, which are never resolved")
-        parser = etree.XMLParser(
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            dtd_validation=False,
-            huge_tree=True,
-            remove_comments=True,
-            remove_pis=True,
-            collect_ids=False,
-        )
-        try:
-            root = etree.fromstring(_XML_DECLARATION.sub("", html, count=1), parser)
-        except (etree.XMLSyntaxError, ValueError) as error:
-            raise PageUnreadable(f"the page cannot be parsed: {error}") from error
+        """Raises `PageError` for a page that is not well-formed or declares entities."""
+        root = parse_page(html)
         self._nodes: dict[str, etree._Element] = {}
         for node in root.iter():
             self._nodes.setdefault(node.get(_ID, ""), node)

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from harness.benchmarks import open_benchmark
 from harness.page import Page
+from parsers.cleaned_page import PageError
 from parsers.records import Description
 from reports.errors import described, distance, relations
 from reports.errors.classes import Relation
 from reports.errors.described import described_target, first_replies, quoted
 from reports.errors.distance import edit_distance
-from reports.errors.relations import PageNodes, PageUnreadable, gap, near
+from reports.errors.relations import PageNodes, gap, near
 from tests.reports.errors.cases import CHOICES, record, rounds
 
 TARGET, CLEAR, LINK = CHOICES[2], CHOICES[4], CHOICES[8]
@@ -133,7 +134,7 @@ def test_an_xml_declaration_is_passed_over_and_depth_is_no_problem() -> None:
     ],
 )
 def test_pages_that_are_not_safe_or_not_whole_are_refused(page: str) -> None:
-    with pytest.raises(PageUnreadable):
+    with pytest.raises(PageError):
         PageNodes(page)
 
 
