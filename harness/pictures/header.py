@@ -41,6 +41,10 @@ class Screenshot:
     height: int
     format: SourceFormat = "jpeg"
 
+    @property
+    def media_type(self) -> str:
+        return f"image/{self.format}"
+
 
 def read_size(data: bytes, name: str = "") -> Screenshot:
     """Digest, size and format of an encoded screenshot, from its header only.

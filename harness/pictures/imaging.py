@@ -133,12 +133,12 @@ def prepare(source: bytes, recipe: Instructions) -> tuple[bytes, str]:
     """The encoded picture of a recipe and its media type. Raises ValueError as `pixels` does."""
     picture = pixels(source, recipe)
     if recipe.encoder == "png":
-        data, media_type = _encoded(picture, format="PNG", compress_level=6), "image/png"
+        data = _encoded(picture, format="PNG", compress_level=6)
     else:
-        data, media_type = _jpeg(picture, recipe.quality, recipe.max_bytes), "image/jpeg"
+        data = _jpeg(picture, recipe.quality, recipe.max_bytes)
     if recipe.max_bytes and len(data) > recipe.max_bytes:
         raise ValueError(f"the picture takes {len(data)} bytes, more than {recipe.max_bytes}")
-    return data, media_type
+    return data, f"image/{recipe.encoder}"
 
 
 def decoded(source: bytes) -> Image.Image:

@@ -17,7 +17,6 @@ BUILT_IN = "preflight"
 """Recipe of the built-in picture."""
 SIDE = 64
 """Width and height of the built-in picture, in pixels."""
-MEDIA_TYPES = {"jpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
 
 
 def stored_picture(data: bytes) -> Picture:
@@ -50,7 +49,7 @@ def built_in_bytes() -> bytes:
 
 def encoded(picture: Picture, data: bytes) -> EncodedPicture:
     """The bytes of an unprepared picture as adapters take them. Raises `PictureError`."""
-    return EncodedPicture(data, MEDIA_TYPES[read_size(data).format], picture.width, picture.height)
+    return EncodedPicture(data, read_size(data).media_type, picture.width, picture.height)
 
 
 def decode(data: bytes) -> PixelPicture:
