@@ -1,10 +1,10 @@
-"""Drives dialogues: many at a time, each call once, everything on record.
+"""Drive dialogues: many at a time, each call made once, everything on record.
 
     engine = Engine(adapter, pictures, Generation(), run_directory)
     await engine.run(jobs, settle)
 
-What the engine owns: order and number of calls, retries, time limits, the response cache, the cost
-limit. What it does not: which steps there are and what an answer is worth.
+The engine owns the order and number of calls, retries, time limits, the reply cache and the cost
+limit. It does not know which steps there are, nor what an answer is worth.
 """
 
 from harness.engine.cache import ReplyCache, default_cache_path, model_key, request_key

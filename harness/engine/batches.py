@@ -1,15 +1,15 @@
-"""The queue for adapters that are asked many conversations at a time.
+"""The queue for adapters that take many conversations at a time.
 
-Calls are prepared as they come (the CPU's part, a bounded number at a time) and wait. Whenever the
-adapter takes another batch, the first of these that exists goes:
+Calls are prepared as they come (the CPU's part, a bounded number at a time), then wait. Whenever
+the adapter can take another batch, the first of these that exists is sent:
 
-1. a cohort: the calls that build on the replies of one batch, once nobody is on the way to it;
+1. a cohort: the calls that continue the replies of one batch, once no other is on its way to it;
 2. fresh calls of one round that were passed over too often;
 3. a full batch of fresh calls of one round and similar length;
-4. an unfilled one, when nothing can join it any more or the adapter has nothing else to do.
+4. an unfilled batch, when nothing more can join it or the adapter has nothing else to do.
 
-A cohort that is still gathering holds back what comes after it, for a moment: the adapter has
-other batches to work on meanwhile, and what it keeps for the cohort takes memory.
+A cohort that is still gathering holds back fresh calls for a moment: the adapter has other batches
+to work on, and what it keeps for the cohort takes memory.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ SendMany = Callable[[Sequence[Request]], Awaitable[list[Reply | Fault]]]
 Prepare = Callable[[Request], Awaitable[int]]
 
 PATIENCE = 20
-"""How many times longer than `linger_s` a cohort is kept whole while other batches are under way or
-its calls are being prepared, and an unfilled batch waits while others still join it."""
+"""Multiple of `linger_s` that a cohort waits to be complete while other batches are in flight or
+its calls are being prepared, and that an unfilled batch waits while calls still join it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """What bounds the batches.
+    """Limits of the batch queue.
 
-    size: calls in a batch, at most.
-    slots: batches under way, at most.
-    window: dialogues open, at most.
-    preparing: calls prepared at a time, at most.
+    size: most calls in a batch.
+    slots: most batches in flight.
+    window: most open dialogues.
+    preparing: most calls being prepared at a time.
     linger_s: how long an unfilled batch waits for more calls while the adapter has nothing to do.
     """
 
@@ -63,7 +63,7 @@ class BatchRules:
 
 
 class BatchQueue:
-    """Gathers calls and sends them in batches; the module says in which order."""
+    """Gathers calls and sends them in batches, in the order described above."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class BatchQueue:
 
     async def _prepared(self, request: Request, after: Member | None) -> int:
         if after is not None:
-            # A cohort waits for it, and most of its work was done a round ago: it goes before all.
+            # A cohort waits for it, and most of the work was done a round ago: it goes first.
             self._urgent += 1
             self._calm.clear()
             try:
@@ -153,7 +153,7 @@ class BatchQueue:
             return await self._prepare(request)
 
     async def _next(self) -> list[Waiting]:
-        """The next batch, as soon as it may go; it counts as under way from then on."""
+        """Return the next batch as soon as it may be sent; it counts as in flight from then on."""
         while True:
             self._changed.clear()
             again: float | None = None
@@ -173,7 +173,7 @@ class BatchQueue:
                 continue
 
     def _pick(self, now: float) -> tuple[list[Waiting], float | None]:
-        """The calls to send now, or none and when to look again if nothing happens before."""
+        """Choose the calls to send now, or none and when to look again unless woken before."""
         cohorts: dict[Cohort, list[Waiting]] = {}
         fresh: list[Waiting] = []
         for call in self._waiting:
@@ -186,7 +186,7 @@ class BatchQueue:
         for cohort in dict.fromkeys((*self._cohorts, *cohorts)):
             since = self._cohorts.awaited(cohort)
             linger = self._rules.linger_s
-            # An idle adapter waits for calls that are being prepared, not for unwritten records.
+            # An idle adapter waits for calls being prepared, not for records being written.
             patience = linger * (PATIENCE if self._under_way or cohort.coming else 1)
             if since is None or since + patience <= now:
                 if cohort in cohorts:
@@ -207,7 +207,7 @@ class BatchQueue:
             chosen, full = company(late, self._rules.size), True
         else:
             chosen, full = choose(fresh, self._rules.size)
-        # A small batch takes nearly as long as a full one: worth waiting for those being prepared.
+        # A small batch takes nearly as long as a full one, so wait for calls being prepared.
         since = [call.since for call in fresh]
         linger = self._rules.linger_s
         lingers = min(since) + PATIENCE * linger
@@ -257,7 +257,7 @@ class BatchQueue:
             if call.turn.done():
                 continue
             if call.seat:
-                # At once and not when its task runs: the next batch may be chosen before.
+                # Now, not when its task runs: the next batch may be chosen before that.
                 self._end(call.seat, call)
             if isinstance(result, Fault):
                 call.turn.set_exception(result)
@@ -274,7 +274,7 @@ class BatchQueue:
         self._wake()
 
     def _wake(self) -> None:
-        """Something changed: look for a batch again, and note it on the clock."""
+        """Look for a batch again after a change, and note the new state on the clock."""
         remains = self._halt.reason is None and bool(
             self._waiting
             or self._coming

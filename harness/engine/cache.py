@@ -1,14 +1,14 @@
-"""Replies of earlier runs, on disk, shared by processes, and the hash that they are found by.
+"""Replies of earlier runs, kept on disk and shared by processes.
 
-What a reply depends on makes its key, which is also the `request` of a call on record: provider,
-model, revision, endpoint, everything an adapter declares in `settings`, every generation parameter
-(the seed among them), the repeat index and the conversation, whose digest covers texts, native
-parts and pictures by source digest and recipe. Not in it: the key to the account, time limits,
-concurrency, and what is marked for the provider's prompt cache.
+A reply is found by the hash of everything it depends on, which is also the `request` of a recorded
+call: provider, model, revision, endpoint, everything the adapter declares in `settings`, every
+generation parameter (the seed among them), the repeat index, and the conversation, whose digest
+covers texts, native parts, and pictures by source digest and recipe. API keys, time limits,
+concurrency and marks for the provider's prompt cache do not count.
 
-Only replies that ended normally are kept. A cache can fail in many ways and none of them may cost
-a run or give it a wrong reply: every entry carries a checksum over key and reply, and at the first
-sign of damage one warning is given and the run goes on without.
+Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a
+wrong reply: every entry carries a checksum over key and reply, and at the first sign of damage the
+run warns once and goes on without the cache.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-import platformdirs
 
 from adapters.contract import AdapterInfo, Generation
 from adapters.conversation import Finish, Reply, canonical_json
 
 FORM = 1
-"""Rises when the same request gets another hash, or a stored reply another meaning."""
+"""Version of the key, raised when a request gets another hash or a stored reply another meaning."""
 
 MAX_BYTES = 2 << 30
 KEEP = 0.9
-PATIENCE_S = 10.0
+"""Share of `max_bytes` that is left after old replies were deleted."""
+LOCK_TIMEOUT_S = 10.0
 FILE = "replies.sqlite"
 
 _TABLE = """
@@ -46,7 +46,7 @@ create index if not exists stored on replies (stored);
 
 
 def model_key(info: AdapterInfo, generation: Generation) -> str:
-    """The part of a key that all calls of a run share."""
+    """Return the part of the key that all calls of a run with this generation share."""
     return canonical_json(
         {
             "form": FORM,
@@ -61,20 +61,25 @@ def model_key(info: AdapterInfo, generation: Generation) -> str:
 
 
 def request_key(model: str, conversation: str, repeat: int) -> str:
-    """The hash of a call, from `model_key` and the conversation's digest."""
+    """Return the hash of a call, from its `model_key` and the conversation's digest."""
     return hashlib.sha256(f"{model}\n{conversation}\n{repeat}".encode()).hexdigest()
 
 
 def default_cache_path() -> Path:
-    """Where this platform keeps caches."""
+    """Return the file of the reply cache in this platform's cache folder."""
+    import platformdirs
+
     return platformdirs.user_cache_path("vlm-eval") / FILE
 
 
 class ReplyCache:
-    """The cache at `path`, of at most about `max_bytes` bytes; the oldest replies go first.
+    """A cache of replies in an SQLite file.
 
-    `warn` gets a line when the cache is given up. All database work is done by one thread, so that
-    a slow disk or another process' lock never holds up calls under way.
+    All database work is done by one thread, so that neither a slow disk nor another process's lock
+    holds up calls in flight.
+
+    warn: called with a line when the cache is given up.
+    max_bytes: approximate size limit; the oldest replies go first.
     """
 
     def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
@@ -90,7 +95,7 @@ class ReplyCache:
         self._warned = False
 
     async def get(self, key: str) -> Reply | None:
-        """The reply stored under a key, None when there is none."""
+        """Return the reply stored under a key, or None."""
         if self._broken is not None:
             return None
         data = self._unsaved.get(key)
@@ -108,7 +113,7 @@ class ReplyCache:
             return None
 
     def put(self, key: str, reply: Reply) -> None:
-        """Keep a reply that ended normally; others are passed over. Returns before it is saved."""
+        """Keep a reply that ended normally, and ignore others. Returns before it is saved."""
         if reply.finish is not Finish.STOP or self._broken is not None:
             return
         self._unsaved[key] = msgspec.json.encode(replace(reply, sent=dict(reply.sent)))
@@ -116,7 +121,7 @@ class ReplyCache:
             self._save_soon()
 
     async def close(self) -> None:
-        """Save what is unsaved."""
+        """Save what is not saved yet and close the file."""
         while self._saving is not None:
             await asyncio.wait([self._saving])
             await asyncio.sleep(0)
@@ -143,14 +148,14 @@ class ReplyCache:
     def _warn_once(self) -> None:
         if self._broken is not None and not self._warned:
             self._warned = True
-            self._warn(f"going on without the reply cache {self.path}: {self._broken}")
+            self._warn(f"continuing without the reply cache {self.path}: {self._broken}")
 
-    # Below: in the cache's own thread.
+    # The methods below run in the cache's own thread.
 
     def _connect(self) -> sqlite3.Connection:
         if self._database is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self.path, timeout=PATIENCE_S)
+            self._database = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT_S)
             self._database.executescript(_TABLE)
         return self._database
 

@@ -1,4 +1,4 @@
-"""One call of a dialogue: from the record, refused, from the cache, or asked."""
+"""The calls of a dialogue: replayed from the record, answered by the cache, or sent."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ PromptTokens = Callable[[Conversation], int | None]
 
 
 class CallLog(Protocol):
-    """Where calls are put on record; `harness.runs.RunDirectory` is one."""
+    """Where calls are recorded; `harness.runs.RunDirectory` is one."""
 
     async def record_call(self, record: CallRecord) -> None:
-        """Returns when the record would survive a crash."""
+        """Return once the record would survive a crash."""
         ...
 
 
 def call_id(step_id: str, repeat: int, place: str) -> str:
-    """The name of a call, unique within a run."""
+    """Return the name of a call, unique within a run."""
     return f"{step_id}/{repeat}/{place}"
 
 
 class Calls:
-    """Answers what dialogues ask, each call once and for all."""
+    """Answers what dialogues ask, making each call once."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Calls:
         observer: Observer,
         budget: Budget,
         prompt_tokens: PromptTokens | None,
-        ahead: Callable[[Picture], None],
+        prepare_picture: Callable[[Picture], None],
     ) -> None:
         self._info = info
         self._attempts = attempts
@@ -55,12 +55,14 @@ class Calls:
         self._observer = observer
         self._budget = budget
         self._prompt_tokens = prompt_tokens
-        self._ahead = ahead
+        self._prepare_picture = prepare_picture
         self._model_keys: dict[Generation, str] = {}
 
     async def replies(self, dialogue: OpenDialogue, asks: Asks) -> Replies:
-        """The replies to what a dialogue asks at a time, in the order of asking. Raises as `reply`;
-        when one call fails, the others are cancelled."""
+        """Answer everything that a dialogue yielded at once, in the order of asking.
+
+        Raises as `reply`; when one call fails, the others are cancelled.
+        """
         if isinstance(asks, Ask):
             return await self.reply(dialogue, asks)
         try:
@@ -71,14 +73,14 @@ class Calls:
         return tuple(task.result() for task in tasks)
 
     async def reply(self, dialogue: OpenDialogue, ask: Ask) -> Reply:
-        """The reply to one ask; its record is on disk and in `dialogue.calls` by then.
+        """Answer one ask; its record is on disk and in `dialogue.calls` when this returns.
 
         Raises `GaveUp`, `Stopped`, `Fatal`, `ProtocolError`, `RunError`.
         """
         if ask.place in dialogue.calls:
             raise ProtocolError(f"{dialogue}: '{ask.place}' was asked twice")
         dialogue.calls[ask.place] = None
-        # Counted for calls on record and in the cache as well: a resumed run has the same numbers.
+        # Counted for replayed and cached calls, too, so that a resumed run has the same numbers.
         tokens = self._count(ask.conversation)
         if tokens is not None:
             dialogue.prompt_tokens = max(tokens, dialogue.prompt_tokens or 0)
@@ -128,15 +130,15 @@ class Calls:
             if reply is not None:
                 return True, Answered(reply, 0, 0.0)
         for picture in request.conversation.pictures:
-            self._ahead(picture)
+            self._prepare_picture(picture)
         upper = self._budget.upper_cost(request)
         return False, await self._attempts.answer(dialogue.seat, request, upper)
 
     def _replay(self, dialogue: OpenDialogue, recorded: CallRecord, digest: str) -> Reply:
         if recorded.conversation != digest:
             raise ReplayMismatch(
-                f"{dialogue}: '{recorded.place}' asks something else than is on record; "
-                "the data or the protocol changed since the run was started"
+                f"{dialogue}: '{recorded.place}' asks something other than what is on "
+                "record; the data or the protocol has changed since the run was started"
             )
         dialogue.calls[recorded.place] = recorded
         self._observer.called(recorded, replayed=True)

@@ -1,11 +1,11 @@
-"""Which calls go together: those that build on one batch, and fresh ones that are alike.
+"""Which calls to send together: those that continue one batch, and fresh ones that are alike.
 
-The replies of a batch were made with one block of kept keys and values. The calls that build on
-them are worth most in one batch again, a cohort, so they are waited for: as long as their dialogues
-are busy with the reply (recording, reading), not when they ended, asked something else, or wait for
-other calls of their own.
+The replies of a batch share one block of cached keys and values. The calls that continue them are
+cheapest in one batch again, a cohort, so the queue waits for them as long as their dialogues are
+busy with the reply (recording and reading it); not if those have ended, asked something else, or
+wait for other calls of their own.
 
-The functions below `Cohorts` choose among the calls that wait. They know no clock.
+The functions below `Cohorts` choose among waiting calls, without a clock.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from harness.engine.queues import Seat
 class Member:
     """A reply that may be continued.
 
-    turn: of the dialogue, in which it was asked for.
-    row: of the batch that it came in.
+    turn: the dialogue's turn in which it was asked for.
+    row: its row in the batch.
     """
 
     cohort: Cohort
@@ -38,8 +38,8 @@ class Member:
 class Dialogue:
     """An open dialogue.
 
-    calls: how many it has in the queue. A turn begins when there were none before.
-    since: when it had none any more, in seconds; it is on the move from then on.
+    since: time at which it last had no call in the queue; it is moving from then on.
+    calls: number of its calls in the queue. The first one begins a turn.
     """
 
     since: float
@@ -52,8 +52,8 @@ class Dialogue:
 class Cohort:
     """Replies from one batch whose dialogues should continue together.
 
-    members: those not continued yet, by the id of their conversation.
-    coming: those whose next call is being prepared, with the time when that began, in seconds.
+    members: replies not continued yet, by the id() of their conversation.
+    coming: replies whose next call is being prepared, with the time at which that began.
     """
 
     members: dict[int, Member] = field(default_factory=dict)
@@ -61,7 +61,10 @@ class Cohort:
 
 
 class Cohorts:
-    """All open dialogues, and the cohorts that still have somebody. Times are in seconds."""
+    """All open dialogues, and the cohorts that are not complete. Times are in seconds.
+
+    moving: number of open dialogues without a call in the queue.
+    """
 
     def __init__(self) -> None:
         self._dialogues: dict[Seat, Dialogue] = {}
@@ -74,17 +77,17 @@ class Cohorts:
         return len(self._dialogues)
 
     def __iter__(self) -> Iterator[Cohort]:
-        """Cohorts, those answered first before others."""
+        """Cohorts in the order in which they were answered."""
         return iter(self._cohorts)
 
     def enter(self, seat: Seat, now: float) -> None:
-        """A dialogue was opened."""
+        """Note that a dialogue was opened."""
         if seat not in self._dialogues:
             self._dialogues[seat] = Dialogue(now)
             self.moving += 1
 
     def leave(self, seat: Seat) -> None:
-        """A dialogue is over."""
+        """Note that a dialogue is over."""
         dialogue = self._dialogues.pop(seat, None)
         if dialogue is None:
             return
@@ -93,7 +96,7 @@ class Cohorts:
             self._forget(member)
 
     def begin(self, seat: Seat, request: Request, now: float) -> Member | None:
-        """A call enters the queue; what it builds on, if that came in one of these cohorts."""
+        """Note a new call and return the reply it continues, if that belongs to a cohort."""
         self.enter(seat, now)
         dialogue = self._dialogues[seat]
         if not dialogue.calls:
@@ -110,7 +113,7 @@ class Cohorts:
         return member
 
     def end(self, seat: Seat, now: float) -> None:
-        """A call left the queue: answered, failed or given up."""
+        """Note that a call left the queue: answered, failed or given up."""
         dialogue = self._dialogues.get(seat)
         if dialogue is None:
             return
@@ -120,7 +123,7 @@ class Cohorts:
             self.moving += 1
 
     def answered(self, batch: Iterable[tuple[Seat, Request]]) -> None:
-        """Requests whose replies came in one batch; those that will be built on form a cohort.
+        """Form a cohort from the requests of one batch whose replies will be continued.
 
         To be called before `end`.
         """
@@ -137,13 +140,12 @@ class Cohorts:
             self._cohorts[cohort] = None
 
     def arrived(self, member: Member) -> None:
-        """The call that builds on this reply is prepared, or is not going to be."""
+        """Note that the call that continues `member` is prepared, or will not be."""
         member.cohort.coming.pop(member, None)
         self._tidy(member.cohort)
 
     def awaited(self, cohort: Cohort) -> float | None:
-        """Since when the cohort waits for the last of those who are on their way to it; None when
-        nobody is."""
+        """Return since when a cohort has waited for the last call on its way to it, or None."""
         since = [
             member.dialogue.since
             for member in cohort.members.values()
@@ -168,11 +170,12 @@ class Cohorts:
 class Waiting:
     """A prepared call that waits for its batch.
 
-    number: of its dialogue, in the order of opening.
-    length: of its prompt, in tokens.
-    after: the reply of a cohort that it builds on; None for a fresh call.
-    since: when it was prepared, in seconds.
-    passed: how many batches of other groups of fresh calls went first.
+    number: its dialogue's position in the order of opening.
+    length: prompt tokens.
+    upper: upper bound of its cost in US dollars.
+    after: the reply of a cohort that it continues; None for a fresh call.
+    since: time at which it was prepared.
+    passed: number of batches with other groups of fresh calls that went first.
     ended: whether it has left the queue.
     """
 
@@ -193,19 +196,20 @@ class Waiting:
 
 
 def turn(call: Waiting) -> tuple[int, str]:
-    """The call's round: how many messages its conversation has, and for a call whose reply will be
-    built on, its place.
+    """Return a call's round: the length of its conversation in messages and, for a call whose reply
+    will be continued, its place.
 
-    Calls of a round are alike whatever they are called: the groups of a tournament, the batches of
-    a long list, first questions of different steps. Those that begin a cohort go by place, since
-    the parts of one dialogue go on together, and would wait for each other in several cohorts.
+    Calls of a round are alike whatever their place: the groups of a tournament, the parts of a long
+    list, the first questions of different steps. Calls that begin a cohort are told apart by place,
+    since the parts of one dialogue continue together and, in different cohorts, would wait for each
+    other.
     """
     request = call.request
     return len(request.conversation.messages), request.place if request.continues else ""
 
 
 def by_turn(calls: Iterable[Waiting]) -> list[list[Waiting]]:
-    """The calls, by their rounds."""
+    """Group calls by round."""
     rounds: dict[tuple[int, str], list[Waiting]] = {}
     for call in calls:
         rounds.setdefault(turn(call), []).append(call)
@@ -213,17 +217,17 @@ def by_turn(calls: Iterable[Waiting]) -> list[list[Waiting]]:
 
 
 def choose(waiting: Sequence[Waiting], size: int) -> tuple[list[Waiting], bool]:
-    """The fresh calls to send next, and whether they fill a batch.
+    """Choose the fresh calls to send next; also say whether they fill a batch.
 
-    A round that fills a batch goes before one that does not; among equals the round where the
-    dialogue opened first waits. That call goes, with those closest to it in length.
+    A round that fills a batch goes before one that does not, and then the round of the dialogue
+    that was opened first. Its call goes with those closest to it in length.
     """
     group = min(by_turn(waiting), key=lambda g: (len(g) < size, min(c.number for c in g)))
     return company(group, size), len(group) >= size
 
 
 def company(group: Sequence[Waiting], size: int) -> list[Waiting]:
-    """The call of the dialogue opened first, and those of the group closest to it in length."""
+    """Choose the call of the dialogue opened first, and those closest to it in length."""
     first = min(group, key=lambda call: call.number)
     by_length = sorted(
         group, key=lambda c: (c is not first, abs(c.length - first.length), c.number)
@@ -232,15 +236,15 @@ def company(group: Sequence[Waiting], size: int) -> list[Waiting]:
 
 
 def rows_together(calls: Iterable[Waiting]) -> list[Waiting]:
-    """Calls of one cohort in the round that most of them wait at, in the order of its rows."""
+    """Choose the largest round among the calls of one cohort, in the order of the cohort's rows."""
     group = max(by_turn(calls), key=len)
     return sorted(group, key=lambda call: call.after.row if call.after else 0)
 
 
 def overdue(waiting: Sequence[Waiting], patience: int) -> list[Waiting]:
-    """The group of a call that was passed over more often than that, if there is one.
+    """Return the round of a call that was passed over more than `patience` times, or nothing.
 
-    A call that was tried again, say, while newcomers keep filling batches of another round.
+    Such a call may be a retry, while newcomers keep filling batches of another round.
     """
     late = [call for call in waiting if call.passed > patience]
     if not late:

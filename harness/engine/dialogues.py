@@ -1,4 +1,4 @@
-"""A dialogue that the engine holds: what it is to be, and how far it has come."""
+"""Dialogues to be held, and dialogues that are open."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from parsers.records import Prediction
 class Job:
     """A dialogue to be held.
 
-    dialogue: starts it.
-    recorded: its calls of earlier sessions, by place.
-    generation: stands in for the engine's, where a repeat is to have its own seed, say.
+    dialogue: starts the dialogue.
+    recorded: calls of the dialogue from earlier sessions, by place; they are replayed.
+    generation: used instead of the engine's, for a repeat with a seed of its own, say.
     """
 
     step_id: str
@@ -38,12 +38,13 @@ Jobs = Iterable[Job] | AsyncIterable[Job]
 class OpenDialogue:
     """A job under way, one turn of its protocol at a time.
 
-    Protocols come from anywhere, so anything may come out of them. Whatever goes wrong in one is
-    raised as `ProtocolError`, which names the step: that is what its author needs to know first.
+    A protocol may come from another package and raise or yield anything. Whatever goes wrong in it
+    is raised as `ProtocolError` with the step's name, which its author needs first.
 
-    calls: by place, None while a call is not on record yet.
-    digests: of its conversations, by the id of each, which is kept so that the id stays its own.
-    prompt_tokens: the estimate for its longest prompt so far, None before the first.
+    calls: recorded calls by place; None for a call that is not on record yet.
+    digests: (conversation, digest) by the conversation's id(). The conversation is kept alive so
+        that no other can get its id.
+    prompt_tokens: estimated tokens of the longest prompt so far; None before the first.
     """
 
     job: Job
@@ -59,7 +60,10 @@ class OpenDialogue:
         return f"{step}, repeat {self.job.repeat}" if self.job.repeat else step
 
     def advance(self, replies: Replies | None) -> Asks | Prediction:
-        """What the protocol asks next, or its prediction. `replies` is None for the first turn."""
+        """Return what the protocol asks next, or its prediction.
+
+        `replies` answer what it asked last; None starts the dialogue.
+        """
         try:
             if self._protocol is None:
                 self._protocol = self.job.dialogue()
@@ -68,7 +72,7 @@ class OpenDialogue:
             if isinstance(stop.value, Prediction):
                 return stop.value
             raise ProtocolError(
-                f"{self}: the protocol returned {type(stop.value).__name__}, no prediction"
+                f"{self}: the protocol returned {type(stop.value).__name__}, not a Prediction"
             ) from None
         except Exception as error:
             raise self._failed(error) from error
@@ -76,10 +80,10 @@ class OpenDialogue:
             isinstance(turn, tuple) and all(isinstance(ask, Ask) for ask in turn)
         ):
             return turn
-        raise ProtocolError(f"{self}: the protocol yielded {type(turn).__name__}, no Ask")
+        raise ProtocolError(f"{self}: the protocol yielded {type(turn).__name__}, not an Ask")
 
     def close(self) -> None:
-        """End the dialogue wherever it is."""
+        """Close the generator, wherever it is."""
         try:
             if self._protocol is not None:
                 self._protocol.close()
@@ -87,7 +91,7 @@ class OpenDialogue:
             raise self._failed(error) from error
 
     def outcome(self, prediction: Prediction | None, error: str | None) -> Outcome:
-        """What became of it, with the calls that are on record by now."""
+        """Describe how the dialogue ended, with the calls that are on record."""
         records = [record for record in self.calls.values() if record]
         usages = [record.reply.usage for record in records if record.reply.usage]
         costs = [record.cost for record in records if record.cost is not None]

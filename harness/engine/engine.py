@@ -1,4 +1,4 @@
-"""Drives dialogues: opens them as there is room, answers what they ask, hands on what they find."""
+"""The engine: opens dialogues as there is room, answers what they ask, reports their outcomes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from harness.engine.stopping import GaveUp, Halt, Stopped, most_severe
 from parsers.records import Prediction, Status
 
 _PREPARING = max(2, min(32, os.cpu_count() or 1))
-"""Calls prepared for a batch adapter at a time: enough to keep every processor busy, and few enough
-that a call which a batch waits for finds one free soon."""
+"""Calls prepared at a time for a batch adapter: enough to keep every processor busy, few enough
+that a call that a batch is waiting for soon finds one free."""
 _FIRST_QUESTION = "Reply with the word: ready"
 _FIRST_CALL = RetryPolicy(attempts=3, patience_s=60.0)
 
@@ -42,17 +42,18 @@ _FIRST_CALL = RetryPolicy(attempts=3, patience_s=60.0)
 class EnginePolicy:
     """Limits of a session; none of them changes a reply.
 
-    concurrency: calls under way, at most; None for what the adapter declares. The engine stays
-        below it while the provider says that it is too fast.
-    open_dialogues: dialogues in memory, at most; None for what the adapter declares, else enough to
-        keep calls coming.
-    first_call: for the preflight call. A user waits for it who may have mistyped an address.
-    call_timeout_s: ends a single try; None for never, for adapters that answer after hours.
-    failures_in_a_row: the run stops after so many calls that failed for good with no reply in
+    concurrency: most calls in flight; None takes the adapter's limit. The engine stays below it
+        while the provider reports overload.
+    open_dialogues: most dialogues in memory; None takes the adapter's limit, or else enough to keep
+        calls coming.
+    retry: for every call of a dialogue.
+    first_call: for the preflight call, which keeps a user waiting who may have mistyped an address.
+    call_timeout_s: limit for a single attempt; None for adapters that answer after hours.
+    failures_in_a_row: stop the run after this many calls that failed for good without a reply in
         between.
-    max_cost: in US dollars, over all sessions of a run.
-    settle_failures: closes steps without a reply as `no_reply` instead of leaving them unsettled.
-    linger_s: how long an unfilled batch waits for more calls after the last that came.
+    max_cost: US dollars, over all sessions of a run.
+    settle_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
+    linger_s: how long an unfilled batch waits for more calls after the last one that came.
     """
 
     concurrency: int | None = None
@@ -69,12 +70,12 @@ class EnginePolicy:
 class Engine:
     """One session with one model.
 
-    log: puts calls on record before their dialogues go on.
-    prompt_tokens: estimates a prompt, for outcomes, and so that one over the model's context is not
-        sent.
-    spent: what earlier sessions cost, in US dollars; it counts towards the cost limit.
-    ahead: called with every picture of a call that is going to be sent, while the call still waits
-        for its turn; for batches, when its preparation begins.
+    log: records calls before their dialogues go on.
+    prompt_tokens: estimates the tokens of a prompt, for outcomes, and to keep one over the model's
+        context from being sent.
+    spent: cost of earlier sessions in US dollars; it counts towards the cost limit.
+    prepare_picture: called with each picture of a call that is going to be sent, while the call
+        still waits for its turn; for batches, when the preparation of the call begins.
     """
 
     def __init__(
@@ -90,11 +91,11 @@ class Engine:
         prompt_tokens: PromptTokens | None = None,
         observer: Observer | None = None,
         spent: float = 0.0,
-        ahead: Callable[[Picture], None] | None = None,
+        prepare_picture: Callable[[Picture], None] | None = None,
     ) -> None:
         policy = policy or EnginePolicy()
         if policy.max_cost is not None and pricing is None:
-            raise Fatal(f"a cost limit needs prices, and there is none for {adapter.info.name}")
+            raise Fatal(f"a cost limit needs prices, and none are known for {adapter.info.name}")
         self._adapter = adapter
         self._pictures = pictures
         self._generation = generation
@@ -103,7 +104,7 @@ class Engine:
         self._halt = Halt()
         self._budget = Budget(policy.max_cost, spent, pricing)
         self._batch_adapter = _batch_adapter(adapter)
-        self._ahead = ahead or _nothing
+        self._prepare_picture = prepare_picture or _nothing
         ceiling = policy.concurrency or adapter.info.concurrency
         self._window = _window(adapter, policy, ceiling)
         self._queue = self._make_queue(ceiling)
@@ -123,26 +124,26 @@ class Engine:
             self._observer,
             self._budget,
             prompt_tokens,
-            # For batches it is said when the preparation of the call begins.
-            self._ahead if self._batch_adapter is None else _nothing,
+            # For batches, pictures are prepared when the preparation of their call begins.
+            self._prepare_picture if self._batch_adapter is None else _nothing,
         )
         self._opened = 0
         self._users: Counter[str] = Counter()
 
     def stop(self, reason: str = "stopped") -> None:
-        """Send nothing more, wait for the calls under way, then let `run` raise `Stopped`."""
+        """Send nothing more, wait for calls in flight, then let `run` raise `Stopped`."""
         self._halt.set(Stopped(reason))
 
     async def run(self, jobs: Jobs, settle: Callable[[Outcome], None]) -> None:
         """Hold the dialogues of `jobs`, which are fetched as there is room for them.
 
-        `settle` gets every outcome at once, in the order in which dialogues end. It is not called
-        for dialogues that the end of the session cut off. Raises
+        `settle` is called with every outcome as its dialogue ends, but not for dialogues that the
+        end of the session cut off. Raises
 
         * `Fatal` when the provider refuses for good; nothing more is sent,
-        * `Stopped` after `stop`, at the cost limit or after too many failures in a row,
-        * `ProtocolError` when a dialogue raised or asked wrongly,
-        * `RunError` when calls cannot be put on record.
+        * `Stopped` after `stop`, at the cost limit, or after too many failures in a row,
+        * `ProtocolError` when a protocol raised or yielded something it must not,
+        * `RunError` when calls cannot be recorded.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -155,12 +156,12 @@ class Engine:
             raise self._halt.reason
 
     async def preflight(self, picture: Picture | None) -> Reply:
-        """Ask the model for a word, to find out what would end the run anyway.
+        """Ask the model for one word, to find out early what would end the run anyway.
 
-        Shows a picture unless `picture` is None. The call is sent with the parameters of the run,
-        so that a refused one is found as well, and counts towards the cost limit; it belongs to no
-        step and is not put on record. Raises `Fatal` with one line when the run cannot work,
-        `Stopped` when the cost limit does not even allow for this call.
+        Shows `picture` unless it is None. The call is sent with the run's parameters, so that a
+        refused one is found, too, and counts towards the cost limit; it belongs to no step and is
+        not recorded. Raises `Fatal` with one line when the run cannot work, `Stopped` when the cost
+        limit does not allow even this call.
         """
         parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
         conversation = Conversation((user(*parts),))
@@ -186,12 +187,12 @@ class Engine:
 
     @property
     def starvation(self) -> Starvation | None:
-        """How long the model waited for the engine; None for one that is not asked in batches."""
+        """How long the model waited for batches; None for one that is not asked in batches."""
         return self._queue.starvation if isinstance(self._queue, BatchQueue) else None
 
     @property
     def spent(self) -> float:
-        """US dollars spent so far, earlier sessions included; estimates where nothing was told."""
+        """US dollars spent, earlier sessions included; upper bounds where usage is unknown."""
         return self._budget.spent
 
     async def _open_all(
@@ -291,16 +292,16 @@ class Engine:
 
     async def _send_many(self, requests: Sequence[Request]) -> list[Reply | Fault]:
         if self._batch_adapter is None:
-            raise TypeError(f"{self._adapter.info.name} takes no batches")
+            raise TypeError(f"{self._adapter.info.name} does not take batches")
         return await self._batch_adapter.ask_many(requests, self._pictures)
 
     async def _prepare(self, request: Request) -> int:
         if self._batch_adapter is None:
-            raise TypeError(f"{self._adapter.info.name} takes no batches")
-        # Those of earlier rounds were looked at; an adapter that needs them again asks for them.
+            raise TypeError(f"{self._adapter.info.name} does not take batches")
+        # Pictures of earlier rounds were prepared then; an adapter that needs them again gets them.
         for message in request.conversation.added:
             for picture in message.pictures:
-                self._ahead(picture)
+                self._prepare_picture(picture)
         return await self._batch_adapter.prepare(request, self._pictures)
 
     def _pass_notices(self) -> None:
@@ -312,17 +313,17 @@ def _batch_adapter(adapter: Adapter) -> BatchAdapter | None:
     if isinstance(adapter, BatchAdapter):
         return adapter
     if adapter.info.batch_size is not None:
-        raise TypeError(f"{adapter.info.name} declares a batch size but takes no batches")
+        raise TypeError(f"{adapter.info.name} declares a batch size but does not take batches")
     return None
 
 
 def _window(adapter: Adapter, policy: EnginePolicy, ceiling: int) -> int:
-    """How many dialogues are in memory: enough that calls never run out, but bounded."""
+    """How many dialogues may be open: enough that calls never run out, but bounded."""
     info = adapter.info
     limits = [n for n in (policy.open_dialogues, info.open_dialogues) if n is not None]
     if info.batch_size is None:
         return max(1, min(limits, default=2 * ceiling))
-    # The batches under way, one whose replies are read, and one being prepared to choose from.
+    # The batches in flight, one whose replies are being read, and one being prepared.
     enough = (info.batches_at_once + 2) * info.batch_size
     return max(1, min(limits if policy.open_dialogues else [*limits, enough]))
 

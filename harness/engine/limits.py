@@ -1,4 +1,7 @@
-"""What bounds the calls of a session: money, and what the provider bears. No clock in here."""
+"""What limits the calls of a session: money, and the load that the provider bears.
+
+Plain state machines: no clock, no event loop; times are arguments.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,27 @@ from adapters.conversation import Usage
 from harness.engine.stopping import CostLimitReached
 
 UNBILLED: frozenset[FaultKind] = frozenset(("rate_limit", "server"))
-"""Failures that no provider bills. After the others nobody knows whether the model had run."""
+"""Failures that no provider bills. After any other, the model may have run."""
 FIRST_CALLS = 4
-"""Calls under way at the beginning of a session, before the first reply."""
+"""Calls in flight before the first reply of a session."""
 OVERLOAD: frozenset[FaultKind] = frozenset(("rate_limit", "timeout"))
-"""Failures that say that there are too many calls at a time."""
+"""Failures that mean too many calls at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """What calls cost, in US dollars: afterwards (None when unknown) and at most, beforehand."""
+    """Prices in US dollars.
+
+    cost_of: cost of a reply by its usage; None when unknown.
+    upper_cost: upper bound for a call, before it is sent.
+    """
 
     cost_of: Callable[[Usage], float | None]
     upper_cost: Callable[[Request], float]
 
 
 class Budget:
-    """A limit in US dollars that `spent + reserved` never passes. No limit: everything fits."""
+    """A limit in US dollars that `spent + reserved` never exceeds; None for no limit."""
 
     def __init__(
         self, limit: float | None, spent: float = 0.0, pricing: Pricing | None = None
@@ -38,11 +45,11 @@ class Budget:
         self._open = 0
 
     def cost_of(self, usage: Usage | None) -> float | None:
-        """What a reply cost; None when that is not known."""
+        """Cost of a reply in US dollars; None when unknown."""
         return self._pricing.cost_of(usage) if self._pricing and usage else None
 
     def upper_cost(self, request: Request) -> float:
-        """What a call costs at most."""
+        """Upper bound for the cost of a call in US dollars; 0 without prices."""
         return self._pricing.upper_cost(request) if self._pricing else 0.0
 
     def fits(self, upper: float) -> bool:
@@ -51,40 +58,39 @@ class Budget:
 
     @property
     def waiting(self) -> bool:
-        """Whether calls under way may still leave something of what was reserved for them."""
+        """Whether calls in flight may still free some of what is reserved for them."""
         return self._open > 0
 
     def reserve(self, upper: float) -> None:
-        """A call is sent."""
+        """Set `upper` aside for a call that is being sent."""
         self.reserved += upper
         self._open += 1
 
     def settle(self, upper: float, cost: float | None) -> None:
-        """A call ended and cost that much; None: not known, so the most that it can have been."""
+        """Book a call that has ended; a cost of None counts as `upper`."""
         self._open -= 1
-        # Exactly nothing is reserved when nothing is open; sums of floats would leave a rest.
+        # Exactly zero when no call is open; sums of floats would leave a remainder.
         self.reserved = self.reserved - upper if self._open else 0.0
         self.spent += upper if cost is None else cost
 
     def settle_failure(self, upper: float, kind: FaultKind) -> None:
-        """A call failed."""
+        """Book a call that has failed, as free where failures of this kind are not billed."""
         self.settle(upper, 0.0 if kind in UNBILLED else None)
 
     def exhausted(self) -> CostLimitReached:
-        """The reason to end the session, in one line."""
+        """Return the reason to end the session, in one line."""
         return CostLimitReached(
-            f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} are spent and the "
-            "next call might pass it"
+            f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} spent, and the next "
+            "call might exceed it"
         )
 
 
 class RateLimit:
-    """How many calls may be under way: additive increase, multiplicative decrease.
+    """How many calls may be in flight: additive increase, multiplicative decrease (as in TCP).
 
-    As in congestion control. Grows by one per reply up to the first sign of overload, then by one
-    per round of replies, never past `ceiling`. A sign of overload halves it, once for all calls
-    that were sent before the last halving: a hundred refusals that come back together are one piece
-    of news. Times are handed in.
+    The limit grows by one per reply until the first overload, then by one per round of replies,
+    never past `ceiling`. An overload halves it once for all calls sent before that halving: a
+    hundred refusals that come back together count as one. Times are in seconds of any one clock.
     """
 
     def __init__(self, ceiling: int) -> None:
@@ -99,25 +105,25 @@ class RateLimit:
 
     @property
     def limit(self) -> int:
-        """How many calls may be under way now; at least 1, at most the ceiling."""
+        """How many calls may be in flight now, from 1 to `ceiling`."""
         return int(self._width)
 
     def admits(self, under_way: int, now: float) -> bool:
-        """Whether another call may start."""
+        """Whether another call may be sent beside `under_way` others."""
         return under_way < self.limit and now >= self.resumes_at
 
     def sent(self) -> int:
-        """A call starts. Returns the ticket to report its end with."""
+        """Count a call that is being sent and return its ticket, to be given to `failed`."""
         self._sent += 1
         return self._sent
 
     def succeeded(self) -> None:
-        """A reply came."""
+        """Widen the limit after a reply."""
         step = 1 / self._width if self._overloaded else 1.0
         self._width = min(float(self.ceiling), self._width + step)
 
     def failed(self, ticket: int, kind: FaultKind, retry_after_s: float | None, now: float) -> None:
-        """A call failed. A wait that the server asks for holds for all calls."""
+        """Narrow the limit after an overload; a wait that the server asks for holds all calls."""
         if kind == "rate_limit" and retry_after_s:
             self.resumes_at = max(self.resumes_at, now + retry_after_s)
         if kind in OVERLOAD and ticket > self._halved_at:

@@ -1,4 +1,4 @@
-"""What the engine tells whoever watches."""
+"""What the engine reports while it runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from parsers.records import Prediction
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a dialogue.
+    """How a dialogue ended.
 
-    Without a prediction the step is unsettled and `error` says why; with `settle_failures` both are
-    there. `calls` are ids in the order of asking. `usage` adds up what the replies took, those from
-    the cache included; `cost` what was paid for them, in US dollars, None without a price.
-    `prompt_tokens` is the estimate of the longest prompt, played-back and unanswered ones included;
-    None when nothing was asked, or when nobody estimates.
+    prediction: None leaves the step unsettled.
+    error: why there is no reply; with `settle_failures` there is a prediction, too.
+    calls: ids in the order of asking.
+    usage: tokens of all replies, those from the cache included; None when no reply reports them.
+    cost: paid for the calls in US dollars; None without a price.
+    prompt_tokens: estimate of the longest prompt, replayed and unanswered calls included; None if
+        nothing was asked or nothing estimates.
     """
 
     step_id: str
@@ -36,22 +38,22 @@ class Outcome:
 
 
 class Observer:
-    """Override what is of interest; every method does nothing by itself and must return quickly."""
+    """Base class of observers: every method does nothing. Overrides must return quickly."""
 
     def opened(self, step_id: str, repeat: int) -> None:
-        """A dialogue begins."""
+        """Called when a dialogue begins."""
 
     def passed_over(self, step_id: str, repeat: int) -> None:
-        """A row is on record that no model is asked about."""
+        """Called when a row that no model is asked about is on record."""
 
     def called(self, record: CallRecord, *, replayed: bool) -> None:
-        """A call is on record; `replayed` when it had been before this session."""
+        """Called when a call is on record; `replayed` if it was before this session."""
 
     def retrying(self, step_id: str, place: str, kind: FaultKind, wait_s: float) -> None:
-        """A try failed; the next one is `wait_s` seconds away."""
+        """Called when an attempt failed and the next one follows after `wait_s` seconds."""
 
     def settled(self, outcome: Outcome) -> None:
-        """A dialogue is over."""
+        """Called when a dialogue is over."""
 
     def notice(self, text: str) -> None:
-        """Something the user should be told once."""
+        """Called with a line that the user should see once."""

@@ -1,4 +1,4 @@
-"""How a run is coming along: a live display on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a live display on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -24,9 +24,14 @@ SCORES_EVERY_S = 1.0
 class Counters:
     """What a session has done so far.
 
-    `steps` ended, `unsettled` of them without an outcome. `replayed` calls were on record before.
-    `input` and `output` are tokens of the replies that the model gave now; `cost` is in US dollars,
-    None as long as no price is known.
+    steps: dialogues that ended.
+    unsettled: those of them without a prediction.
+    calls: sent to the model and answered.
+    cached: answered from the cache.
+    replayed: on record before this session.
+    retries: attempts that failed and were followed by another.
+    input, output: tokens of the calls sent in this session.
+    cost: in US dollars; None until a price is known.
     """
 
     steps: int = 0
@@ -56,9 +61,13 @@ class Counters:
 
 
 class Progress(Observer):
-    """Shows a run of `total` dialogues, `done` of which were settled in earlier sessions.
+    """Shows the progress of a run. Use it as a context manager.
 
-    `metrics` gives the running scores as text. Use it as a context manager. `clock` is in seconds.
+    total: dialogues of the run.
+    done: dialogues settled in earlier sessions.
+    metrics: returns the running scores as text.
+    every_s: seconds between two lines where there is no terminal.
+    clock: returns the time in seconds.
     """
 
     def __init__(
@@ -91,7 +100,7 @@ class Progress(Observer):
             from rich.live import Live
 
             self._live = Live(
-                console=self._console, get_renderable=self._picture, refresh_per_second=4
+                console=self._console, get_renderable=self._display, refresh_per_second=4
             )
             self._live.start()
         return self
@@ -110,7 +119,7 @@ class Progress(Observer):
             self._line()
 
     def passed_over(self, step_id: str, repeat: int) -> None:
-        # Nothing was waited for: it is done, but says nothing about the rate.
+        # It counts as done, but tells nothing about the rate.
         self._done += 1
 
     def called(self, record: CallRecord, *, replayed: bool) -> None:
@@ -130,7 +139,7 @@ class Progress(Observer):
         self._console.print(text, markup=False, highlight=False)
 
     def text(self) -> str:
-        """The state of the run in a line, without the scores."""
+        """Return the state of the run in a line, without the scores."""
         return status_line(self.counters, self._total, self._done, self._clock() - self._started)
 
     def _tick(self) -> None:
@@ -139,8 +148,8 @@ class Progress(Observer):
             if now - self._shown >= self._every_s:
                 self._line()
         elif self._scored is None or now - self._scored >= SCORES_EVERY_S:
-            # Here and not when the display is drawn: that is done by a thread of its own, which
-            # must not look at the run's records while they change.
+            # Not when the display is drawn: that happens in another thread, which must not read the
+            # run's records while they change.
             self._scored = now
             self._scores = self._metrics()
 
@@ -150,7 +159,7 @@ class Progress(Observer):
         line = " | ".join(parts)
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def _picture(self) -> RenderableType:
+    def _display(self) -> RenderableType:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
@@ -164,7 +173,7 @@ class Progress(Observer):
 
 
 def status_line(counters: Counters, total: int, done: int, elapsed_s: float) -> str:
-    """Steps, trouble, tokens, cost, rate and time left; what is nothing is left out.
+    """Return steps, failures, tokens, cost, rate and time left in a line, leaving out zeros.
 
     >>> status_line(Counters(steps=5, calls=10, input=2_500, output=100), 20, 5, 60.0)
     '10/20 steps, 10 calls, 2.5k in, 100 out, 5.0 steps/min, 2:00 left'

@@ -1,4 +1,4 @@
-"""Where calls queue up for the model: one by one here, in batches in `harness.engine.batches`."""
+"""Where calls wait for the model: one at a time here, in batches in `harness.engine.batches`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Send = Callable[[Request], Awaitable[Reply]]
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """A dialogue as the queues know it.
+    """A dialogue as the queues see it.
 
-    number: counts dialogues in the order of opening; lower ones go first.
-    held: the slots that the dialogue's replies came through and that stay its own until it asks
-        again or ends. So its next round need not wait behind newcomers, and a reply counts as under
-        way until it is on record.
-    waiting: its calls that wait for a slot. A dialogue with any holds none: it may ask more at a
-        time than there are slots.
+    number: position in the order of opening; lower numbers go first.
+    held: slots that its replies came through and that it keeps until it asks again or ends. Its
+        next round then does not wait behind newcomers, and a reply counts as in flight until it is
+        on record.
+    waiting: its calls that wait for a slot. While there are any, it holds no slot, since it may ask
+        for more at a time than there are.
     """
 
     number: int
@@ -36,23 +36,23 @@ class Seat:
 
 
 class CallQueue(Protocol):
-    """Sends calls, earlier dialogues first, as many as rate limit and budget allow."""
+    """Sends calls as rate limit and budget allow, those of earlier dialogues first."""
 
     def enter(self, seat: Seat) -> None:
-        """A dialogue was opened."""
+        """Note that a dialogue was opened."""
 
     async def submit(self, seat: Seat, request: Request, upper: float) -> Reply:
-        """Send when it is the call's turn. Raises `Fault`, `Fatal`, `Stopped`."""
+        """Send a call when its turn comes. Raises `Fault`, `Fatal`, `Stopped`."""
         ...
 
     def leave(self, seat: Seat) -> None:
-        """The dialogue is over."""
+        """Note that a dialogue is over."""
 
     def last(self) -> None:
-        """No further dialogue is going to be opened."""
+        """Note that no further dialogue will be opened."""
 
     async def work(self) -> None:
-        """Whatever must run beside the dialogues; cancelled in the end."""
+        """Run whatever must run beside the dialogues, until cancelled."""
 
 
 @dataclass(order=True, slots=True)
@@ -64,9 +64,9 @@ class _Waiting:
 
 
 class ConcurrentQueue:
-    """For adapters that are asked one conversation at a time, many of them side by side.
+    """For adapters that take one conversation per call and many calls at a time.
 
-    There is a slot per call under way. Free slots go to the call of the dialogue opened first.
+    Each call in flight takes a slot. A free slot goes to the dialogue that was opened first.
     """
 
     def __init__(self, send: Send, rate_limit: RateLimit, budget: Budget, halt: Halt) -> None:
@@ -104,7 +104,7 @@ class ConcurrentQueue:
             self._budget.settle_failure(upper, fault.kind)
             raise
         except BaseException:
-            # Cancelled on the way, or the end of the run: it may have been answered and billed.
+            # Cancelled in flight, or the run is ending: it may have been answered and billed.
             self._budget.settle(upper, None)
             raise
         finally:
@@ -142,7 +142,7 @@ class ConcurrentQueue:
         self._pump()
 
     def _pump(self) -> None:
-        """Let in whoever may go. Called after everything that could have changed that."""
+        """Admit waiting calls; called after everything that may have made room for one."""
         now = asyncio.get_running_loop().time()
         while self._queue and self._halt.reason is None:
             first = self._queue[0]

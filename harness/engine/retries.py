@@ -1,4 +1,4 @@
-"""One call through all its tries: which failures are tried again, when, and when it is given up."""
+"""Retries: which failures are tried again, after how long, and when a call is given up."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from harness.engine.stopping import GaveUp, Halt, TooManyFailures
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long to go on after a `Fault`.
+    """How long to keep trying after a `Fault`.
 
-    Waits double from `first_wait_s` up to `longest_wait_s`, half of each drawn by chance so that
-    callers spread out.
+    Waits double from `first_wait_s` to `longest_wait_s`; half of each is random, so that callers
+    spread out.
 
-    attempts: how often a call is sent at most, the first time included.
-    patience_s: the time from the first failure to the start of the last try, at most.
+    attempts: most times a call is sent, the first time included.
+    patience_s: longest time from the first failure to the start of the last attempt.
     """
 
     attempts: int = 8
@@ -38,30 +38,32 @@ def wait_before_retry(
     retry_after_s: float | None,
     chance: float,
 ) -> float | None:
-    """Seconds to wait before the next try, or None to give up.
+    """Return the seconds to wait before the next attempt, or None to give up.
 
-    `attempts` have been made, the first failure was `elapsed_s` seconds ago, `chance` is a random
-    number from 0 to 1. What the server asks for is a lower bound; when it asks for more than the
-    patience allows, it is not asked again too early but given up.
+    attempts: made so far.
+    elapsed_s: time since the first failure.
+    retry_after_s: what the server asked for, a lower bound. If it exceeds the patience, the call is
+        given up rather than sent too early.
+    chance: random number from 0 to 1.
 
     >>> wait_before_retry(RetryPolicy(), 3, 0.0, None, 1.0)
     4.0
     """
     if attempts >= policy.attempts:
         return None
-    # Far exponents overflow a float long after the wait has reached its bound.
+    # Large exponents would overflow, long after the wait has reached its bound.
     doublings = min(attempts - 1, 60)
     longest = min(policy.longest_wait_s, policy.first_wait_s * 2.0**doublings)
     wait = longest * (1 + chance) / 2
     if retry_after_s is not None and retry_after_s > 0:
-        # Chance on top as well: a crowd that was sent away together must not come back together.
+        # Random here, too: callers that were turned away together must not return together.
         wait = retry_after_s + min(longest, retry_after_s) * chance / 4
     return wait if elapsed_s + wait <= policy.patience_s else None
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A reply, how often the call was sent for it, and what all of that cost."""
+    """A reply, how often the call was sent for it, and the cost of all attempts in US dollars."""
 
     reply: Reply
     attempts: int
@@ -69,9 +71,9 @@ class Answered:
 
 
 class Attempts:
-    """Tries calls until they are answered or given up.
+    """Sends calls until they are answered or given up.
 
-    Stops the session after `failures_in_a_row` calls that were given up with no reply in between.
+    Stops the session after `failures_in_a_row` given-up calls without a reply in between.
     """
 
     def __init__(
@@ -90,13 +92,13 @@ class Attempts:
         self._observer = observer
         self._halt = halt
         self._failed_in_a_row = 0
-        # The waits are the one thing left to chance; no result depends on them.
+        # Only waits are random; no result depends on them.
         self._chance = random.Random()
 
     async def answer(
         self, seat: Seat, request: Request, upper: float, retry: RetryPolicy | None = None
     ) -> Answered:
-        """Raises `GaveUp` after the last try, `Fatal`, `Stopped`."""
+        """Send a call until it is answered. Raises `GaveUp`, `Fatal`, `Stopped`."""
         retry = retry or self._retry
         attempts = 0
         first_failure: float | None = None
@@ -113,7 +115,7 @@ class Attempts:
                 continue
             self._failed_in_a_row = 0
             cost = _sum(cost, self._budget.cost_of(reply.usage))
-            # A provider's filter is drawn by chance at times; what it says twice is its answer.
+            # A provider's filter may act at random; what it says twice is taken as its answer.
             if reply.finish is Finish.CONTENT_FILTER and not filtered:
                 filtered = True
                 continue
@@ -142,7 +144,7 @@ def _sum(cost: float | None, more: float | None) -> float | None:
 
 
 def _writable(reply: Reply) -> Reply:
-    """The reply without halves of surrogate pairs: JSON can bring them, no file takes them."""
+    """Replace lone surrogates, which JSON can carry but no UTF-8 file can hold."""
     try:
         reply.text.encode()
     except UnicodeEncodeError:

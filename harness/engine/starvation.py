@@ -1,4 +1,4 @@
-"""How long a model had room for a batch that was not there."""
+"""How long a model that takes batches had room for one that was not ready."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from dataclasses import dataclass
 class Starvation:
     """Seconds of a session with a model that is asked in batches.
 
-    `starved_s` passed with fewer batches under way than the adapter takes although work remained,
-    `idle_s` of them with none at all; both from the first batch to the last. `first_s` is the time
-    until the first, in which pages and pictures were prepared. `total_s` is all of it, from the
-    first dialogue to the end of the last.
+    starved_s: with fewer batches in flight than the adapter takes although work remained, counted
+        from the first batch to the last.
+    idle_s: the part of `starved_s` with no batch in flight.
+    first_s: until the first batch, while pages and pictures were prepared.
+    total_s: from the first dialogue to the end of the last.
+    batches: how many were sent.
+    rows: calls in all of them.
     """
 
     starved_s: float = 0.0
@@ -24,24 +27,24 @@ class Starvation:
 
     @property
     def share(self) -> float:
-        """`starved_s` of the time since the first batch; 0 before it."""
+        """`starved_s` as a share of the time since the first batch; 0 before it."""
         return _share(self.starved_s, self.total_s - self.first_s)
 
     @property
     def text(self) -> str:
-        """For a reader, in a line.
+        """The measurement as a line for the user.
 
         >>> Starvation(starved_s=4.0, idle_s=1.0, total_s=100.0, batches=4, rows=14).text
-        'batches: 4, 3.5 rows on average; no next batch ready for 4.0% of the time, nothing at all to compute for 1.0%'
+        'batches: 4, 3.5 calls each on average; no next batch was ready 4.0% of the time, nothing at all ran 1.0%'
         """  # noqa: E501 - a line of the output
         rows = self.rows / self.batches if self.batches else 0.0
         return (
-            f"batches: {self.batches}, {rows:.1f} rows on average; no next batch ready for "
-            f"{self.share:.1%} of the time, nothing at all to compute for {self.idle_share:.1%}"
+            f"batches: {self.batches}, {rows:.1f} calls each on average; no next batch was ready "
+            f"{self.share:.1%} of the time, nothing at all ran {self.idle_share:.1%}"
         )
 
     def plain(self) -> dict[str, float]:
-        """Sums and shares, as JSON."""
+        """Seconds, shares and counts as JSON."""
         return {
             "starved_s": round(self.starved_s, 3),
             "idle_s": round(self.idle_s, 3),
@@ -55,12 +58,12 @@ class Starvation:
 
     @property
     def idle_share(self) -> float:
-        """`idle_s` of the same."""
+        """`idle_s` as a share of the same time."""
         return _share(self.idle_s, self.total_s - self.first_s)
 
 
 class StarvationClock:
-    """Adds up. Times are handed in; what is true at one of them holds until the next."""
+    """Adds up the times of `Starvation`. What `note` says holds until the next `note`."""
 
     def __init__(self, slots: int) -> None:
         self._slots = slots
@@ -68,14 +71,14 @@ class StarvationClock:
         self._under_way = 0
         self._remains = False
         self._starved = self._idle = self._first = self._total = 0.0
-        # Of the time since the last batch: what comes after the very last one was no waiting.
+        # Since the last batch. It counts only if another batch follows.
         self._perhaps_starved = self._perhaps_idle = 0.0
         self._batches = self._rows = 0
 
     def note(self, now: float, under_way: int, remains: bool) -> None:
-        """From now on so many batches are under way, and work remains beside them or not."""
+        """State how many batches are in flight from `now` on, and whether work remains."""
         if self._since is None and not remains and not under_way:
-            return  # nothing was opened so far
+            return  # No dialogue has been opened yet.
         past = 0.0 if self._since is None else now - self._since
         self._total += past
         if not self._batches:
@@ -86,7 +89,7 @@ class StarvationClock:
         self._since, self._under_way, self._remains = now, under_way, remains
 
     def sent(self, rows: int) -> None:
-        """A batch goes; `note` comes before it for the time until now."""
+        """Count a batch of `rows` calls that is being sent, after a `note` for the time so far."""
         self._starved += self._perhaps_starved
         self._idle += self._perhaps_idle
         self._perhaps_starved = self._perhaps_idle = 0.0
@@ -94,7 +97,7 @@ class StarvationClock:
         self._rows += rows
 
     def read(self) -> Starvation:
-        """The sums up to the last note."""
+        """Return the sums up to the last `note`."""
         return Starvation(
             self._starved, self._idle, self._first, self._total, self._batches, self._rows
         )

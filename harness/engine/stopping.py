@@ -1,4 +1,4 @@
-"""How a session comes to its end: why, who is told, and what Ctrl-C does."""
+"""How a session ends: the reasons, the signal to everyone who waits, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from harness.runs import RunError
 
 
 class Stopped(Exception):
-    """The run ended before its last step, with everything so far on record.
+    """The session ended before the last step; everything so far is on record.
 
-    Starting the same run again goes on from there.
+    Starting the same run again continues from there.
     """
 
 
 class CostLimitReached(Stopped):
-    """The next call might have passed the cost limit."""
+    """The next call might have exceeded the cost limit."""
 
 
 class TooManyFailures(Stopped):
-    """One call after the other failed for good; there is no point in trying the rest."""
+    """Call after call failed for good, so there is no point in trying the rest."""
 
 
 class ProtocolError(Exception):
-    """A protocol raised, or asked in a way it must not. The message names the step."""
+    """A protocol raised, or yielded something it must not. The message names the step."""
 
 
 class ReplayMismatch(ProtocolError):
-    """A dialogue that was played back asked something else than is on record."""
+    """A replayed dialogue asked something other than what is on record."""
 
 
 class GaveUp(Exception):
-    """A call got no reply in all its tries; its step stays unsettled."""
+    """A call got no reply in any attempt; its step stays unsettled."""
 
     def __init__(self, kind: FaultKind, attempts: int, message: str) -> None:
         tries = "1 try" if attempts == 1 else f"{attempts} tries"
@@ -46,7 +46,7 @@ class GaveUp(Exception):
 
 
 def most_severe(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one exception of a group to raise: what ends a run goes before what ends a step."""
+    """Return the exception of a group to raise: what ends a run before what ends a step."""
     return max(_leaves(group), key=_severity)
 
 
@@ -66,7 +66,7 @@ def _severity(error: BaseException) -> int:
 
 
 class Halt:
-    """The one place that says whether a session is ending. Set once, with a reason."""
+    """Whether the session is ending, and why. Set once."""
 
     def __init__(self) -> None:
         self.reason: Stopped | None = None
@@ -78,7 +78,7 @@ class Halt:
         self._listeners.append(callback)
 
     def set(self, reason: Stopped) -> None:
-        """No further call is to be sent; those under way are waited for."""
+        """End the session: send no further call, wait for those in flight."""
         if self.reason is None:
             self.reason = reason
             self._event.set()
@@ -86,13 +86,13 @@ class Halt:
                 callback(reason)
 
     def check(self) -> None:
-        """Raises `Stopped` once the halt is set."""
+        """Raise `Stopped` if the halt is set."""
         if self.reason:
-            # A fresh exception each time: one that many tasks raise would gather their tracebacks.
+            # A new exception each time: one raised by many tasks would collect their tracebacks.
             raise type(self.reason)(*self.reason.args)
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, or raise `Stopped` as soon as the halt is set."""
+        """Sleep, but raise `Stopped` as soon as the halt is set."""
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()
@@ -103,9 +103,9 @@ class Halt:
 
 @contextmanager
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Within the block, the first Ctrl-C calls `stop` in the running loop.
+    """Within the block, make the first Ctrl-C call `stop` in the running loop.
 
-    The second one is the usual one: asyncio cancels the main task. To be used in a coroutine of the
+    The second one has its usual effect: asyncio cancels the main task. Use it in a coroutine of the
     main thread; in another thread it does nothing, since signals do not arrive there.
     """
     if threading.current_thread() is not threading.main_thread():

@@ -84,7 +84,7 @@ async def carry_out(
                     prompt_tokens=lambda conversation: tokens_of(conversation, model.info),
                     observer=watching,
                     spent=directory.spent,
-                    ahead=session.prepare_ahead,
+                    prepare_picture=session.prepare_picture,
                 )
                 with (
                     on_interrupt(lambda: engine.stop("interrupted")),

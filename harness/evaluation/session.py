@@ -57,7 +57,7 @@ class Session:
         self._open: dict[StepKey, Question] = {}
         self._steps: dict[str, int] = {}
 
-    def prepare_ahead(self, picture: Picture) -> None:
+    def prepare_picture(self, picture: Picture) -> None:
         """Start on a picture that is going to be sent."""
         if self._model.policy is None:
             self._pictures.prepare(picture, self._form)

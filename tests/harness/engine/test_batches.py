@@ -98,7 +98,7 @@ def test_stopping_finishes_the_batch_under_way() -> None:
 
 
 def test_a_batch_size_without_a_way_to_send_batches_is_refused() -> None:
-    with pytest.raises(TypeError, match="takes no batches"):
+    with pytest.raises(TypeError, match="does not take batches"):
         engine(Model(batch_size=4))
 
 

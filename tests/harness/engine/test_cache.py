@@ -137,7 +137,7 @@ def test_a_damaged_file_is_one_warning_and_no_reply(tmp_path: Path, rubbish: byt
     warnings = Warnings()
     assert look(tmp_path / "c", ["k", "l"], warnings) == [None, None]
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"going on without the reply cache {tmp_path / 'c'}: ")
+    assert warnings[0].startswith(f"continuing without the reply cache {tmp_path / 'c'}: ")
 
 
 def test_a_damaged_entry_is_one_warning_and_no_reply(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_pictures_are_made_for_the_round_that_shows_them_and_no_other() -> None:
             return await super().prepare(request, pictures)
 
     job = Job("s", rounds("round-1", "round-2", picture=picture))
-    hold(engine(Looking(), ahead=ahead.append), [job])
+    hold(engine(Looking(), prepare_picture=ahead.append), [job])
     assert ahead == [picture]
 
 

@@ -425,7 +425,7 @@ def test_played_back_replies_are_what_the_dialogue_heard_before() -> None:
 def test_a_dialogue_that_asks_something_else_than_on_record_is_an_error_with_its_name() -> None:
     on_record = recorded(two_rounds("a"))
     changed = Job("a", rounds("round-1", "round-2", text="Changed?"), recorded=on_record)
-    with pytest.raises(ReplayMismatch, match="step a: 'round-1' asks something else"):
+    with pytest.raises(ReplayMismatch, match="step a: 'round-1' asks something other"):
         run(engine(Model()), [changed])
 
 
@@ -455,8 +455,8 @@ def returning_nothing() -> Dialogue:
     [
         (raising, "step a: the protocol raised ValueError: bad protocol"),
         (asking_twice, "step a: 'same' was asked twice"),
-        (yielding_rubbish, "step a: the protocol yielded str, no Ask"),
-        (returning_nothing, "step a: the protocol returned NoneType, no prediction"),
+        (yielding_rubbish, "step a: the protocol yielded str, not an Ask"),
+        (returning_nothing, "step a: the protocol returned NoneType, not a Prediction"),
     ],
 )
 def test_a_protocol_that_misbehaves_is_an_error_with_the_step(dialogue: object, said: str) -> None:
@@ -510,8 +510,8 @@ def test_pictures_are_asked_for_ahead_only_when_they_will_be_sent() -> None:
     picture = Picture("d", "r", 8, 9)
     job = Job("a", rounds("one", "two", picture=picture))
     log, ahead = Log(), list[Picture]()
-    run(engine(Model(), log, ahead=ahead.append), [job])
+    run(engine(Model(), log, prepare_picture=ahead.append), [job])
     assert ahead == [picture, picture]
     again = Job("a", job.dialogue, recorded=log.of("a"))
-    run(engine(Model(), ahead=ahead.append), [again])
+    run(engine(Model(), prepare_picture=ahead.append), [again])
     assert len(ahead) == 2
