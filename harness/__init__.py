@@ -1,6 +1,39 @@
 """Benchmarks, candidates, protocols, policies, the engine, runs, and the command line.
 
+    import harness
+
+    run = harness.evaluate(model="lexical", benchmark="sample", limit=2)
+
 Part of vlm-web-eval.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.evaluation.evaluate import aevaluate, evaluate
+    from harness.runs import Run, open_run
+
 __version__ = "0.1.0"
+__all__ = ["Run", "__version__", "aevaluate", "evaluate", "open_run"]
+
+# Loaded when asked for: the command line looks whether our packages are ours before any is used.
+_MODULES = {
+    "Run": "harness.runs",
+    "aevaluate": "harness.evaluation.evaluate",
+    "evaluate": "harness.evaluation.evaluate",
+    "open_run": "harness.runs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'harness' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -30,6 +30,7 @@ from harness.engine import Pricing
 from harness.errors import UserError
 from harness.policies import POLICIES
 from harness.policies.as_model import PolicyAdapter
+from harness.policies.contract import Policy
 from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, Settings, written
 from parsers import count_tokens
@@ -54,6 +55,8 @@ class Model:
     load: Callable[[], Adapter] | None = None
     """Makes the adapter that can be asked; None once it is there."""
     on_this_machine: bool = False
+    is_borrowed: bool = False
+    """Whether the adapter is the caller's own, who may go on using it."""
 
     def loaded(self) -> Model:
         """The same, ready to be asked. Raises `Fatal`, for a missing key, say."""
@@ -95,6 +98,17 @@ def open_policy(settings: Settings, protocol: AskingProtocol) -> Model:
     """The policy named in the settings, which answers in the protocol's words."""
     policy = PolicyAdapter(POLICIES.make(settings.model), protocol, settings.seed)
     return Model(policy, policy, _prices(settings))
+
+
+def policy_of(policy: Policy, settings: Settings, protocol: AskingProtocol) -> Model:
+    """The caller's own policy, which is on record by its name and class."""
+    adapter = PolicyAdapter(policy, protocol, settings.seed, identified=True)
+    return Model(adapter, adapter, _prices(settings))
+
+
+def model_of(adapter: Adapter, settings: Settings) -> Model:
+    """The caller's own adapter, which is on record by what it declares."""
+    return Model(adapter, None, _prices(settings), is_borrowed=True)
 
 
 def open_model(settings: Settings, *, asks: bool = True) -> Model:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from adapters import Adapter
 from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.evaluation.history import EarlierActions
-from harness.evaluation.model import Model, open_model, open_policy
+from harness.evaluation.model import Model, model_of, open_model, open_policy, policy_of
 from harness.evaluation.questions import Preparer
 from harness.evaluation.resolve import (
     as_stored,
@@ -23,6 +24,7 @@ from harness.evaluation.resolve import (
 )
 from harness.pictures import PicturePolicy
 from harness.policies import POLICIES
+from harness.policies.contract import Policy
 from harness.protocols import AskingProtocol
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import Setup, settled_before
@@ -101,22 +103,30 @@ def usual_count(settings: Settings) -> int:
     return settings.top_k or settings.distractors + 1
 
 
-def plan_run(settings: Settings, *, asks: bool = True) -> Plan:
+def plan_run(settings: Settings, own: Adapter | Policy | None = None, *, asks: bool = True) -> Plan:
     """Open everything that a run needs, each part once.
 
+    `own` is an adapter or a policy of the caller's, in place of the one that the settings name.
     Mistakes in the settings come to light first, then a missing key, then whatever is wrong with
     the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
     key is needed and nothing is loaded. Raises `UserError` or `Fatal` with one line.
     """
     settings = as_stored(settings)
-    model = None if settings.model in POLICIES.names() else open_model(settings, asks=asks)
+    model, policy = None, None
+    if isinstance(own, Adapter):
+        model = model_of(own, settings)
+    elif own is not None:
+        policy = own
+    elif settings.model not in POLICIES.names():
+        model = open_model(settings, asks=asks)
     protocol = open_with(settings, model.info if model else None)
-    settings = complete(settings, protocol)
+    settings = complete(settings, protocol, is_policy=model is None, is_own=own is not None)
     pictures = picture_policy(settings, protocol)
     ranks = None
     if settings.ranker is not None:
         ranks = open_ranks(settings.ranker)
-    model = model or open_policy(settings, protocol)
+    if model is None:
+        model = policy_of(policy, settings, protocol) if policy else open_policy(settings, protocol)
     check_model(protocol, model.info, pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from adapters import AdapterInfo
 from harness.benchmarks import benchmark
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
-from harness.policies import POLICIES
 from harness.protocols import AskingProtocol, Source, open_protocol, settled_settings
 from harness.settings import SETTINGS, Settings, written
 
@@ -32,14 +32,18 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
     return open_protocol(settings.protocol, shared, options, model=info)
 
 
-def complete(settings: Settings, protocol: AskingProtocol) -> Settings:
+def complete(
+    settings: Settings, protocol: AskingProtocol, *, is_policy: bool, is_own: bool = False
+) -> Settings:
     """The settings with nothing left open: what was not given is as the protocol has it.
 
+    `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
     Raises `UserError` for settings that do not go together.
     """
     _check_stored(settings, protocol)
     source = source_of(settings, protocol)
-    refuse_without_effect(settings, protocol, source)
+    missing = _missing(settings, protocol, source, is_policy=is_policy, is_own=is_own)
+    _refuse_without_effect(settings, missing)
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError("give --repeats or --shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
@@ -75,9 +79,8 @@ def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
     return source
 
 
-def refuse_without_effect(settings: Settings, protocol: AskingProtocol, source: Source) -> None:
-    """Reject settings that were given but have no effect with this protocol or model."""
-    missing = _missing(settings, protocol, source)
+def _refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> None:
+    """Reject settings that were given but lack a feature without which they have no effect."""
     for name, setting in SETTINGS.items():
         if name not in settings.given:
             continue
@@ -86,18 +89,28 @@ def refuse_without_effect(settings: Settings, protocol: AskingProtocol, source: 
                 raise UserError(f"{written(name)} has no effect {missing[feature]}")
 
 
-def _missing(settings: Settings, protocol: AskingProtocol, source: Source) -> dict[str, str]:
+def _missing(
+    settings: Settings,
+    protocol: AskingProtocol,
+    source: Source,
+    *,
+    is_policy: bool,
+    is_own: bool,
+) -> dict[str, str]:
     """The features that settings may need and this run lacks, each with where and what to do."""
     name, needs = protocol.name, protocol.needs
     missing: dict[str, str] = {}
-    if settings.model in POLICIES.names():
+    if is_own:
+        for feature in ("adapter", "local model"):
+            missing[feature] = f"on '{settings.model}', which was made by the caller; leave it out"
+    if is_policy:
         for feature in ("adapter", "model", "local model"):
             missing[feature] = f"on the policy '{settings.model}'; leave it out"
     if source != "snapshot":
         offered = "the first of a ranker is" if source == "ranker" else "everything on the page is"
         where = f"where {offered} offered; leave it out, or add --candidates snapshot"
         missing["drawn choices"] = where
-        if settings.model not in POLICIES.names():  # A baseline draws by the seed, too.
+        if not is_policy:  # A baseline draws by the seed, too.
             missing["seed"] = where
     if source != "ranker":
         missing["ranked choices"] = (

@@ -51,11 +51,19 @@ async def carry_out(
     observer: Callable[[int, int], contextlib.AbstractContextManager[Observer]],
     scored: Callable[[StepRecord], None],
     say: Callable[[str], None],
+    stoppable: Callable[[Callable[[], None]], None] = lambda stop: None,
 ) -> Finished:
     """Ask what is not on record yet, and sum up.
 
-    `observer(total, done)` watches the session, `scored` gets every line as it is written, `say` a
-    line for the user now and then. Raises `Fatal`, `RunError`, `UserError`.
+    Args:
+        plan: the run.
+        observer: watches the session, given the number of dialogues and of those that are settled.
+        scored: gets every step's line as it is written.
+        say: prints a line for the user.
+        stoppable: gets a function that lets calls in flight end and then stops the session; to be
+            called in the running event loop.
+
+    Raises `Fatal`, `RunError`, `UserError`.
     """
     settings, model = plan.settings, plan.model
     of_this_session = {**of_session(settings), "prices_from": source()}
@@ -86,6 +94,7 @@ async def carry_out(
                     spent=directory.spent,
                     prepare_picture=session.prepare_picture,
                 )
+                stoppable(lambda: engine.stop("interrupted"))
                 with (
                     on_interrupt(lambda: engine.stop("interrupted")),
                     _kept(engine, model.adapter, directory),
@@ -101,7 +110,8 @@ async def carry_out(
             pictures.close()
             if cache is not None:
                 await cache.close()
-            await model.adapter.close()
+            if not model.is_borrowed:
+                await model.adapter.close()
         directory.sync()
         run = open_run(plan.directory)
         records = run.records()

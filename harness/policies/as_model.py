@@ -24,7 +24,10 @@ class PolicyAdapter:
     `always-click` shares the draws of `random`: the policies of one run differ in nothing else.
     """
 
-    def __init__(self, policy: Policy, protocol: AskingProtocol, seed: int) -> None:
+    def __init__(
+        self, policy: Policy, protocol: AskingProtocol, seed: int, *, identified: bool = False
+    ) -> None:
+        """`identified` has the policy's class put on record beside its name."""
         self._policy = policy
         self._protocol = protocol
         self._seed = seed
@@ -39,7 +42,7 @@ class PolicyAdapter:
             # The pages of open steps are in memory, and a policy gains nothing by more of them.
             open_dialogues=32,
             takes_pictures=True,
-            settings={"seed": seed},
+            settings={"seed": seed, **(_class_of(policy) if identified else {})},
         )
 
     @property
@@ -92,3 +95,8 @@ class PolicyAdapter:
     async def close(self) -> None:
         self._steps.clear()
         self._spelled.clear()
+
+
+def _class_of(policy: Policy) -> dict[str, str]:
+    kind = type(policy)
+    return {"class": f"{kind.__module__}:{kind.__qualname__}"}

@@ -1,0 +1,97 @@
+"""What a user sees of a run under way: notices, progress, and the scores so far."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from harness.engine import Observer, Progress
+from harness.printing import printable
+from harness.runs import StepRecord
+from harness.settings import Settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Display:
+    """Shows a run on a console, as its settings ask for (`progress`)."""
+
+    def __init__(self, settings: Settings, console: Console | None = None) -> None:
+        from rich.console import Console
+
+        self._settings = settings
+        self._console = console or Console(stderr=True)
+        self._records: list[StepRecord] = []
+        self._scores = ""
+        self._scored = 0
+
+    def say(self, line: str) -> None:
+        """Print a line as it is, however long."""
+        self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+
+    @contextlib.contextmanager
+    def adapter_messages(self) -> Iterator[None]:
+        """Print what adapters log: that a model is being loaded, which may take minutes."""
+        display = self
+
+        class Lines(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                display.say(record.getMessage())
+
+        logger, handler = logging.getLogger("adapters"), Lines(logging.INFO)
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+    @contextlib.contextmanager
+    def watching(self, total: int, done: int) -> Iterator[Observer]:
+        """The progress of `total` dialogues, of which `done` are settled already."""
+        from rich.console import Console
+
+        kind = self._settings.progress
+        if kind == "off":
+            yield _Notices(self)
+            return
+        console = self._console
+        if kind != "auto":
+            console = Console(stderr=True, force_terminal=kind == "bar")
+        with Progress(total, done=done, metrics=self.scores, console=console) as progress:
+            yield progress
+
+    def add(self, record: StepRecord) -> None:
+        """Count a step's line among the scores so far."""
+        if record.settled and record.scores is not None:
+            self._records.append(record)
+
+    def scores(self) -> str:
+        """Step success and element accuracy so far; worked out again for every 2 % more steps."""
+        count = len(self._records)
+        if count >= max(1, self._scored * 1.02, self._scored + 1):
+            from harness.evaluation.summary import aggregation_rules, part
+            from harness.tables import estimate_cell
+
+            steps = part(self._records, aggregation_rules(self._settings)).metrics.steps
+            self._scores = (
+                f"so far: element {estimate_cell(steps.element.macro)}, "
+                f"step {estimate_cell(steps.success.macro)}"
+            )
+            self._scored = count
+        return self._scores
+
+
+class _Notices(Observer):
+    """No progress, but what the user must know."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def notice(self, text: str) -> None:
+        self._display.say(text)

@@ -1,0 +1,173 @@
+"""Evaluations from Python: what `vlm-eval run` does, as a function and as a coroutine.
+
+run = harness.evaluate(model="lexical", benchmark="sample", limit=2)
+run.summary["total"]        # the numbers of summary.json, also of an incomplete run
+run.table()                 # the table of results, which a notebook shows as HTML
+run.steps()                 # a data frame with a row per step
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from adapters import Adapter
+from harness.errors import UserError
+from harness.evaluation.display import Display
+from harness.evaluation.plan import Plan, plan_run
+from harness.evaluation.run import Finished, carry_out
+from harness.policies.contract import Policy
+from harness.runs import Run, open_run
+from harness.settings import read_settings
+
+CONFIRM_FROM = 100
+"""More calls than this to a model that costs money have to be confirmed."""
+
+
+def evaluate(model: str | Adapter | Policy, **settings: object) -> Run:
+    """Evaluate a model, or go on with the same evaluation where it was interrupted.
+
+    Args:
+        model: a name as for `--model`, or an adapter or a policy of your own. An adapter is
+            identified by its `info`, a policy by its name and class; neither is pickled.
+        settings: the options of `vlm-eval run` by their names (`limit=2`, `max_cost=5`,
+            `split="test_task"`), with the same defaults.
+
+    Returns:
+        The run, complete or not (`run.complete`): steps whose calls failed are left unsettled, and
+        `max_cost` may have ended it early. The same call continues it.
+
+    Raises:
+        UserError, Fatal: a mistake in the settings, data that cannot be read, a missing key, ...;
+            the message is the one line that the command line prints.
+        KeyboardInterrupt: after calls in flight have ended; everything answered is kept. A second
+            interrupt does not wait for them.
+
+    It runs in a thread of its own, so that it can be called where an event loop is running, such as
+    in a notebook.
+    """
+    stop = _Stop()
+    result: Future[Run] = Future()
+
+    def work() -> None:
+        try:
+            result.set_result(asyncio.run(_evaluate(model, settings, stop)))
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=work, name="evaluate", daemon=True).start()
+    try:
+        return result.result()
+    except KeyboardInterrupt:
+        stop.gracefully()
+        try:
+            result.exception()
+        except KeyboardInterrupt:
+            stop.at_once()
+        raise
+
+
+async def aevaluate(model: str | Adapter | Policy, **settings: object) -> Run:
+    """As `evaluate`, in the running event loop. Cancel the task to stop it."""
+    return await _evaluate(model, settings, _Stop())
+
+
+class _Stop:
+    """The way to end an evaluation from another thread."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._stop: Callable[[], None] | None = None
+
+    def begins(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def can_be_stopped(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+
+    def gracefully(self) -> None:
+        """Let calls in flight end; before there are any, stop at once."""
+        if self._stop is None:
+            self.at_once()
+        elif self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def at_once(self) -> None:
+        if self._loop is not None and self._task is not None:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+
+async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], stop: _Stop) -> Run:
+    stop.begins()
+    try:
+        settings = read_settings({**values, "model": _name_of(model)})
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    display = Display(settings)
+    with display.adapter_messages():
+        plan = await asyncio.to_thread(
+            plan_run, settings, None if isinstance(model, str) else model
+        )
+    check_cost_limit(plan)
+    check_confirmed(plan)
+    for notice in plan.dataset.notices:
+        display.say(notice)
+    finished = await carry_out(
+        plan, display.watching, display.add, display.say, stop.can_be_stopped
+    )
+    if not finished.complete:
+        display.say(how_to_go_on(finished, "Make the same call again"))
+    return open_run(finished.directory)
+
+
+def _name_of(model: str | Adapter | Policy) -> str:
+    if isinstance(model, str):
+        return model
+    return model.info.name if isinstance(model, Adapter) else model.name
+
+
+def check_cost_limit(plan: Plan) -> None:
+    """Raise `UserError` for a cost limit that could not be kept."""
+    if plan.settings.max_cost is not None and plan.model.pricing() is None:
+        raise UserError(
+            f"--max-cost needs a price for {plan.model.info.name}; give one with --prices FILE"
+            if plan.model.policy is None
+            else "--max-cost has no effect on a policy; leave it out"
+        )
+
+
+def is_confirmed(plan: Plan) -> bool:
+    """Whether a run may start without asking: it is free or short, or was confirmed beforehand."""
+    settings = plan.settings
+    calls = plan.dialogues * plan.protocol.calls(plan.usual_count)[1]
+    confirmed = settings.yes or settings.max_cost is not None
+    return confirmed or not plan.model.spends or calls <= CONFIRM_FROM
+
+
+def check_confirmed(plan: Plan) -> None:
+    """Raise `UserError` for a run that costs money and nobody can be asked about."""
+    if is_confirmed(plan):
+        return
+    calls = plan.dialogues * plan.protocol.calls(plan.usual_count)[1]
+    limit = "--max-cost DOLLARS" if plan.model.priced else "--prices FILE with --max-cost"
+    raise UserError(
+        f"{calls} calls to {plan.model.info.name} may cost money; "
+        f"without a terminal to ask on, say --yes or {limit}"
+    )
+
+
+def how_to_go_on(finished: Finished, again: str) -> str:
+    """A line on a run that ended early or left steps unsettled; `again` is what to do."""
+    if finished.stopped is None:
+        return (
+            f"some steps are unsettled; what was answered is kept in {finished.directory}. "
+            f"{again} to ask for them, or with --settle-failures."
+        )
+    dear = "with a higher --max-cost " if finished.too_dear else ""
+    return (
+        f"{finished.stopped}; what was answered is kept in {finished.directory}. "
+        f"{again} {dear}to go on from there."
+    )
