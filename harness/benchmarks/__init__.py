@@ -10,10 +10,15 @@ Whatever is wrong with data is a `DataError` of one line.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from harness.benchmarks.catalog import BENCHMARKS, benchmark, open_benchmark, step_data
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import IndexEntry
+
+if TYPE_CHECKING:
+    from harness.benchmarks.steps import SimpleBenchmark
 
 __all__ = [
     "BENCHMARKS",
@@ -21,7 +26,17 @@ __all__ = [
     "Dataset",
     "Filters",
     "IndexEntry",
+    "SimpleBenchmark",
     "benchmark",
     "open_benchmark",
     "step_data",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # What reads pages is not needed to list benchmarks.
+    if name == "SimpleBenchmark":
+        from harness.benchmarks.steps import SimpleBenchmark
+
+        return SimpleBenchmark
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

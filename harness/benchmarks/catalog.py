@@ -42,6 +42,12 @@ BENCHMARKS.add(
     "a few tasks on made-up sites, shipped with the package, to try things out",
 )
 
+BENCHMARKS.add(
+    "steps",
+    "harness.benchmarks.steps:SimpleBenchmark",
+    "recorded steps of your own, JSON lines or parquet, given with --data (docs/own-data.md)",
+)
+
 
 def benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises `DataError` when there is none."""

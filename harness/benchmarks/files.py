@@ -55,16 +55,22 @@ def check_splits(asked: Sequence[str] | None, known: Sequence[str], benchmark: s
             raise DataError(f"{benchmark} has no split '{split}'; {suggestion(split, known)}")
 
 
-def local_files(data: Path, suffix: str = ".parquet") -> list[DataFile]:
-    """The file, or all those in a folder and its subfolders, by name; no splits yet."""
+def local_files(data: Path, *suffixes: str) -> list[DataFile]:
+    """The file, or all those in a folder and its subfolders, by name; no splits yet.
+
+    Files in folders are those with one of the suffixes (parquet files if there are none).
+    """
+    suffixes = suffixes or (".parquet",)
     if data.is_dir():
         paths = sorted(
             path
-            for path in data.rglob(f"*{suffix}")
-            if path.is_file() and not any(p.startswith(".") for p in path.relative_to(data).parts)
+            for path in data.rglob("*")
+            if path.name.endswith(suffixes)
+            and path.is_file()
+            and not any(part.startswith(".") for part in path.relative_to(data).parts)
         )
         if not paths:
-            raise DataError(f"no {suffix[1:]} file in {data}")
+            raise DataError(f"no {' or '.join(s[1:] for s in suffixes)} file in {data}")
         names = [path.relative_to(data).as_posix() for path in paths]
     elif data.exists():
         paths, names = [data], [data.name]

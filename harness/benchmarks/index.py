@@ -196,7 +196,7 @@ def build_index(
             seen.add((key.task_id, key.action_uid))
             if key.index is None and key.hints is not None:
                 hints[len(entries)] = key.hints
-            entries.append(_entry(key, split, data_file.path, scanned))
+            entries.append(entry_of(key, split, data_file.path, scanned))
         largest = max(largest, (layout.largest_group(data_file.path), data_file.name))
     entries, unsure = _placed(entries, hints)
     return with_lengths(entries), _notices(doubled, unsure, len(hints), largest)
@@ -229,7 +229,8 @@ def of_splits(
     return tuple(entry for entry in entries if not wanted or entry.split in wanted)
 
 
-def _entry(key: Key, split: str, path: Path, scanned: Scanned) -> IndexEntry:
+def entry_of(key: Key, split: str, path: Path, scanned: Scanned) -> IndexEntry:
+    """The entry of a row that has an index and an id."""
     return IndexEntry(
         step_id=f"{key.task_id}_{key.action_uid}",
         task_id=key.task_id,

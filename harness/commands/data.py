@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,38 @@ def data() -> None:
     """Look at the data of a benchmark, or prepare files for reading in little memory."""
 
 
-@data.command(short_help="Count the rows of a selection.")
+@data.command(short_help="Check steps of your own, or count the rows of a benchmark.")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
 @setting_options(DATA)
-def check(**_: Any) -> int:
-    """Count the rows of a selection: by split, by operation, valid or why not."""
-    from harness.evaluation.plan import open_data
-    from harness.evaluation.table import counted
+def check(file: Path | None, **_: Any) -> int:
+    """Check recorded steps of your own, or count the rows of a selection.
 
-    dataset = open_data(read_options(distractors=0)).part
+    With FILE (JSON lines, parquet, a folder of them or a schema file) every row is read: columns,
+    types, ids, page, elements and screenshot. What is wrong is told once, with the number of rows
+    and the first of them; errors end with exit code 2. Without FILE the rows of the benchmark are
+    counted by split and operation, valid or why not.
+    """
+    from harness.benchmarks import SimpleBenchmark, benchmark
+    from harness.benchmarks.check import RowCounts, check_steps
+    from harness.evaluation.plan import open_data
+
+    settings = read_options(distractors=0)
+    chosen = benchmark(settings.benchmark)
+    if file is not None and not isinstance(chosen, SimpleBenchmark):
+        chosen = SimpleBenchmark()
+    if isinstance(chosen, SimpleBenchmark):
+        checked = check_steps(chosen, file or (Path(settings.data) if settings.data else None))
+        for line in checked.lines():
+            click.echo(printable(line))
+        return 2 if checked.errors else 0
+    dataset = open_data(settings).part
     for notice in dataset.notices:
         click.echo(notice, err=True)
-    splits: dict[str, Counter[str]] = {}
-    tasks: dict[str, set[str]] = {}
+    counts = RowCounts()
     for row in dataset.rows():
-        counts = splits.setdefault(row.split, Counter())
-        tasks.setdefault(row.split, set()).add(row.task_id)
-        counts["rows"] += 1
-        counts[row.operation] += 1
-        counts["valid" if row.invalid is None else row.invalid] += 1
-    for split, counts in splits.items():
-        told = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if name != "rows")
-        rows, of = counted(counts["rows"], "row"), counted(len(tasks[split]), "task")
-        click.echo(printable(f"{split}: {rows}, {of}; {told}"))
+        counts.add(row)
+    for line in counts.lines():
+        click.echo(printable(line))
     return 0
 
 
@@ -67,8 +76,8 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
     queries have none: run them with --benchmark multimodal-mind2web --data OUT --lost-rows, or use
     the ranks with Multimodal-Mind2Web itself.
     """
-    from harness.evaluation.table import counted
     from harness.rankers.seeact_queries import import_queries
+    from harness.tables.numbers import counted
 
     done = import_queries(files, out, scores, overwrite=overwrite)
     click.echo(f"{out}: {counted(done.steps, 'step')} of {counted(done.lines, 'line')}")

@@ -1,0 +1,212 @@
+"""Whether recorded steps of one's own can be run, and what a run would do with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from pathlib import Path
+
+from harness.benchmarks.index import IndexEntry, Scanned, entry_of, in_order, with_lengths
+from harness.benchmarks.parquet import column_names, opened
+from harness.benchmarks.step_columns import COLUMNS, StepColumns
+from harness.benchmarks.steps import SimpleBenchmark, StepsLayout
+from harness.errors import DataError, suggestion
+from harness.page import Page
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row
+from harness.tables.numbers import counted
+
+
+@dataclass(slots=True)
+class Problem:
+    """Something about rows: how many have it, and where the first of them is.
+
+    An error keeps a row from being read, or shows that it cannot mean what it says; with a warning
+    the row is read, perhaps not as intended.
+    """
+
+    text: str
+    error: bool
+    first: str
+    rows: int = 0
+
+
+@dataclass(slots=True)
+class RowCounts:
+    """Rows and tasks by split; rows by operation, and valid or why not."""
+
+    _rows: dict[str, Counter[str]] = field(default_factory=dict)
+    _tasks: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, row: Row) -> None:
+        """Count a row."""
+        counts = self._rows.setdefault(row.split, Counter())
+        self._tasks.setdefault(row.split, set()).add(row.task_id)
+        counts["rows"] += 1
+        counts[row.operation] += 1
+        counts["valid" if row.invalid is None else row.invalid] += 1
+
+    @property
+    def valid(self) -> int:
+        return sum(counts["valid"] for counts in self._rows.values())
+
+    def lines(self) -> Iterator[str]:
+        """A line per split."""
+        for split, counts in self._rows.items():
+            rows, tasks = counted(counts["rows"], "row"), counted(len(self._tasks[split]), "task")
+            parts = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if name != "rows")
+            yield f"{split}: {rows}, {tasks}; {parts}"
+
+
+@dataclass(slots=True)
+class Checked:
+    """What is in some files of steps.
+
+    Attributes:
+        problems: what is wrong with rows, in order of their first rows.
+        counts: the rows that can be read.
+        unused: columns that mean nothing, with what may have been meant.
+    """
+
+    problems: dict[str, Problem] = field(default_factory=dict)
+    counts: RowCounts = field(default_factory=RowCounts)
+    unused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> list[Problem]:
+        return [problem for problem in self.problems.values() if problem.error]
+
+    def add(self, text: str, where: str, *, error: bool = True) -> None:
+        """Note a problem of a row."""
+        problem = self.problems.setdefault(text, Problem(text, error, where))
+        problem.rows += 1
+
+    def lines(self) -> Iterator[str]:
+        """What there is to say, errors first."""
+        for problem in sorted(self.problems.values(), key=lambda problem: not problem.error):
+            kind = "error" if problem.error else "warning"
+            rows = counted(problem.rows, "row")
+            yield f"{kind}: {rows}: {problem.text} (first: {problem.first})"
+        for name, hint in self.unused.items():
+            yield f"warning: column '{name}' is not used" + (f"; {hint}" if hint else "")
+        yield from self.counts.lines()
+        if self.errors:
+            yield "mend the errors first: a run stops at the first row that cannot be read"
+        else:
+            yield f"a run would ask about {counted(self.counts.valid, 'step')}"
+
+
+def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked:
+    """Read all rows and look at each. Raises `DataError` if there are none to look at."""
+    layout, files = benchmark.layout(data)
+    checked = Checked()
+    scanned = {file.path: _scan(layout, file.path, checked) for file in files}
+    layout = replace(layout, scanned=scanned)
+    entries = with_lengths(list(_entries(layout, checked)))
+    with suppress(DataError):  # The rows themselves say it below.
+        layout = layout.with_actions(entries)
+    for entry in entries:
+        _check_row(layout, entry, benchmark.name, checked)
+    if not entries and not checked.problems:
+        raise DataError(f"no rows in {', '.join(str(file.path) for file in files)}")
+    return checked
+
+
+def _scan(layout: StepsLayout, path: Path, checked: Checked) -> list[Scanned]:
+    if path.suffix == ".parquet":
+        with opened(path) as file:
+            _note_unused(layout.columns, column_names(file), checked)
+    sound = []
+    for scanned, problem in layout.lines(path):
+        if problem:
+            checked.add(problem, f"{path}, row {scanned.row}")
+        else:
+            sound.append(scanned)
+    return sound
+
+
+def _note_unused(columns: StepColumns, present: Collection[str], checked: Checked) -> None:
+    used = columns.stored()
+    for name in present:
+        if name not in used:
+            hint = suggestion(name, [known.name for known in COLUMNS])
+            checked.unused[name] = hint if hint.startswith("did you mean") else ""
+
+
+def _entries(layout: StepsLayout, checked: Checked) -> Iterator[IndexEntry]:
+    """The distinct rows, in file order."""
+    lengths: dict[str, int] = {}
+    seen: set[tuple[str, str | None]] = set()
+    for path, rows in layout.scanned.items():
+        for scanned in rows:
+            where = f"{path}, row {scanned.row}"
+            try:
+                key = in_order(layout.key(scanned.record, where), lengths)
+            except DataError as error:
+                checked.add(str(error).removeprefix(f"{where}: "), where)
+                continue
+            if (key.task_id, key.action_uid) in seen:
+                names = " and ".join(f"'{layout.columns.name_of(n)}'" for n in ("task_id", "step"))
+                checked.add(f"{names} are those of an earlier row, which alone is read", where)
+                continue
+            seen.add((key.task_id, key.action_uid))
+            yield entry_of(key, key.split or "", path, scanned)
+
+
+def _check_row(layout: StepsLayout, entry: IndexEntry, benchmark: str, checked: Checked) -> None:
+    where = entry.where
+    try:
+        ((_, record),) = layout.records(entry.file, entry.row_group, {entry.offset})
+        if entry.file.suffix != ".parquet":
+            _note_unused(layout.columns, record, checked)
+        row = layout.decode(record, entry, benchmark)
+    except DataError as error:
+        checked.add(str(error).removeprefix(f"{where}: "), where)
+        return
+    checked.counts.add(row)
+    for text, is_error in _problems(row):
+        checked.add(text, where, error=is_error)
+
+
+def _problems(row: Row) -> Iterator[tuple[str, bool]]:
+    """What is wrong with a row that can be read, and whether it is an error."""
+    page = Page.parse(row.html)
+    if not any(node.id for node in page.nodes()):
+        yield "no element of the page has an id; name their attribute with id_attribute", True
+        return
+    absent = [candidate.id for candidate in row.positives if candidate.id not in page]
+    if absent and len(absent) == len(row.positives):
+        yield "no positive is an element of the page", True
+    elif absent:
+        yield "a positive is not an element of the page, and is never shown", False
+    if any(candidate.id not in page for candidate in row.negatives):
+        yield "a negative is not an element of the page, and is never shown", False
+    if not row.negatives:
+        yield "no negatives: the positive is the only choice", False
+    if row.operation != "CLICK" and not row.value:
+        yield f"{row.operation} without a value", False
+    if row.screenshot is not None:
+        size = _picture_size(row.screenshot)
+        if size is None:
+            yield "the screenshot cannot be decoded", True
+        elif any(
+            c.box is not None and (c.box.x >= size[0] or c.box.y >= size[1]) for c in row.positives
+        ):
+            yield "a positive's box lies outside the screenshot", False
+    if NO_SCREENSHOT in row.problems:
+        yield "no screenshot: asked about only with --image-policy none --lost-rows", False
+    if NO_POSITIVE in row.problems:
+        yield "no positives: never asked about", False
+
+
+def _picture_size(data: bytes) -> tuple[int, int] | None:
+    from PIL import Image
+
+    try:
+        with Image.open(BytesIO(data)) as picture:
+            picture.load()
+            return picture.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None

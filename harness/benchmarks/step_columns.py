@@ -1,0 +1,318 @@
+"""The columns of recorded steps of one's own, and how a record with them becomes a row."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.benchmarks.html_pages import NODE_ID, as_page
+from harness.benchmarks.index import IndexEntry, Key, whole
+from harness.benchmarks.mind2web_fields import decode_operation, find_problems
+from harness.benchmarks.parquet import Record
+from harness.errors import DataError
+from harness.page import Box, Candidate, Page, PageError, PageNode
+from harness.records import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of recorded steps: its name, the type of its values, and what they mean."""
+
+    name: str
+    type: str
+    meaning: str
+    required: bool = False
+    narrow: bool = False
+
+
+COLUMNS = (
+    Column("task", "text", "what the user wants, in words", required=True, narrow=True),
+    Column("html", "text", "the page before the action, or the path of its file", required=True),
+    Column("operation", "text", "CLICK, TYPE or SELECT", required=True, narrow=True),
+    Column("positives", "elements", "the elements that count as right", required=True),
+    Column("value", "text", "what is typed or selected; default: nothing", narrow=True),
+    Column("negatives", "elements", "other candidates; default: the page's controls"),
+    Column("candidates", "elements", "all candidates, in place of `negatives`"),
+    Column("screenshot", "picture", "the full page before the action; default: none"),
+    Column("task_id", "text", "the task's id; default: made from `task`", narrow=True),
+    Column(
+        "step", "number", "the step's place in its task, from 0; default: file order", narrow=True
+    ),
+    Column("action_id", "text", "the step's id within its task; default: `step`", narrow=True),
+    Column("action", "text", "the action in words; default: operation and value", narrow=True),
+    Column("history", "texts", "the actions before; default: `action` of the task's earlier steps"),
+    Column("split", "text", "the step's split; default: local", narrow=True),
+    Column("website", "text", "the site; default: nothing", narrow=True),
+    Column("domain", "text", "the kind of site; default: nothing", narrow=True),
+    Column("subdomain", "text", "a finer kind of site; default: nothing", narrow=True),
+)
+"""`elements` is a list of ids, or of objects with `id` and perhaps `tag`, `box` ([x, y, width,
+height] in page pixels) and `attributes`. `picture` is encoded bytes, an object with `bytes`, a data
+URL, or the path of a file. Paths are relative to the folder of the data file."""
+
+_CONTROLS = frozenset({"a", "button", "input", "label", "option", "select", "summary", "textarea"})
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class StepColumns:
+    """Where the values of our columns are in somebody's records.
+
+    Attributes:
+        names: our column to theirs; a dot leads into an object (`action.type`).
+        values: our column to a value for all rows that have none.
+        operations: their names of operations to CLICK, TYPE and SELECT.
+        id_attribute: the attribute that holds the ids of elements in the HTML.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    operations: Mapping[str, str] = field(default_factory=dict)
+    id_attribute: str = NODE_ID
+
+    def name_of(self, column: str) -> str:
+        """What the column is called in the records."""
+        return self.names.get(column, column)
+
+    def stored(self, *, narrow: bool = False) -> dict[str, Column]:
+        """The fields of records that are read, by their names at the outermost level."""
+        wanted = (column for column in COLUMNS if column.narrow or not narrow)
+        return {self.name_of(column.name).partition(".")[0]: column for column in wanted}
+
+    def required(self) -> tuple[str, ...]:
+        """The fields that no record is without."""
+        lacking = (c.name for c in COLUMNS if c.required and c.name not in self.values)
+        return tuple(dict.fromkeys(self.name_of(name).partition(".")[0] for name in lacking))
+
+    def value(self, record: Record, column: str) -> Any:
+        """The value of a column as stored, None if there is none."""
+        found: Any = record
+        for part in self.name_of(column).split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        return self.values.get(column) if found is None else found
+
+    def text(self, record: Record, column: str, where: str) -> str:
+        """A text, "" if there is none. Raises `DataError` for anything but a text or a number."""
+        value = self.value(record, column)
+        if value is None or isinstance(value, str):
+            return value or ""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+        raise self._wrong(column, where, value, "a text")
+
+    def key(self, record: Record, where: str) -> Key:
+        """What identifies a step. Raises `DataError`."""
+        for column in COLUMNS:
+            if column.required and column.narrow and not self.text(record, column.name, where):
+                raise DataError(f"{where}: no '{self.name_of(column.name)}'")
+        task = self.text(record, "task", where)
+        return Key(
+            task_id=self.text(record, "task_id", where)
+            or hashlib.sha256(task.encode()).hexdigest()[:12],
+            action_uid=self.text(record, "action_id", where) or None,
+            index=whole(self.value(record, "step"), self.name_of("step"), where),
+            split=self.text(record, "split", where) or "local",
+            website=self.text(record, "website", where),
+            domain=self.text(record, "domain", where),
+            subdomain=self.text(record, "subdomain", where),
+        )
+
+    def action(self, record: Record, where: str) -> str:
+        """The action in words, for the history of later steps. Raises `DataError`."""
+        if words := self.text(record, "action", where):
+            return words
+        value = self.text(record, "value", where)
+        operation = self.text(record, "operation", where)
+        return f"{self._operation(operation)}{': ' + value if value else ''}"
+
+    def row(
+        self, record: Record, entry: IndexEntry, benchmark: str, earlier: Sequence[str], lost: bool
+    ) -> Row:
+        """The row of a record.
+
+        Args:
+            record: the record.
+            entry: the step that it belongs to.
+            benchmark: the name of the benchmark.
+            earlier: the actions of the task's earlier steps, in words.
+            lost: whether a row without a screenshot has lost it, and is invalid therefore.
+
+        Raises:
+            DataError: a value is missing, or not of its column's type.
+        """
+        where, folder = entry.where, entry.file.parent
+        written = self._operation(self.text(record, "operation", where))
+        value = self.text(record, "value", where)
+        operation, _, value = decode_operation({"op": written, "value": value}, where)
+        html = self._html(record, where, folder)
+        nodes = _nodes(html, f"{where}: '{self.name_of('html')}'")
+        positives, negatives = self._candidates(record, where, nodes)
+        screenshot = self._picture(record, where, folder)
+        problems = find_problems(bool(positives), screenshot is not None or not lost)
+        history = self._list(record, "history", where)
+        return Row(
+            benchmark=benchmark,
+            split=entry.split,
+            task_id=entry.task_id,
+            action_uid=entry.action_uid,
+            index=entry.index,
+            total_steps=entry.task_steps,
+            website=entry.website,
+            domain=entry.domain,
+            subdomain=entry.subdomain,
+            task=self.text(record, "task", where),
+            history=tuple(map(str, history)) if history is not None else tuple(earlier),
+            html=html,
+            screenshot=screenshot,
+            positives=positives,
+            negatives=negatives,
+            operation=operation,
+            value=value,
+            source=where,
+            invalid=problems[0] if problems else None,
+            problems=problems,
+        )
+
+    def _operation(self, written: str) -> str:
+        return self.operations.get(written, written).strip().upper()
+
+    def _html(self, record: Record, where: str, folder: Path) -> str:
+        written = self.text(record, "html", where)
+        if "<" not in written:
+            try:
+                written = (folder / written).read_text(encoding="utf-8")
+            except (OSError, ValueError) as error:
+                raise self._wrong("html", where, written, "a page or its file") from error
+        try:
+            return as_page(written, self.id_attribute)
+        except ValueError as error:
+            raise self._wrong("html", where, written, f"a page ({error})") from error
+
+    def _picture(self, record: Record, where: str, folder: Path) -> bytes | None:
+        """The encoded picture as stored. Raises `DataError` for a file that cannot be read."""
+        stored = self.value(record, "screenshot")
+        if isinstance(stored, Mapping):
+            stored = stored.get("bytes") or stored.get("path")
+        if not stored or isinstance(stored, bytes):
+            return stored or None
+        if not isinstance(stored, str):
+            raise self._wrong("screenshot", where, stored, "a picture")
+        try:
+            if stored.startswith("data:"):
+                return base64.b64decode(stored.partition(",")[2], validate=True)
+            return (folder / stored).read_bytes()
+        except (OSError, ValueError, binascii.Error) as error:
+            raise self._wrong("screenshot", where, stored, "a picture or its file") from error
+
+    def _candidates(
+        self, record: Record, where: str, nodes: Mapping[str, PageNode]
+    ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+        """Positives and negatives, the latter without the former."""
+        right = self._elements(record, "positives", where)
+        if right is None:
+            raise DataError(f"{where}: no '{self.name_of('positives')}'")
+        offered = self._elements(record, "candidates", where)
+        others = self._elements(record, "negatives", where)
+        if offered is not None and others is not None:
+            names = [f"'{self.name_of(name)}'" for name in ("negatives", "candidates")]
+            raise DataError(f"{where}: give {' or '.join(names)}, not both")
+        known = {element["id"]: element for element in offered or ()}
+        if others is None:
+            others = offered if offered is not None else _controls(nodes)
+        positives = {e["id"]: known.get(e["id"], {}) | e for e in right}
+        negatives = {e["id"]: e for e in others if e["id"] not in positives}
+        return (
+            tuple(
+                self._candidate(element, nodes, f"{where}: '{self.name_of('positives')}'", n == 0)
+                for n, element in enumerate(positives.values())
+            ),
+            tuple(
+                self._candidate(element, nodes, f"{where}: element '{node_id}'")
+                for node_id, element in negatives.items()
+            ),
+        )
+
+    def _elements(self, record: Record, column: str, where: str) -> list[dict[str, Any]] | None:
+        stored = self._list(record, column, where)
+        if stored is None:
+            return None
+        elements: list[dict[str, Any]] = []
+        for element in stored:
+            if isinstance(element, str) and element.startswith("{"):
+                element = self._json(element, column, where)
+            if isinstance(element, str | int) and not isinstance(element, bool):
+                element = {"id": element}
+            if not isinstance(element, Mapping) or element.get("id") in (None, ""):
+                raise self._wrong(
+                    column, where, element, "an element: an id, or an object with one"
+                )
+            known = {key: value for key, value in element.items() if value is not None}
+            elements.append(known | {"id": str(element["id"])})
+        return elements
+
+    def _candidate(
+        self,
+        element: Mapping[str, Any],
+        nodes: Mapping[str, PageNode],
+        where: str,
+        original: bool = False,
+    ) -> Candidate:
+        node = nodes.get(element["id"])
+        box = element.get("box")
+        try:
+            place = None if box is None else Box(*map(float, _corners(box)))
+        except (TypeError, ValueError, KeyError) as error:
+            raise DataError(f"{where}: box {box!r} is not [x, y, width, height]") from error
+        tag = element.get("tag") or (node.tag if node else "")
+        attributes = json.dumps(dict(element.get("attributes") or {}), ensure_ascii=False)
+        return Candidate(element["id"], str(tag), place, original, original, attributes)
+
+    def _list(self, record: Record, column: str, where: str) -> Sequence[Any] | None:
+        """A list, which may be written as JSON; None if there is none."""
+        value = self.value(record, column)
+        if isinstance(value, str):
+            value = self._json(value, column, where)
+        if value is None or (isinstance(value, Sequence) and not isinstance(value, bytes)):
+            return value
+        raise self._wrong(column, where, value, "a list")
+
+    def _json(self, text: str, column: str, where: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise self._wrong(column, where, text, "a list, nor JSON") from error
+
+    def _wrong(self, column: str, where: str, value: object, wanted: str) -> DataError:
+        shown = repr(value)
+        shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+        return DataError(f"{where}: '{self.name_of(column)}' is {shown}, not {wanted}")
+
+
+def _nodes(html: str, where: str) -> dict[str, PageNode]:
+    try:
+        return {node.id: node for node in Page.parse(html).nodes() if node.id}
+    except PageError as error:
+        raise DataError(f"{where}: {error}") from error
+
+
+def _controls(nodes: Mapping[str, PageNode]) -> list[dict[str, Any]]:
+    """The elements of a page that a user may act on, as far as the page tells."""
+    return [
+        {"id": node.id}
+        for node in nodes.values()
+        if (node.tag in _CONTROLS and node.attributes.get("type") != "hidden")
+        or "role" in node.attributes
+    ]
+
+
+def _corners(box: Any) -> tuple[Any, Any, Any, Any]:
+    if isinstance(box, Mapping):
+        return box["x"], box["y"], box["width"], box["height"]
+    x, y, width, height = box
+    return x, y, width, height

@@ -1,0 +1,250 @@
+"""Recorded steps of one's own, in JSON lines or parquet: a benchmark without code.
+
+    vlm-eval --benchmark steps --data steps.jsonl --model lexical
+
+Which columns there are is in `harness.benchmarks.step_columns` and docs/own-data.md. Other names of
+columns and operations are told by a schema file (TOML or JSON), or by a package:
+
+    SHOP = SimpleBenchmark("shop", data=HERE / "steps.jsonl", columns={"task": "instruction"})
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.files import DataFile, local_files
+from harness.benchmarks.html_pages import NODE_ID
+from harness.benchmarks.index import IndexEntry, Key, Scanned, TableLayout, build_index, of_splits
+from harness.benchmarks.parquet import Record, column_names
+from harness.benchmarks.step_columns import COLUMNS, StepColumns
+from harness.errors import DataError, suggestion
+from harness.records import Row
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+SUFFIXES = (".jsonl", ".parquet")
+SCHEMAS = (".toml", ".json")
+
+
+class Line(NamedTuple):
+    """A record of a file, and why it cannot be read ("" if it can)."""
+
+    scanned: Scanned
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepsLayout(TableLayout):
+    """Files of steps with one's own names of columns.
+
+    In JSON lines a group is a line, by the place of its first byte. `scanned` are the rows
+    of each file with their narrow columns, `actions` the actions of each task by step, in words.
+    """
+
+    columns: StepColumns
+    lost: bool = True
+    scanned: Mapping[Path, Sequence[Scanned]] = field(default_factory=dict, repr=False)
+    actions: Mapping[str, Mapping[int, str]] = field(default_factory=dict, repr=False)
+    what: str = "recorded steps (see docs/own-data.md)"
+    negatives_column: str | None = None
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return self.columns.required()
+
+    def narrow(self, present: Collection[str]) -> list[str]:
+        return [name for name in self.columns.stored(narrow=True) if name in present]
+
+    def wide(self, file: pq.ParquetFile) -> list[str]:
+        present = column_names(file)
+        return [name for name in self.columns.stored() if name in present]
+
+    def key(self, record: Record, where: str) -> Key:
+        return self.columns.key(record, where)
+
+    def lines(self, path: Path) -> Iterator[Line]:
+        """The records of a file with their narrow columns, also those that cannot be read."""
+        if path.suffix == ".parquet":
+            yield from map(Line, TableLayout.scan(self, path))
+            return
+        narrow = self.columns.stored(narrow=True)
+        for row, start, text in _lines(path):
+            record, problem = _decoded(text)
+            lacking = [name for name in self.required if not problem and name not in record]
+            if lacking:
+                problem = f"no {', '.join(map(repr, lacking))}"
+            kept = {name: record[name] for name in narrow if name in record}
+            yield Line(Scanned(row, start, 0, kept), problem)
+
+    def scan(self, path: Path) -> Iterator[Scanned]:
+        yield from self.scanned[path]
+
+    def largest_group(self, path: Path) -> int:
+        return TableLayout.largest_group(self, path) if path.suffix == ".parquet" else 0
+
+    def records(
+        self,
+        path: Path,
+        group: int,
+        offsets: Collection[int],
+        columns: Sequence[str] | None = None,
+    ) -> Iterator[tuple[int, Record]]:
+        if path.suffix == ".parquet":
+            yield from TableLayout.records(self, path, group, offsets, columns)
+            return
+        try:
+            with path.open("rb") as lines:
+                lines.seek(group)
+                record, problem = _decoded(lines.readline())
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror}") from error
+        if problem:
+            raise DataError(f"{path}, at byte {group}: {problem}")
+        yield 0, record
+
+    def with_actions(self, entries: Sequence[IndexEntry]) -> StepsLayout:
+        """The layout for rows that are all known. Raises `DataError`."""
+        records = {
+            (path, row.group, row.offset): row.record
+            for path, rows in self.scanned.items()
+            for row in rows
+        }
+        actions: dict[str, dict[int, str]] = {}
+        for entry in entries:
+            record = records[entry.file, entry.row_group, entry.offset]
+            words = self.columns.action(record, entry.where)
+            actions.setdefault(entry.task_id, {})[entry.index] = words
+        return replace(self, actions=actions)
+
+    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
+        actions = self.actions.get(entry.task_id, {})
+        earlier = [actions[index] for index in sorted(actions) if index < entry.index]
+        return self.columns.row(record, entry, benchmark, earlier, self.lost)
+
+
+@dataclass(frozen=True)
+class SimpleBenchmark(Benchmark):
+    """Recorded steps in JSON lines or parquet, whose columns need no code to be read.
+
+    Attributes:
+        data: the file or folder that is read without `--data`.
+        columns: our column to the name that it has in the data; a dot leads into an object.
+        values: our column to its value in rows that have none.
+        operations: names of operations in the data to CLICK, TYPE and SELECT.
+        id_attribute: the attribute that holds the ids of elements in the HTML.
+    """
+
+    name: str = "steps"
+    description: str = "recorded steps of one's own"
+    data: Path | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    operations: Mapping[str, str] = field(default_factory=dict)
+    id_attribute: str = NODE_ID
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+        """See `Benchmark.open`. `data` may be a schema file, which names the data."""
+        layout, files = self.layout(data)
+        scanned = {file.path: tuple(_sound(layout, file.path)) for file in files}
+        layout = replace(layout, scanned=scanned)
+        entries, notices = build_index(files, layout)
+        if not entries:
+            raise DataError(f"no rows in {', '.join(str(file.path) for file in files)}")
+        kept = of_splits(entries, splits)
+        origin = {"origin": "local", "columns": msgspec.to_builtins(layout.columns)}
+        return Dataset(
+            self.name,
+            layout.with_actions(entries),
+            tuple(files),
+            kept,
+            origin,
+            notices=tuple(notices),
+        )
+
+    def layout(self, data: Path | None) -> tuple[StepsLayout, list[DataFile]]:
+        """How files of steps are read, and which there are. Raises `DataError`."""
+        source = data or self.data
+        if source is None:
+            raise DataError(f"{self.name} needs --data PATH: JSON lines, parquet, or a schema file")
+        described = self
+        if source.suffix in SCHEMAS:
+            described, source = self._described_by(source)
+        for column in (*described.columns, *described.values):
+            known = [known.name for known in COLUMNS]
+            if column not in known:
+                raise DataError(f"there is no column '{column}'; {suggestion(column, known)}")
+        columns = StepColumns(
+            described.columns, described.values, described.operations, described.id_attribute
+        )
+        if source.is_file() and source.suffix not in SUFFIXES:
+            raise DataError(f"{source} is neither JSON lines (.jsonl) nor parquet (.parquet)")
+        files = local_files(source, *SUFFIXES)
+        return StepsLayout(columns, described.screenshots), files
+
+    def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
+        """The benchmark with what a schema file says, and where the data is."""
+        schema = _read_schema(path)
+        said = {
+            name: value for name in schema.__struct_fields__ if (value := getattr(schema, name))
+        }
+        source = path.parent / said.pop("data", ".")
+        return replace(self, **said), source
+
+
+class _Schema(msgspec.Struct, forbid_unknown_fields=True):
+    data: str = ""
+    columns: dict[str, str] = {}
+    values: dict[str, str] = {}
+    operations: dict[str, str] = {}
+    id_attribute: str = ""
+
+
+def _read_schema(path: Path) -> _Schema:
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        return msgspec.convert(values, _Schema)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, msgspec.ValidationError) as error:
+        raise DataError(f"{path} is not a schema of steps: {error}") from error
+
+
+def _sound(layout: StepsLayout, path: Path) -> Iterator[Scanned]:
+    """The records of a file. Raises `DataError` for the first that cannot be read."""
+    for scanned, problem in layout.lines(path):
+        if problem:
+            raise DataError(f"{path}, row {scanned.row}: {problem}")
+        yield scanned
+
+
+def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """The lines of a file that are not blank: number from 1, place of the first byte, text."""
+    start = 0
+    try:
+        with path.open("rb") as file:
+            for row, text in enumerate(file, start=1):
+                if text.strip():
+                    yield row, start, text
+                start += len(text)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _decoded(text: bytes) -> tuple[Record, str]:
+    """A line's record, and why it cannot be read."""
+    try:
+        record: Record = msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return {}, f"not a JSON object: {error}"
+    return record, ""
