@@ -63,7 +63,7 @@ def left_by(outcome: Outcome, ignored: frozenset[str] = frozenset()) -> Values:
             manifest.parent, ignored
         )
     for table in sorted(outcome.folder.glob("*.parquet")):
-        values[table.name] = parquet_values(table)
+        values[table.name] = parquet_values(table, ignored)
     return values
 
 
@@ -79,7 +79,7 @@ def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
     if (run / "summary.json").exists():
         values["summary"] = plain(json.loads((run / "summary.json").read_text("utf-8")), ignored)
     if (run / "steps.parquet").exists():
-        values["parquet"] = parquet_values(run / "steps.parquet")
+        values["parquet"] = parquet_values(run / "steps.parquet", ignored)
     return values
 
 
@@ -97,7 +97,7 @@ def _step_key(line: Values) -> str:
     return f"{line['step_id']}/{line['repeat']}"
 
 
-def parquet_values(path: Path) -> Values:
+def parquet_values(path: Path, ignored: frozenset[str] = frozenset()) -> Values:
     """Column types, and the rows, sorted, with bytes as their length and digest."""
     import hashlib
 
@@ -111,7 +111,8 @@ def parquet_values(path: Path) -> Values:
         return [shown(item) for item in value] if isinstance(value, list) else value
 
     table = pq.read_table(path)
-    rows = [json.dumps(plain(shown(row)), sort_keys=True, default=str) for row in table.to_pylist()]
+    every = [plain(shown(row), ignored) for row in table.to_pylist()]
+    rows = [json.dumps(row, sort_keys=True, default=str) for row in every]
     return {
         "columns": {column.name: str(column.type) for column in table.schema},
         "rows": [json.loads(row) for row in sorted(rows)],
