@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +30,11 @@ def latest_steps(
 
 def write_table(steps: Path, table: Path, note: str = "") -> None:
     """Write the table of the steps file, `note` in its metadata. Raises `RunError`, `DiskFull`."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = [_row(record) for record in latest_steps(steps)]
+    content = arrow_table([_row(record) for record in latest_steps(steps)])
     new = table.with_name(table.name + ".new")
     try:
-        content = pa.Table.from_pylist(rows)
         pq.write_table(content.replace_schema_metadata({"note": note} if note else None), new)
         new.replace(table)
     except OSError as error:
@@ -66,3 +66,33 @@ def _row(record: StepRecord) -> dict[str, Any]:
     for name in ("input", "cached", "output"):
         row[f"{name}_tokens"] = getattr(record.usage, name) if record.usage else None
     return row
+
+
+def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """The table that `Table.from_pylist` makes of rows of JSON values, but without pandas."""
+    import pyarrow as pa
+    from pyarrow import json
+
+    if not rows:
+        return pa.Table.from_pylist([])
+    schema = pa.schema({name: _arrow_type(row[name] for row in rows) for name in rows[0]})
+    lines = b"\n".join(map(msgspec.json.encode, rows))
+    return json.read_json(
+        io.BytesIO(lines),
+        read_options=json.ReadOptions(use_threads=False, block_size=len(lines)),
+        parse_options=json.ParseOptions(explicit_schema=schema),
+    )
+
+
+def _arrow_type(values: Iterable[Any]) -> Any:
+    """The type that Arrow infers for values of JSON: nulls fit all, an integer is also a double."""
+    import pyarrow as pa
+
+    held = [value for value in values if value is not None]
+    kinds = {type(value) for value in held}
+    if kinds and kinds <= {list, tuple}:
+        return pa.list_(_arrow_type(chain.from_iterable(held)))
+    by_kind = {bool: pa.bool_(), int: pa.int64(), str: pa.string()}
+    if len(kinds) == 1 and (kind := kinds.pop()) in by_kind:
+        return by_kind[kind]
+    return pa.float64() if held else pa.null()
