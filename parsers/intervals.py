@@ -53,7 +53,8 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval | N
     if n == 0:
         return None
     tail = (1 - level) / 2
-    quantile = _special().betaincinv
+    # Beta(1, 1) is the uniform distribution: the shortest runs do not wait for scipy.
+    quantile = _special().betaincinv if n > 1 else lambda a, b, share: share
     low = float(quantile(successes, n - successes + 1, tail)) if successes else 0.0
     high = float(quantile(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
     return Interval(low, high, "clopper-pearson", n, n < FEW, level)

@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from parsers import clopper_pearson, cluster_t, t_interval
 
@@ -48,6 +48,16 @@ def test_clopper_pearson_agrees_with_scipy(successes: int, n: int, level: float)
     assert interval.low == pytest.approx(second.low, abs=1e-9)
     assert interval.high == pytest.approx(second.high, abs=1e-9)
     assert interval.low <= successes / n <= interval.high
+
+
+@given(st.floats(0.01, 0.99))
+def test_a_single_task_has_the_interval_of_a_uniform_distribution(level: float) -> None:
+    tail = (1 - level) / 2
+    for successes, low, high in ((0, 0.0, 1 - tail), (1, tail, 1.0)):
+        interval = clopper_pearson(successes, 1, level)
+        assert interval is not None
+        assert (interval.low, interval.high) == (low, high)
+    assert (special.betaincinv(1, 1, tail), special.betaincinv(1, 1, 1 - tail)) == (tail, 1 - tail)
 
 
 def test_t_interval_by_hand() -> None:
