@@ -25,6 +25,7 @@ from harness.tables import (
     Section,
     clean,
     percent,
+    rates_note,
     result_columns,
     result_row,
 )
@@ -147,12 +148,8 @@ def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def _footnotes(
     table: pd.DataFrame, records: Sequence[Mapping[str, Any]], average: Average
 ) -> tuple[str, ...]:
-    over = "tasks" if average == "macro" else "steps"
     variants = sorted(set(table.attrs["variants"].values()))
-    lines = [
-        f"Per cent, {average} over {over}, 95 % intervals with tasks as clusters. "
-        f"Op. F1 variant: {', '.join(variants)}."
-    ]
+    lines = [rates_note(average, variants)]
     if len(variants) > 1:
         lines.append("The runs were scored with different Op. F1 variants: give one with --f1.")
     if any(r["element_macro"] is not None and r["step_success_macro"] is None for r in records):

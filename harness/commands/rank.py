@@ -89,8 +89,8 @@ def with_options(ranker: str, values: dict[str, Any]) -> str:
 def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
     from adapters.processes import available_cpus
     from harness.evaluation.plan import open_data
-    from harness.evaluation.table import counted
     from harness.rankers.job import Source, rank_benchmark
+    from harness.tables import counted
 
     out: Path | None = values["out"]
     if out is None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +11,19 @@ import click
 from harness.commands.options import DATA, read_options, setting_options
 from harness.commands.rank import with_options
 from harness.errors import UserError
-from harness.printing import printable
-
-FORMATS = ("text", "csv", "json", "markdown")
+from harness.tables import (
+    FORMATS,
+    Cell,
+    Column,
+    Data,
+    Grid,
+    Row,
+    Section,
+    bounds,
+    percent,
+    render,
+    terminal_width,
+)
 
 
 @click.command()
@@ -55,8 +62,10 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     for notice in dataset.notices:
         click.echo(notice, err=True)
     measured = list(_measured(named, dataset, values["no_positive"] == "fail"))
-    text = render(measured, form, settings.benchmark, values["no_positive"])
     out: Path | None = values["out"]
+    width = terminal_width() if out is None else None
+    grid = recall_grid(measured, settings.benchmark, values["no_positive"])
+    text = render(grid, form, width=width, note="")
     if out is None:
         click.echo(text, nl=False)
         return 0
@@ -88,25 +97,34 @@ def _measured(named: list[str], dataset: Any, without_fails: bool) -> Iterator[t
             yield ranks.name, part
 
 
-def render(measured: list[tuple[str, Any]], form: str, benchmark: str, no_positive: str) -> str:
-    """The table in a format; numbers are per cent in text and Markdown, shares elsewhere."""
-    if form in ("csv", "json"):
-        records = [_record(name, part) for name, part in measured]
-        if form == "json":
-            told = {"benchmark": benchmark, "no_positive": no_positive, "notes": _notes(measured)}
-            return json.dumps({**told, "rows": records}, indent=1, ensure_ascii=False) + "\n"
-        target = io.StringIO()
-        writer = csv.DictWriter(target, list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return target.getvalue()
-    from harness.rankers.measure import DEPTHS
+def recall_grid(measured: Sequence[tuple[str, Any]], benchmark: str, no_positive: str) -> Grid:
+    """The table: a row per ranker and split; shares in its data."""
+    from harness.rankers.measure import DEPTHS, PAPER
 
-    head = ["ranker", "split", "steps", "tasks", *(f"R@{k}" for k in DEPTHS), "paper R@50"]
-    lines = [line for name, part in measured for line in _lines(name, part)]
-    drawn = _markdown(head, lines) if form == "markdown" else _text(head, lines)
+    rankers: dict[str, list[Row]] = {}
+    for name, part in measured:
+        rates = [
+            Cell(percent(r.value), bounds(r.interval.low, r.interval.high) if r.interval else "")
+            for r in part.rates
+        ] or [Cell("–")] * len(DEPTHS)
+        paper = percent(PAPER[part.split]) if part.split in PAPER else "–"
+        counts = (f"{part.steps:,}", f"{part.tasks:,}")
+        rankers.setdefault(name, []).append(Row((part.split, *counts, *rates, paper)))
+    records = [_record(name, part) for name, part in measured]
     notes = _notes(measured)
-    return drawn + "\n" + "".join(f"{note}\n" for note in notes)
+    heads = ("steps", "tasks", *(f"R@{k}" for k in DEPTHS), "paper R@50")
+    return Grid(
+        title="",
+        columns=(Column("split", "left"), *map(Column, heads)),
+        sections=tuple(Section(tuple(rows), name) for name, rows in rankers.items()),
+        footnotes=tuple(notes),
+        section_head="ranker",
+        data=Data(
+            names=tuple(records[0]),
+            rows=tuple(tuple(record.values()) for record in records),
+            facts={"benchmark": benchmark, "no_positive": no_positive, "notes": notes},
+        ),
+    )
 
 
 def _record(name: str, part: Any) -> dict[str, Any]:
@@ -127,39 +145,7 @@ def _record(name: str, part: Any) -> dict[str, Any]:
     return {**told, "paper_recall_50": PAPER.get(part.split)}
 
 
-def _lines(name: str, part: Any) -> list[list[str]]:
-    """A line of rates and one of their intervals."""
-    from harness.rankers.measure import DEPTHS, PAPER
-
-    paper = f"{100 * PAPER[part.split]:.1f}" if part.split in PAPER else "–"
-    rates = [f"{100 * rate.value:.1f}" for rate in part.rates] or ["–"] * len(DEPTHS)
-    first = [printable(name), printable(part.split), str(part.steps), str(part.tasks)]
-    ends = [
-        f"[{100 * rate.interval.low:.1f}, {100 * rate.interval.high:.1f}]" if rate.interval else ""
-        for rate in part.rates
-    ]
-    return [[*first, *rates, paper], ["", "95 %", "", "", *(ends or [""] * len(DEPTHS)), ""]]
-
-
-def _text(head: list[str], lines: list[list[str]]) -> str:
-    widths = [max(len(row[i]) for row in [head, *lines]) for i in range(len(head))]
-    drawn = []
-    for row in [head, *lines]:
-        cells = [
-            cell.ljust(width) if number < 2 else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        drawn.append("  ".join(cells).rstrip())
-    return "\n".join(drawn) + "\n"
-
-
-def _markdown(head: list[str], lines: list[list[str]]) -> str:
-    rule = ["---", "---", *(["---:"] * (len(head) - 2))]
-    shown = [[cell.replace("|", "\\|") for cell in row] for row in [head, rule, *lines]]
-    return "".join(f"| {' | '.join(row)} |\n" for row in shown)
-
-
-def _notes(measured: list[tuple[str, Any]]) -> list[str]:
+def _notes(measured: Sequence[tuple[str, Any]]) -> list[str]:
     from harness.rankers.measure import PAPER, PAPER_SOURCE
 
     parts = {part.split: part for _, part in measured}

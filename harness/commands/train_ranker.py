@@ -58,9 +58,9 @@ def train_ranker(**values: Any) -> int:
     measure on its test data: --benchmark multimodal-mind2web --split train, then vlm-eval recall.
     """
     from harness.evaluation.plan import open_data
-    from harness.evaluation.table import counted
     from harness.rankers.checkpoint import Checkpoint, library
     from harness.rankers.training import Recipe, check, train
+    from harness.tables import counted
 
     if values["dtype"] not in ("float32", "bfloat16"):
         raise UserError(f"--dtype is {values['dtype']}; train in float32 or bfloat16")

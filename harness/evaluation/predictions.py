@@ -20,18 +20,17 @@ from harness.errors import UserError
 from harness.evaluation.report import print_result
 from harness.evaluation.step_records import unasked_record
 from harness.evaluation.summary import (
-    TEST_DATA_NOTE,
     aggregation_rules,
     part,
     parts,
     plain,
     scoring_rules,
 )
-from harness.evaluation.table import counted
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Row
 from harness.runs import StepRecord
 from harness.settings import Settings
+from harness.tables import TEST_DATA_NOTE, counted
 from parsers import clean_value, score
 from parsers.records import OPERATIONS, Operation, Prediction, Scores, Status
 

@@ -1,19 +1,40 @@
-"""A result for a reader: the table, and the counts that belong beside it."""
+"""The result of a run for a reader: its table, and the counts that belong beside it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
 from harness.evaluation.summary import Part, aggregation_rules, not_offered, part, parts
-from harness.evaluation.table import show
 from harness.pictures import show_answers
 from harness.protocols.matcher import MATCHING, TIE
 from harness.protocols.seeact_annotation import UNMARKED
 from harness.runs import StepRecord
 from harness.settings import Settings
+from harness.tables import (
+    ABSENT,
+    ELEMENT_ONLY_NOTE,
+    FEW_NOTE,
+    HEADS,
+    POOLED,
+    Average,
+    Cell,
+    Column,
+    Grid,
+    Row,
+    Section,
+    bounds,
+    counted,
+    invalid_label,
+    percent,
+    rate_cells,
+    rates_note,
+    result_records,
+    text,
+)
+from parsers import FEW
 from parsers.records import Status
 
 if TYPE_CHECKING:
@@ -37,23 +58,108 @@ def print_result(
     pictures: str = "",
     top_k: int | None = None,
 ) -> None:
-    """Print metrics by split and overall, and what a reader should know beside them.
+    """Print the grid of `result_grid`, which says what the arguments are."""
+    if not records:
+        console.print("no steps")
+        return
+    grid = result_grid(records, settings, task_rows, pictures, top_k)
+    shown = text([grid], console.width, note="")
+    console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
+
+
+def result_grid(
+    records: Sequence[StepRecord],
+    settings: Settings,
+    task_rows: Mapping[str, int],
+    pictures: str = "",
+    top_k: int | None = None,
+) -> Grid:
+    """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
 
     `pictures` is the text of the picture policy, "" where no pictures were shown; `top_k` how many
     candidates of a ranker were offered, None where no ranker was asked.
     """
-    rules = aggregation_rules(settings)
-    if not records:
-        console.print("no steps")
-        return
-    joint = settings.wrong_element_zeroes_operation
-    splits = parts(records, "split", rules, task_rows, joint=joint)
+    rules, joint = aggregation_rules(settings), settings.wrong_element_zeroes_operation
+    by_split = parts(records, "split", rules, task_rows, joint=joint)
     total = part(records, rules, task_rows, joint=joint)
-    show(console, splits, total, settings.step_rule)
-    if show_answers(pictures):
-        console.print(f"{pictures}: {ORACLE_NOTE}", markup=False, highlight=False, soft_wrap=True)
-    for line in counts(records, total, task_rows, top_k):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if len(by_split) > 1:
+        by_split[POOLED] = total
+    return Grid(
+        title="",
+        columns=(Column("", "left"), *map(Column, HEADS)),
+        sections=tuple(Section(tuple(_rows(own)), name) for name, own in by_split.items()),
+        footnotes=(
+            *_footnotes(list(by_split.values()), settings.step_rule),
+            *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
+            *counts(records, total, task_rows, top_k),
+        ),
+    )
+
+
+def _rows(own: Part) -> Iterator[Row]:
+    """The rows of one set of steps: both averages, the other rule for invalid rows, the bounds."""
+    metrics, tasks = own.metrics, own.metrics.tasks
+    records = {record["line"]: record for record in result_records(metrics)}
+    headline = next(record for record in records.values() if record["headline"])
+    yield _rates(f"macro, {counted(headline['tasks'], 'task')}", headline, "macro")
+    if own.repeat_sd is not None:
+        yield _values(f"SD over {own.repeats} repeats", "", "", percent(own.repeat_sd))
+    times = f" x {own.repeats}" if own.repeats > 1 else ""
+    steps = counted(headline["steps"] // own.repeats, "step")
+    yield _rates(f"micro, {steps}{times}", headline, "micro")
+    if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
+        yield _rates(invalid_label("strict"), records["strict"], "macro")
+        if tasks:
+            clean = Cell(_task_success(tasks.clean.value, tasks.clean.complete, tasks.clean.total))
+            yield _values(f"clean tasks: {tasks.clean.total}", "", "", "", clean)
+    floor = own.floor
+    chance = [percent(value) for value in (floor.element, floor.operation_f1, floor.success)]
+    top = [percent(own.ceiling)] * 3
+    if element_only(own):
+        chance[1:] = top[1:] = [ABSENT, ABSENT]
+    yield _values("floor (chance)", *chance)
+    yield _values("ceiling", *top)
+
+
+def _rates(label: str, record: Mapping[str, Any], average: Average) -> Row:
+    success = Cell("")
+    if average == "macro" and record["tasks_total"] is not None:
+        value = record["task_success"]
+        few = record["tasks_total"] < FEW
+        success = Cell(
+            _task_success(value, record["tasks_complete"], record["tasks_total"]),
+            bounds(record["task_success_low"], record["task_success_high"], few=few),
+        )
+    return Row((label, *rate_cells(record, average), success))
+
+
+def _values(label: str, *values: str | Cell) -> Row:
+    return Row((label, *values, *[""] * (len(HEADS) - len(values))))
+
+
+def _task_success(value: float | None, complete: int, total: int) -> str:
+    """The rate, or how many tasks are complete where some are not."""
+    return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
+
+
+def element_only(own: Part) -> bool:
+    """Whether operations were not measured, because nobody was asked for any."""
+    steps = own.metrics.strict
+    return steps.element.macro.value is not None and steps.operation_f1.macro.value is None
+
+
+def _footnotes(shown: Sequence[Part], step_rule: str) -> Iterator[str]:
+    """What the signs in the table mean, and which definitions stand behind it."""
+    needed = "Op. F1 = 1" if step_rule == "f1" else "exactly the recorded operation and value"
+    yield rates_note("macro", [shown[0].metrics.rules.variant])
+    yield f"A step succeeds with the right element and {needed}."
+    yield "floor: always-click on an element by chance, expected; ceiling: the oracle."
+    if any(map(element_only, shown)):
+        yield ELEMENT_ONLY_NOTE
+    if any(record["few"] for own in shown for record in result_records(own.metrics)):
+        yield FEW_NOTE
+    if any(own.repeat_sd is not None for own in shown):
+        yield "SD: how macro Step SR differs between repeats (standard deviation)."
 
 
 def counts(

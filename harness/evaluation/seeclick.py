@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.evaluation.rescoring import rescored, settings_of
-from harness.evaluation.summary import TEST_DATA_NOTE, plain
-from harness.printing import printable
+from harness.evaluation.summary import plain
 from harness.runs import StepRecord, open_run
+from harness.tables import TEST_DATA_NOTE, Column, Grid, Row, Section, clean, percent, text
 from parsers.records import Prediction, Status
 from parsers.seeclick import SKIPS, SeeClickScores, seeclick_scores, seeclick_step
 
@@ -47,16 +47,9 @@ def show_as_seeclick(path: Path, console: Console, *, as_json: bool = False) -> 
         content = {"note": TEST_DATA_NOTE, "unsettled": unsettled, "by_split": plain(parts)}
         console.print_json(json.dumps(content))
         return 0
-    _print(console, parts)
-    notes = [
-        "Per cent. Passed over as in SeeClick: " + ", ".join(map(_skips, parts.items())) + ".",
-        "2-decimal ceiling: steps whose box some click of two decimals can hit.",
-        NOT_COMPARABLE,
-    ]
-    if unsettled:
-        notes.append(f"{unsettled} steps have no reply yet and are left out.")
-    for note in notes:
-        console.print(note, style="dim", markup=False, highlight=False, soft_wrap=True)
+    grid = _grid(parts, unsettled)
+    shown = text([grid], console.width, note="")
+    console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
     return 0
 
 
@@ -81,27 +74,12 @@ def _skips(part: tuple[str, SeeClickScores]) -> str:
     split, scores = part
     told = ", ".join(f"{scores.skipped[skip]} {skip.replace('_', ' ')}" for skip in SKIPS)
     empty = f", {scores.empty_tasks} tasks left without a step" if scores.empty_tasks else ""
-    return f"{printable(split)} ({told}{empty})"
+    return f"{clean(split)} ({told}{empty})"
 
 
-def _print(console: Console, parts: dict[str, SeeClickScores]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    heads = (
-        "",
-        "steps",
-        "Ele",
-        "Operation F1",
-        "Step SR",
-        "Macro Ele",
-        "Macro SR",
-        "2-decimal ceiling",
-    )
-    for number, head in enumerate(heads):
-        table.add_column(head, justify="right" if number else "left")
+def _grid(parts: dict[str, SeeClickScores], unsettled: int) -> Grid:
+    heads = ("steps", "Ele", "Operation F1", "Step SR", "Macro Ele", "Macro SR")
+    rows = []
     for split, scores in parts.items():
         rates = (
             scores.element,
@@ -111,13 +89,22 @@ def _print(console: Console, parts: dict[str, SeeClickScores]) -> None:
             scores.macro_success,
             scores.ceiling,
         )
-        table.add_row(Text(printable(split)), str(scores.steps), *map(_percent, rates))
+        rows.append(Row((split, str(scores.steps), *map(percent, rates))))
         if split in SPLITS:
-            for name, row in PUBLISHED.items():
-                quoted = f"{row[SPLITS.index(split)]:.1f}"
-                table.add_row(f"  {name}", "", "", "", quoted, "", "", "", style="dim")
-    console.print(table)
-
-
-def _percent(rate: float | None) -> str:
-    return "n/a" if rate is None else f"{100 * rate:.1f}"
+            place = SPLITS.index(split)
+            rows += [
+                Row((name, "", "", "", f"{row[place]:.1f}", "", "", ""), parent=split)
+                for name, row in PUBLISHED.items()
+            ]
+    left_out = [f"{unsettled} steps have no reply yet and are left out."] if unsettled else []
+    return Grid(
+        title="",
+        columns=(Column("", "left"), *map(Column, (*heads, "2-decimal ceiling"))),
+        sections=(Section(tuple(rows)),),
+        footnotes=(
+            f"Per cent. Passed over as in SeeClick: {', '.join(map(_skips, parts.items()))}.",
+            "2-decimal ceiling: steps whose box some click of two decimals can hit.",
+            NOT_COMPARABLE,
+            *left_out,
+        ),
+    )

@@ -12,10 +12,10 @@ from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import UserError
 from harness.evaluation.plan import Plan
 from harness.evaluation.questions import Preparer, Question
-from harness.evaluation.summary import TEST_DATA_NOTE
 from harness.pictures import PictureStore
 from harness.protocols.seeact import TwoRounds
 from harness.settings import on_record
+from harness.tables import TEST_DATA_NOTE
 
 
 def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:

@@ -16,6 +16,7 @@ from adapters import Usage
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepRecord
 from harness.settings import SETTINGS, Settings
+from harness.tables import TEST_DATA_NOTE
 from parsers import (
     AggregationRules,
     GroupKey,
@@ -28,10 +29,6 @@ from parsers.records import Status
 from parsers.repeats import aggregate_repeats
 
 GROUPS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "operation")
-TEST_DATA_NOTE = (
-    "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
-    "do not publish where crawlers collect text."
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,9 @@ from harness.tables.results import (
     POOLED,
     REPEATS_NOTE,
     Average,
+    invalid_label,
+    rate_cells,
+    rates_note,
     result_columns,
     result_records,
     result_row,
@@ -92,8 +95,11 @@ __all__ = [
     "counted",
     "estimate_cell",
     "html_table",
+    "invalid_label",
     "json_content",
     "percent",
+    "rate_cells",
+    "rates_note",
     "render",
     "result_columns",
     "result_records",
@@ -101,30 +107,40 @@ __all__ = [
     "rows_of",
     "shown",
     "terminal_width",
+    "text",
     "to_json",
     "to_parquet",
 ]
 
 
-def render(grids: Grid | Sequence[Grid], form: str = "text", *, width: int | None = None) -> str:
+def render(
+    grids: Grid | Sequence[Grid],
+    form: str = "text",
+    *,
+    width: int | None = None,
+    note: str = TEST_DATA_NOTE,
+) -> str:
     """One grid, or several one after the other, in one of `FORMATS`; ends in a newline.
 
-    `width` is that of the terminal for `text`. Raises `ValueError` for an unknown format, and for
-    several grids in CSV or JSON, which hold one table.
+    `width` is that of the terminal for `text`, `note` what stands before everything else; "" leaves
+    it out. Raises `ValueError` for an unknown format, and for several grids in CSV or JSON, which
+    hold one table.
     """
     listed = [grids] if isinstance(grids, Grid) else list(grids)
     match form:
         case "text":
-            return text(listed, width)
+            return text(listed, width, note=note)
         case "markdown":
-            return markdown(listed)
+            return markdown(listed, note=note)
         case "latex":
-            return latex(listed)
+            return latex(listed, note=note)
         case "html":
-            return html(listed)
+            return html(listed, note=note)
         case "csv" | "json":
             if len(listed) != 1:
                 raise ValueError(f"{form} holds one table, not {len(listed)}")
-            return to_csv(listed[0]) if form == "csv" else to_json(json_content(listed[0]))
+            if form == "csv":
+                return to_csv(listed[0], note=note)
+            return to_json(json_content(listed[0], note=note))
         case _:
             raise ValueError(f"unknown format {form!r}: expected one of {', '.join(FORMATS)}")

@@ -30,7 +30,7 @@ def to_csv(grid: Grid, *, note: str = TEST_DATA_NOTE) -> str:
     """All columns; the note and what belongs to it in lines that begin with `#`."""
     data = data_of(grid)
     out = io.StringIO()
-    for line in (note, *data.comments):
+    for line in filter(None, (note, *data.comments)):
         out.write(f"# {csv_cell(line)}\n")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(data.names)
@@ -44,7 +44,7 @@ def json_content(grid: Grid, *, note: str = TEST_DATA_NOTE) -> dict[str, Any]:
     """The note, the facts, and the rows as records; missing values are None."""
     data = data_of(grid)
     rows = [dict(zip(data.names, row, strict=True)) for row in data.rows]
-    return {"note": note, **data.facts, "rows": rows}
+    return {**({"note": note} if note else {}), **data.facts, "rows": rows}
 
 
 def to_json(content: dict[str, Any]) -> str:

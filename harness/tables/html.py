@@ -35,6 +35,7 @@ def html(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     body = "".join(fragment(grid) for grid in grids)
+    marked = f'<p class="note">{escaped(note)}</p>\n' if note else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -42,7 +43,7 @@ def html(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
         '<meta name="robots" content="noindex">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escaped(grids[0].title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f'<p class="note">{escaped(note)}</p>\n{body}</body>\n</html>\n'
+        f"{marked}{body}</body>\n</html>\n"
     )
 
 

@@ -11,7 +11,7 @@ from harness.tables.grid import TEST_DATA_NOTE, Cell, Grid, Row, Section
 
 def latex(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
     """A tabular per grid, under one note. Ends in a newline."""
-    lines = [f"% {clean(note)}"]
+    lines = [f"% {clean(note)}"] if note else []
     for grid in grids:
         lines += [f"% {clean(line)}" for line in _comments(grid)]
         lines += _tabular(grid)

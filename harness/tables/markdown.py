@@ -12,7 +12,7 @@ def markdown(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
     """The grids one after the other, under one note. Ends in a newline."""
     lines: list[str] = []
     for number, grid in enumerate(grids):
-        quoted = [*([] if number else [note]), *filter(None, (grid.title, *grid.above))]
+        quoted = [line for line in ("" if number else note, grid.title, *grid.above) if line]
         if quoted:
             lines += ["\n>\n".join(f"> {escaped(line)}" for line in quoted), ""]
         lines += _table(grid) if grid.section_head else _tables(grid)

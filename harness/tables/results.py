@@ -6,7 +6,7 @@ after a run, `vlm-eval report` and the HTML page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from harness.tables.grid import Cell, Column, Row
@@ -18,8 +18,6 @@ AVERAGES: tuple[Average, ...] = ("macro", "micro")
 METRICS = ("element", "operation_f1", "step_success")
 HEADS = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
 POOLED = "all splits pooled"
-OF_INVALID = {"strict": "invalid rows as 0", "valid": "valid rows only"}
-"""What the line is called that treats invalid rows in the other way than the headline."""
 REPEATS_NOTE = "Task success over repeats has no interval: repeats of a task are not further tasks."
 ELEMENT_ONLY_NOTE = (
     f"{ABSENT}: only elements were asked for, so operations and success are unknown."
@@ -110,7 +108,7 @@ def result_row(record: Record, group: str, average: Average) -> Row:
     headline = bool(record["headline"])
     return Row(
         (
-            group if headline else OF_INVALID[record["line"]],
+            group if headline else invalid_label(record["line"]),
             f"{int(record['tasks']):,}",
             f"{int(record['steps']):,}",
             *rate_cells(record, average),
@@ -123,3 +121,17 @@ def result_row(record: Record, group: str, average: Average) -> Row:
 def result_columns(key: str) -> tuple[Column, ...]:
     """The columns of `result_row`s by group."""
     return (Column(key, "left"), *(Column(head) for head in ("tasks", "steps", *HEADS)))
+
+
+def invalid_label(line: Literal["valid", "strict"]) -> str:
+    """What a line is called that treats invalid rows in the other way than the headline."""
+    return "invalid rows as 0" if line == "strict" else "valid rows only"
+
+
+def rates_note(average: Average, variants: Sequence[str]) -> str:
+    """What the rates of a table are, in the words that every table of results uses."""
+    over = "tasks" if average == "macro" else "steps"
+    return (
+        f"Per cent, {average} over {over}, 95 % intervals with tasks as clusters. "
+        f"Op. F1 variant: {', '.join(variants)}."
+    )

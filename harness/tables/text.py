@@ -38,7 +38,7 @@ def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DA
     searches files for it finds it. Ends in a newline.
     """
     wide = width or WIDTH
-    lines = _wrapped(note, wide) if width else [clean(note)]
+    lines = _wrapped(note, wide) if width else [clean(note)] if note else []
     for number, grid in enumerate(grids):
         lines += [*([""] if number else []), *_lines(grid, wide)]
     return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
@@ -47,7 +47,8 @@ def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DA
 def _lines(grid: Grid, width: int) -> Iterator[str]:
     for line in (grid.title, *grid.above):
         yield from _wrapped(line, width)
-    yield ""
+    if grid.title or grid.above:
+        yield ""
     for number, panel in enumerate(_panels(grid, width)):
         if number and not _ends_open(grid):
             yield ""
@@ -160,11 +161,13 @@ class _Panel:
 
     def _cell(self, cell: str | Cell, place: int, indent: int) -> list[str]:
         """The lines of a cell."""
-        if isinstance(cell, str):
+        beside = self.intervals[place] and not self.stacked
+        if isinstance(cell, str) and (self._is_text(place) or not beside):
             first = " " * indent
             return self._fill(clean(cell), place, first, first + "  " * self._is_text(place))
-        value, interval = clean(cell.text), clean(cell.interval)
-        if self.stacked or not self.intervals[place]:
+        value = clean(cell if isinstance(cell, str) else cell.text)
+        interval = "" if isinstance(cell, str) else clean(cell.interval)
+        if not beside:
             return [value, interval] if interval else [value]
         return [f"{value} {interval:{self.intervals[place]}}"]
 
