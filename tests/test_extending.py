@@ -100,3 +100,20 @@ def test_a_policy_of_another_package_is_listed_and_run(example: Example) -> None
     assert "shortest-text" in example.run("policies")
     summary = example.evaluate("--model", "shortest-text", "--image-policy", "none")
     assert summary["complete"]
+
+
+@pytest.mark.parametrize("example", ["A benchmark"], indirect=True)
+def test_one_s_own_steps_under_a_name_of_their_own_are_checked_and_run(example: Example) -> None:
+    assert "lamp-shop" in example.run("benchmarks")
+    checked = example.run("data", "check", "--benchmark", "lamp-shop")
+    assert "local: 2 rows, 1 task; 1 CLICK, 1 TYPE, 2 valid" in checked
+    options = ("--image-policy", "none", "--distractors", "2", "--out", "run")
+    out = example.run("run", "--model", "oracle", "--benchmark", "lamp-shop", *options)
+    assert "rows: 2 valid, 0 invalid" in out
+
+
+@pytest.mark.parametrize("example", ["A benchmark with a loader"], indirect=True)
+def test_a_loader_of_another_package_is_run(example: Example) -> None:
+    options = ("--data", "episodes.json", "--image-policy", "none", "--distractors", "2")
+    out = example.run("run", "--model", "oracle", "--benchmark", "click-episodes", *options)
+    assert "rows: 1 valid, 0 invalid" in out

@@ -115,7 +115,7 @@ def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked
 
 
 def _scan(layout: StepsLayout, path: Path, checked: Checked) -> list[Scanned]:
-    if path.suffix == ".parquet":
+    if layout.loader is None and path.suffix == ".parquet":
         with opened(path) as file:
             _note_unused(layout.columns, column_names(file), checked)
     sound = []
@@ -159,7 +159,7 @@ def _check_row(layout: StepsLayout, entry: IndexEntry, benchmark: str, checked: 
     where = entry.where
     try:
         ((_, record),) = layout.records(entry.file, entry.row_group, {entry.offset})
-        if entry.file.suffix != ".parquet":
+        if layout.loader is not None or entry.file.suffix != ".parquet":
             _note_unused(layout.columns, record, checked)
         row = layout.decode(record, entry, benchmark)
     except DataError as error:

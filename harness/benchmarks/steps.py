@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +33,9 @@ from harness.records import Row
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+Loader = Callable[[Path], Iterable[Mapping[str, Any]]]
+"""Reads the records of a file, the same ones in the same order every time."""
+
 SUFFIXES = (".jsonl", ".parquet")
 SCHEMAS = (".toml", ".json")
 
@@ -47,12 +51,14 @@ class Line(NamedTuple):
 class StepsLayout(TableLayout):
     """Files of steps with one's own names of columns.
 
-    In JSON lines a group is a line, by the place of its first byte. `scanned` are the rows
-    of each file with their narrow columns, `actions` the actions of each task by step, in words.
+    In JSON lines a group is a line, by the place of its first byte; what a loader reads is one
+    group. `scanned` are the rows of each file with their narrow columns, `actions` the actions of
+    each task by step, in words.
     """
 
     columns: StepColumns
     lost: bool = True
+    loader: Loader | None = None
     scanned: Mapping[Path, Sequence[Scanned]] = field(default_factory=dict, repr=False)
     actions: Mapping[str, Mapping[int, str]] = field(default_factory=dict, repr=False)
     what: str = "recorded steps (see docs/own-data.md)"
@@ -74,23 +80,31 @@ class StepsLayout(TableLayout):
 
     def lines(self, path: Path) -> Iterator[Line]:
         """The records of a file with their narrow columns, also those that cannot be read."""
-        if path.suffix == ".parquet":
+        if self.loader is None and path.suffix == ".parquet":
             yield from map(Line, TableLayout.scan(self, path))
-            return
+        elif self.loader is not None:
+            for number, record in enumerate(_loaded(self.loader, path)):
+                yield self._line(number + 1, 0, number, record)
+        else:
+            for row, start, text in _lines(path):
+                record, problem = _decoded(text)
+                yield self._line(row, start, 0, record, problem)
+
+    def _line(self, row: int, group: int, offset: int, record: Record, problem: str = "") -> Line:
+        lacking = [repr(name) for name in self.required if not problem and name not in record]
+        if lacking:
+            problem = f"no {', '.join(lacking)}"
         narrow = self.columns.stored(narrow=True)
-        for row, start, text in _lines(path):
-            record, problem = _decoded(text)
-            lacking = [name for name in self.required if not problem and name not in record]
-            if lacking:
-                problem = f"no {', '.join(map(repr, lacking))}"
-            kept = {name: record[name] for name in narrow if name in record}
-            yield Line(Scanned(row, start, 0, kept), problem)
+        kept = {name: record[name] for name in narrow if name in record}
+        return Line(Scanned(row, group, offset, kept), problem)
 
     def scan(self, path: Path) -> Iterator[Scanned]:
         yield from self.scanned[path]
 
     def largest_group(self, path: Path) -> int:
-        return TableLayout.largest_group(self, path) if path.suffix == ".parquet" else 0
+        if self.loader is None and path.suffix == ".parquet":
+            return TableLayout.largest_group(self, path)
+        return 0
 
     def records(
         self,
@@ -99,6 +113,12 @@ class StepsLayout(TableLayout):
         offsets: Collection[int],
         columns: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, Record]]:
+        if self.loader is not None:
+            last = max(offsets, default=-1)
+            for offset, record in enumerate(islice(_loaded(self.loader, path), last + 1)):
+                if offset in offsets:
+                    yield offset, record
+            return
         if path.suffix == ".parquet":
             yield from TableLayout.records(self, path, group, offsets, columns)
             return
@@ -134,7 +154,7 @@ class StepsLayout(TableLayout):
 
 @dataclass(frozen=True)
 class SimpleBenchmark(Benchmark):
-    """Recorded steps in JSON lines or parquet, whose columns need no code to be read.
+    """Recorded steps in JSON lines or parquet, or in whatever a loader makes records of.
 
     Attributes:
         data: the file or folder that is read without `--data`.
@@ -142,6 +162,8 @@ class SimpleBenchmark(Benchmark):
         values: our column to its value in rows that have none.
         operations: names of operations in the data to CLICK, TYPE and SELECT.
         id_attribute: the attribute that holds the ids of elements in the HTML.
+        loader: reads the records of a file, for files of any other kind.
+        suffixes: what the names of data files in a folder end in.
     """
 
     name: str = "steps"
@@ -151,6 +173,8 @@ class SimpleBenchmark(Benchmark):
     values: Mapping[str, Any] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)
     id_attribute: str = NODE_ID
+    loader: Loader | None = None
+    suffixes: tuple[str, ...] = SUFFIXES
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
         """See `Benchmark.open`. `data` may be a schema file, which names the data."""
@@ -161,7 +185,12 @@ class SimpleBenchmark(Benchmark):
         if not entries:
             raise DataError(f"no rows in {', '.join(str(file.path) for file in files)}")
         kept = of_splits(entries, splits)
-        origin = {"origin": "local", "columns": msgspec.to_builtins(layout.columns)}
+        origin: dict[str, object] = {
+            "origin": "local",
+            "columns": msgspec.to_builtins(layout.columns),
+        }
+        if self.loader is not None:
+            origin["loader"] = f"{self.loader.__module__}:{self.loader.__qualname__}"
         return Dataset(
             self.name,
             layout.with_actions(entries),
@@ -177,7 +206,7 @@ class SimpleBenchmark(Benchmark):
         if source is None:
             raise DataError(f"{self.name} needs --data PATH: JSON lines, parquet, or a schema file")
         described = self
-        if source.suffix in SCHEMAS:
+        if source.suffix in SCHEMAS and source.suffix not in self.suffixes:
             described, source = self._described_by(source)
         for column in (*described.columns, *described.values):
             known = [known.name for known in COLUMNS]
@@ -186,10 +215,11 @@ class SimpleBenchmark(Benchmark):
         columns = StepColumns(
             described.columns, described.values, described.operations, described.id_attribute
         )
-        if source.is_file() and source.suffix not in SUFFIXES:
-            raise DataError(f"{source} is neither JSON lines (.jsonl) nor parquet (.parquet)")
-        files = local_files(source, *SUFFIXES)
-        return StepsLayout(columns, described.screenshots), files
+        if source.is_file() and source.suffix not in self.suffixes:
+            wanted = " or ".join(self.suffixes)
+            raise DataError(f"{source} is not a file that {self.name} reads ({wanted})")
+        files = local_files(source, *self.suffixes)
+        return StepsLayout(columns, described.screenshots, described.loader), files
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
         """The benchmark with what a schema file says, and where the data is."""
@@ -218,6 +248,18 @@ def _read_schema(path: Path) -> _Schema:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, msgspec.ValidationError) as error:
         raise DataError(f"{path} is not a schema of steps: {error}") from error
+
+
+def _loaded(loader: Loader, path: Path) -> Iterator[Record]:
+    """What a loader reads from a file. Raises `DataError` for whatever it raises itself."""
+    number = 0
+    try:
+        for record in loader(path):
+            yield dict(record)
+            number += 1
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        where = f"{path}, after row {number}" if number else str(path)
+        raise DataError(f"{where}: cannot be read: {type(error).__name__}: {error}") from error
 
 
 def _sound(layout: StepsLayout, path: Path) -> Iterator[Scanned]:

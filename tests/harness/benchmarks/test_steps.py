@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +210,30 @@ def test_a_package_names_its_data_and_columns_in_a_line(tmp_path: Path) -> None:
     assert (row.benchmark, row.task, row.invalid) == ("shop", "Go", None)
 
 
+def episodes(path: Path) -> Iterator[Mapping[str, Any]]:
+    for episode in json.loads(path.read_text("utf-8")):
+        for target in episode["targets"]:
+            yield step(task=episode["goal"], positives=[target])
+
+
+def test_a_loader_makes_records_of_files_of_any_kind(tmp_path: Path) -> None:
+    path = tmp_path / "episodes.json"
+    told = [{"goal": "a", "targets": ["q", "go"]}, {"goal": "b", "targets": ["home"]}]
+    path.write_text(json.dumps(told), encoding="utf-8")
+    dataset = opened(path, loader=episodes, suffixes=(".json",))
+    rows = list(dataset.rows())
+    assert [(row.task, row.index, row.positives[0].id) for row in rows] == [
+        ("a", 0, "q"),
+        ("a", 1, "go"),
+        ("b", 0, "home"),
+    ]
+    assert dataset.row(rows[1].step_id) == rows[1]
+    assert dataset.fingerprint["loader"] == f"{__name__}:episodes"
+    path.write_text('[{"goal": "a", "targets": ["q"]}, {}]', encoding="utf-8")
+    with pytest.raises(DataError, match="after row 1: cannot be read: KeyError: 'targets'"):
+        opened(path, loader=episodes, suffixes=(".json",))
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [
@@ -244,7 +268,7 @@ def test_a_broken_row_is_one_line_that_names_it(
         ("s.jsonl", "{broken", "row 1: not a JSON object: JSON is malformed"),
         ("s.jsonl", "[1]", "row 1: not a JSON object: Expected `object`, got `array`"),
         ("s.jsonl", "\n", "no rows in"),
-        ("s.csv", "task,html", "neither JSON lines .* nor parquet"),
+        ("s.csv", "task,html", r"s.csv is not a file that steps reads \(.jsonl or .parquet\)"),
         ("s.toml", "colums = {}", "is not a schema of steps: .*unknown field `colums`"),
         ("s.toml", "[columns]\nhtlm = 'x'", "there is no column 'htlm'; did you mean 'html'?"),
         ("s.parquet", "x", "is not a parquet file"),
