@@ -112,8 +112,8 @@ def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
             out,
             workers=values["workers"] or available_cpus(),
             overwrite=values["overwrite"],
-            told=lambda count: bar.update(count - bar.pos),
+            on_progress=lambda count: bar.update(count - bar.pos),
         )
-    before = f" ({done.before} of them by an earlier call)" if done.before else ""
-    click.echo(f"{out}: ranks of {counted(done.steps, 'step')}{before} by {ranker}")
+    resumed = f" ({done.resumed} of them by an earlier call)" if done.resumed else ""
+    click.echo(f"{out}: ranks of {counted(done.steps, 'step')}{resumed} by {ranker}")
     return 0

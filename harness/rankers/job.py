@@ -1,17 +1,18 @@
-"""Scoring a benchmark once: in processes or batches, to be killed and continued at any instant.
+"""Rank the candidates of a whole benchmark once and store the ranks; may be killed and continued.
 
-Finished steps lie in a folder beside the result, in parts that are written, synced and renamed one
-by one; nothing in it is ever changed. When every step of the selection is there, the parts become
-the result, in the order of the data, and the folder goes.
+Steps that are finished are kept in a folder beside the output file, in parts that are written,
+synced and renamed one by one and never changed afterwards. When every selected step is there, the
+parts are joined into the output file, in the order of the data, and the folder is removed.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,13 @@ from harness.rankers.table import Entry, RankTable, table_writer
 
 STEPS_PER_PART = 32
 _SETTINGS = "settings.json"
-Told = Callable[[int], None]
 Part = tuple[Path, Sequence[str]]
-"""A file to write, and the steps to rank into it."""
+"""A parquet file to write and the ids of the steps that it will hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How to open the data once more, in another process."""
+    """What a child process needs to open the same data."""
 
     benchmark: str
     data: str | None
@@ -42,11 +42,12 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What was written: steps, and how many of them had been ranked by an earlier call."""
+class RankedBenchmark:
+    """Counts of a finished ranking."""
 
     steps: int
-    before: int
+    resumed: int
+    """Steps that an earlier, interrupted call had already ranked."""
 
 
 def rank_benchmark(
@@ -57,26 +58,27 @@ def rank_benchmark(
     *,
     workers: int = 1,
     overwrite: bool = False,
-    told: Told = lambda _: None,
-) -> Done:
-    """Rank the candidates of every step of a selection.
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> RankedBenchmark:
+    """Rank the candidates of every selected step and write the ranks to `out`.
 
     Args:
-        dataset: the selection.
-        source: how to open the data it is of.
-        ranker: its name for `open_ranks`.
-        out: the parquet file; `out` with `.parts` appended is the folder for what is finished.
-        workers: processes, where the ranker may be run in several.
-        overwrite: whether `out` may exist.
-        told: is called with the number of steps that are finished so far.
+        dataset: the selected steps.
+        source: where child processes find the same data.
+        ranker: a name or file for `open_ranks`.
+        out: the parquet file to write; finished parts are kept in `OUT.parts` until then.
+        workers: number of processes; rankers that fill a device always use one.
+        overwrite: replace `out` if it exists.
+        on_progress: called with the number of steps finished so far.
 
     Raises:
-        DataError: `out` exists, a page cannot be read, or the parts are those of another ranking.
+        DataError: `out` exists, or a page cannot be read.
+        UserError: `OUT.parts` holds parts of a different ranking.
     """
     if out.is_dir():
         raise DataError(f"{out} is a folder; name a file for the ranks")
     if out.exists() and not overwrite:
-        raise DataError(f"{out} exists; name another file, or say --overwrite")
+        raise DataError(f"{out} exists; name another file or pass --overwrite")
     ranks = open_ranks(ranker)
     settings = {
         "ranker": ranks.name,
@@ -88,29 +90,29 @@ def rank_benchmark(
     with _claimed(folder, settings):
         finished = _finished(folder)
         todo = [e.step_id for e in dataset.index() if e.step_id not in finished]
-        before = len(dataset) - len(todo)
-        told(before)
+        resumed = len(dataset) - len(todo)
+        on_progress(resumed)
         chunks = [todo[i : i + STEPS_PER_PART] for i in range(0, len(todo), STEPS_PER_PART)]
         number = 1 + max((int(path.stem) for path in folder.glob("*.parquet")), default=-1)
         parts = [(folder / f"{number + i:06d}.parquet", chunk) for i, chunk in enumerate(chunks)]
-        count = before
+        count = resumed
         scorer = ranks.scorer if isinstance(ranks, ByScore) else None
         if workers > 1 and len(parts) > 1 and scorer is not None and scorer.parallel:
-            for steps in _side_by_side(source, ranker, min(workers, len(parts)), parts):
-                count += steps
-                told(count)
+            finished_parts = _in_processes(source, ranker, min(workers, len(parts)), parts)
         else:
-            for steps in _in_turn(dataset, ranks, parts):
+            finished_parts = _in_this_process(dataset, ranks, parts)
+        with closing(finished_parts):  # ends the processes at once, whatever happens here
+            for steps in finished_parts:
                 count += steps
-                told(count)
+                on_progress(count)
         _join(dataset, folder, out, settings, overwrite=overwrite)
-    return Done(len(dataset), before)
+    return RankedBenchmark(len(dataset), resumed)
 
 
 def serve(receive: Receive, send: Send) -> None:
-    """Rank in a process: open data and ranker, then write part after part.
+    """Rank in a child process: open data and ranker, then write one part per message.
 
-    An answer is the number of steps of a part, or what is wrong, as a text.
+    The answer is the number of steps written, or an error message.
     """
     opened: tuple[Dataset, Ranks] | str
     source, ranker = receive()
@@ -122,34 +124,34 @@ def serve(receive: Receive, send: Send) -> None:
         opened = str(error)
     while True:
         path, step_ids = receive()
-        send(opened if isinstance(opened, str) else _written(*opened, path, step_ids))
+        send(opened if isinstance(opened, str) else _write_part(*opened, path, step_ids))
 
 
-def _written(dataset: Dataset, ranks: Ranks, path: Path, step_ids: Sequence[str]) -> int | str:
+def _write_part(dataset: Dataset, ranks: Ranks, path: Path, step_ids: Sequence[str]) -> int | str:
     try:
         return _write(path, _ranked(ranks, _pages(dataset, step_ids)))
     except UserError as error:
         return str(error)
 
 
-def _side_by_side(source: Source, ranker: str, count: int, parts: Sequence[Part]) -> Iterator[int]:
-    """The number of steps of each part as it is finished, in processes that open the data anew."""
+def _in_processes(source: Source, ranker: str, count: int, parts: Sequence[Part]) -> Generator[int]:
+    """Rank in child processes; yields the number of steps of each part as it is finished."""
     with Pool("harness.rankers.job:serve", count, name="rank", first=(source, ranker)) as pool:
         for future in as_completed([pool.threads.submit(pool.ask, part) for part in parts]):
             try:
                 answer: int | str = future.result()
             except ChildEnded as error:
                 raise DataError(
-                    f"a process that ranks ended: {error}; start again to go on, with fewer "
-                    "--workers"
+                    f"a ranking process ended: {error}; run the same command again to continue, "
+                    "with fewer --workers if memory ran out"
                 ) from None
             if isinstance(answer, str):
                 raise DataError(answer)
             yield answer
 
 
-def _in_turn(dataset: Dataset, ranks: Ranks, parts: Sequence[Part]) -> Iterator[int]:
-    """Part after part; the pages of the next one are read while this one is ranked."""
+def _in_this_process(dataset: Dataset, ranks: Ranks, parts: Sequence[Part]) -> Generator[int]:
+    """Rank part after part; the pages of the next part are read while this one is ranked."""
     with ThreadPoolExecutor(1, thread_name_prefix="pages") as reader:
         ahead = None
         for number, (path, _) in enumerate(parts):
@@ -163,15 +165,15 @@ def _pages(dataset: Dataset, step_ids: Sequence[str]) -> list[Any]:
     wanted = frozenset(step_ids)
     entries = tuple(entry for entry in dataset.index() if entry.step_id in wanted)
     rows = replace(dataset, entries=entries).rows()
-    # The picture is of no use here, and weighs more than all the rest.
+    # Rankers look at no picture, and it is larger than all the rest.
     return [(replace(row, screenshot=None), page_of(row)) for row in rows]
 
 
 def _ranked(ranks: Ranks, steps: Sequence[Any]) -> list[Entry]:
     if isinstance(ranks, ByScore):
         return [
-            Entry(found.step_id, found.ids, range(len(found.ids)), found.scores)
-            for found in rank(ranks.scorer, steps)
+            Entry(ranking.step_id, ranking.ids, range(len(ranking.ids)), ranking.scores)
+            for ranking in rank(ranks.scorer, steps)
         ]
     orders = [(row.step_id, list(ranks.of(row, page))) for row, page in steps]
     return [Entry(step_id, order, range(len(order))) for step_id, order in orders]
@@ -186,9 +188,7 @@ def _write(path: Path, entries: Sequence[Entry]) -> int:
 
 @contextmanager
 def _claimed(folder: Path, settings: Mapping[str, object]) -> Iterator[None]:
-    """The folder of parts, held against a second process, and bound to these settings."""
-    import os
-
+    """Lock the folder of parts against other processes and bind it to these settings."""
     from filelock import FileLock, Timeout
 
     try:
@@ -200,23 +200,23 @@ def _claimed(folder: Path, settings: Mapping[str, object]) -> Iterator[None]:
     except OSError as error:
         raise DataError(f"cannot write {folder}: {error.strerror}") from error
     try:
-        path, told = folder / _SETTINGS, json.dumps(settings, sort_keys=True)
+        path, text = folder / _SETTINGS, json.dumps(settings, sort_keys=True)
         if path.exists() and any(folder.glob("*.parquet")):
-            if path.read_text(encoding="utf-8") != told:
+            if path.read_text(encoding="utf-8") != text:
                 raise UserError(
                     f"{folder} holds parts of another ranking (other data, ranker or version); "
-                    "remove it, or name another file"
+                    "remove it or name another output file"
                 )
         else:
             partial = path.with_suffix(".partial")
             with partial.open("w", encoding="utf-8") as file:
-                file.write(told)
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(path)
         yield
     except BaseException:
-        # A call that could not even begin leaves nothing behind.
+        # Nothing was finished: leave nothing behind.
         if not any(folder.glob("*.parquet")):
             shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -232,13 +232,13 @@ def _finished(folder: Path) -> set[str]:
 def _join(
     dataset: Dataset, folder: Path, out: Path, settings: Mapping[str, object], *, overwrite: bool
 ) -> None:
-    place: dict[str, Path] = {}
+    part_of: dict[str, Path] = {}
     for path in sorted(folder.glob("*.parquet")):
-        place.update(dict.fromkeys(RankTable(path).steps(), path))
-    held: tuple[Path, RankTable] | None = None
+        part_of.update(dict.fromkeys(RankTable(path).steps(), path))
+    current: tuple[Path, RankTable] | None = None
     with table_writer(out, settings, overwrite=overwrite) as table:
         for entry in dataset.index():
-            path = place[entry.step_id]
-            if held is None or held[0] != path:
-                held = (path, RankTable(path))
-            table.add(held[1].entry(entry.step_id))
+            path = part_of[entry.step_id]
+            if current is None or current[0] != path:
+                current = (path, RankTable(path))
+            table.add(current[1].entry(entry.step_id))

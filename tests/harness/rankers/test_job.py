@@ -37,11 +37,13 @@ def test_stored_ranks_are_those_of_the_ranker(
     tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job, "STEPS_PER_PART", 9)
-    out, told = tmp_path / "r.parquet", list[int]()
+    out, progress = tmp_path / "r.parquet", list[int]()
     dataset = dev(limit=4)
-    done = rank_benchmark(dataset, SOURCE, "lexical", out, workers=workers, told=told.append)
-    assert (done.steps, done.before) == (len(dataset), 0)
-    assert told[0] == 0 and told[-1] == len(dataset) and told == sorted(told)
+    done = rank_benchmark(
+        dataset, SOURCE, "lexical", out, workers=workers, on_progress=progress.append
+    )
+    assert (done.steps, done.resumed) == (len(dataset), 0)
+    assert progress[0] == 0 and progress[-1] == len(dataset) and progress == sorted(progress)
     assert not (tmp_path / "r.parquet.parts").exists()
     table = RankTable(out)
     assert list(table.steps()) == [entry.step_id for entry in dataset.index()]
@@ -66,12 +68,12 @@ def test_what_is_finished_is_not_ranked_again(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rank_benchmark(dataset, SOURCE, "lexical", out, told=stop)
+        rank_benchmark(dataset, SOURCE, "lexical", out, on_progress=stop)
     assert not out.exists()
     # A part that was being written when the process died.
     (tmp_path / "r.parquet.parts" / ".000002.parquet.x.partial").write_bytes(b"PAR1")
     done = rank_benchmark(dataset, SOURCE, "lexical", out)
-    assert (done.steps, done.before) == (len(dataset), 10)
+    assert (done.steps, done.resumed) == (len(dataset), 10)
     once = tmp_path / "once.parquet"
     rank_benchmark(dataset, SOURCE, "lexical", once)
     assert [RankTable(out).entry(s) for s in RankTable(out).steps()] == [
@@ -114,7 +116,7 @@ def test_parts_of_another_ranking_are_not_mixed_in(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rank_benchmark(dev(), SOURCE, "lexical", out, told=stop)
+        rank_benchmark(dev(), SOURCE, "lexical", out, on_progress=stop)
     test = open_benchmark("sample", splits=["test"]).select(Filters(limit=1))
     with pytest.raises(UserError, match="parts of another ranking"):
         rank_benchmark(test, replace(SOURCE, splits=("test",)), "lexical", out)
@@ -122,7 +124,7 @@ def test_parts_of_another_ranking_are_not_mixed_in(
     other = tmp_path / "other.parquet"
     at[0] = 0
     with pytest.raises(KeyboardInterrupt):
-        rank_benchmark(dev(limit=1), SOURCE, "lexical", other, told=stop)
+        rank_benchmark(dev(limit=1), SOURCE, "lexical", other, on_progress=stop)
     assert not (tmp_path / "other.parquet.parts").exists()
     rank_benchmark(test, replace(SOURCE, splits=("test",)), "lexical", other)
 
