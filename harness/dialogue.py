@@ -1,9 +1,9 @@
-"""The shape of a protocol: a generator that asks and is answered.
+"""Dialogues: generators that ask a model and return a prediction.
 
-A dialogue yields an `Ask`, or a tuple of them that may be asked at the same time, and receives the
-reply, or the tuple of replies in the same order. It returns a prediction. It is a pure function of
-what it was given and the replies: no clock, no unseeded chance, no order of a set. So a dialogue
-that was interrupted is resumed by playing back the replies on record.
+A dialogue yields an `Ask`, or a tuple of asks that may be sent at the same time, and receives the
+reply, or a tuple of replies in the same order. It depends on its arguments and the replies only: no
+clock, no unseeded randomness, no iteration over sets. An interrupted dialogue can therefore be
+resumed by replaying the replies on record.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A conversation to be continued by the model.
+    """A conversation that the model is to continue.
 
-    `place` names the call and is unique within its dialogue. `continues` says that a later call
-    will build on the reply. `max_tokens` bounds the reply of this call (None: as for every call).
+    place: name of the call, unique within its dialogue.
+    continues: whether a later call will continue from the reply.
+    max_tokens: limit for this reply; None takes the run's.
     """
 
     conversation: Conversation
@@ -39,10 +40,10 @@ Dialogue = Generator[Asks, Replies, Prediction]
 
 
 def hold(dialogue: Generator[Asks, Replies, T], answer: Callable[[Ask], Reply]) -> T:
-    """Drive a dialogue to its end with `answer(ask)` as the reply to every ask; return its result.
+    """Drive a dialogue to its end, replying `answer(ask)` to every ask, and return its result.
 
-    Asks that were yielded together are answered in order. The dialogue is closed in any case.
-    The engine does the same with calls that take time and may fail.
+    Asks yielded together are answered in order. The dialogue is closed in any case, also when
+    `answer` raises. For calls that take time and may fail there is `harness.engine`.
     """
     replies: Replies | None = None
     try:
@@ -61,9 +62,9 @@ def hold(dialogue: Generator[Asks, Replies, T], answer: Callable[[Ask], Reply]) 
 
 
 def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies, tuple[T, ...]]:
-    """Run dialogues side by side: each round asks what all unfinished ones wait for.
+    """Hold dialogues side by side: each round asks everything that unfinished ones wait for.
 
-    Returns their results in the order given. Closing this generator closes every one of them.
+    Returns their results in the order of the arguments. Closing this generator closes all of them.
     """
     results: dict[int, T] = {}
     waiting: dict[int, Asks] = {}
@@ -85,9 +86,9 @@ def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies
             answers = yield tuple(ask for group in groups for ask in group)
             rest = iter(_as_tuple(answers))
             for position, group in zip(order, groups, strict=True):
-                own = tuple(next(rest) for _ in group)
+                replies = tuple(next(rest) for _ in group)
                 single = isinstance(waiting[position], Ask)
-                advance(position, own[0] if single else own)
+                advance(position, replies[0] if single else replies)
     finally:
         for dialogue in dialogues:
             dialogue.close()

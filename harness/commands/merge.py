@@ -41,7 +41,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
         f"complete: {out}"
         if settled == wanted
         else f"{settled} of {wanted} steps are settled: {out}. "
-        "The line of a shard, with this folder and without --shard, asks for the rest."
+        "To ask about the rest, run a shard's command with this folder and without --shard."
     )
     console.print(state, markup=False, highlight=False, soft_wrap=True)
     return 0 if settled == wanted else 1

@@ -1,10 +1,10 @@
-"""What a run will take, computed from the real rows without asking the model.
+"""Estimates of calls, tokens and cost, computed from the rows without asking the model.
 
-Text is counted by cl100k times the adapter's factor, pictures by the provider's documented rule.
-The reply of round 1, which round 2 sends back, is counted as 0, 250 and the limit of tokens; other
-replies likewise. Where the number of calls depends on the replies, those of a dialogue with empty
-replies are counted and scaled to what the protocol says are the fewest, the middle and the most.
-Prompt caches and the reply cache are left out: with them it is less.
+Text is counted with cl100k times the adapter's factor, pictures by the provider's documented rule.
+Replies, also those that a later round sends back, are counted as 0, 250 and the maximum number of
+tokens. Where the number of calls depends on the replies, the calls of a dialogue with empty replies
+are counted and scaled to the fewest, the mean and the most calls that the protocol declares. Prompt
+caches and the reply cache are ignored; with them a run takes less.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ EXPECTED_REPLY = 250
 
 @dataclass(slots=True)
 class Case:
-    """Tokens and dollars of one assumption about the length of replies."""
+    """Tokens and cost under one assumption about the length of replies.
+
+    input, output: tokens.
+    cost: in US dollars; None if a price is unknown.
+    """
 
     input: int = 0
     output: int = 0
@@ -35,10 +39,19 @@ class Case:
 
 @dataclass(slots=True)
 class Estimate:
-    """Counts over all rows; the cases are estimates.
+    """Counts over all rows, and estimates for three lengths of replies.
 
-    `calls` are those of dialogues with empty replies, and `pictures`, `picture_tokens` and
-    `text_tokens` what these send. `not_offered` steps are scored as zero without a call.
+    steps: valid steps.
+    invalid: rows that are not asked about, by reason.
+    short: steps with fewer distractors than wanted.
+    same_text: steps with a distractor that reads like the positive.
+    related: steps with a distractor around or inside the positive.
+    not_offered: steps scored as zero without a call, since the ranker misses their positives.
+    calls: calls of dialogues with empty replies.
+    calls_at_least, calls_at_most: bounds, where the number depends on the replies.
+    pictures, picture_tokens, text_tokens: sent in `calls`; tokens are None where no rule is known.
+    too_long: prompts over the model's context.
+    cases: by the names in `CASES`.
     """
 
     steps: int = 0
@@ -59,14 +72,14 @@ class Estimate:
     def plain(self) -> dict[str, Any]:
         from msgspec import to_builtins
 
-        found: dict[str, Any] = to_builtins(self)
-        return found
+        plain: dict[str, Any] = to_builtins(self)
+        return plain
 
 
 def estimate(plan: Plan) -> Estimate:
-    """Go through the rows of a plan. Raises `DataError` for rows that cannot be read."""
+    """Estimate a run from all of its rows. Raises `DataError` for a row that cannot be read."""
     result = Estimate()
-    asked_anyway = plan.settings.missed == "ask"
+    asks_if_missed = plan.settings.missed == "ask"
     for question in questions(plan):
         record = question.record
         if record.invalid is not None:
@@ -76,7 +89,7 @@ def estimate(plan: Plan) -> Estimate:
         result.short += record.short
         result.same_text += record.same_text > 0
         result.related += record.related > 0
-        if question.missed and not asked_anyway:
+        if question.missed and not asks_if_missed:
             result.not_offered += 1
             continue
         for _ in range(plan.settings.times):
@@ -85,7 +98,7 @@ def estimate(plan: Plan) -> Estimate:
 
 
 def questions(plan: Plan) -> Iterator[Question]:
-    """The questions of a plan, one at a time."""
+    """Prepare the questions of a plan, one at a time."""
     preparer = plan.preparer()
     return (preparer.prepare(row) for row in plan.dataset.rows())
 
@@ -93,8 +106,8 @@ def questions(plan: Plan) -> Iterator[Question]:
 def _count(result: Estimate, plan: Plan, question: Question) -> None:
     info = plan.model.info
     usual_limit = generation(plan.settings).max_tokens
-    # The tokens of the replies in a conversation, by its id: its own as long as it is kept.
-    inside: dict[int, tuple[Conversation, list[int]]] = {}
+    # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
+    reply_tokens: dict[int, tuple[Conversation, list[int]]] = {}
     cases = {name: Case() for name in CASES}
     calls = 0
 
@@ -104,11 +117,11 @@ def _count(result: Estimate, plan: Plan, question: Question) -> None:
         limit = ask.max_tokens or usual_limit
         prompt = tokens_of(ask.conversation, info)
         lengths = (0, min(EXPECTED_REPLY, limit), limit)
-        _, sent_back = inside.get(id(ask.conversation.earlier), (None, [0, 0, 0]))
+        _, sent_back = reply_tokens.get(id(ask.conversation.earlier), (None, [0, 0, 0]))
         for name, earlier, length in zip(CASES, sent_back, lengths, strict=True):
             _add(cases[name], prompt + earlier, length, plan)
         grown = [old + new for old, new in zip(sent_back, lengths, strict=True)]
-        inside[id(ask.conversation)] = ask.conversation, grown
+        reply_tokens[id(ask.conversation)] = ask.conversation, grown
         if info.context_tokens is not None and prompt > info.context_tokens:
             result.too_long += 1
         _add_parts(result, ask, plan)
@@ -156,37 +169,39 @@ def _add_parts(result: Estimate, ask: Ask, plan: Plan) -> None:
 
 
 def lines(result: Estimate, plan: Plan) -> list[str]:
-    """The estimate for a reader."""
+    """Return the estimate as lines for the user."""
     info = plan.model.info
     rows = f"{result.steps} valid steps"
     if result.invalid:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(result.invalid.items()))
         rows += f", {reasons} (not asked)"
-    first = "; one more beforehand looks for mistakes" if wants_preflight(plan) else ""
+    preflight = "; plus one preflight call" if wants_preflight(plan) else ""
     if result.not_offered:
-        rows += f", {result.not_offered} whose positives the ranker misses (zero, not asked)"
+        rows += (
+            f", {result.not_offered} whose positives the ranker misses (scored as zero, not asked)"
+        )
     number = str(result.calls_at_most)
     if result.calls_at_least < result.calls_at_most:
-        number = f"{result.calls_at_least} to {result.calls_at_most}, as the replies are"
-    told = [f"rows:      {rows}", f"calls:     {number} (counted{first})"]
+        number = f"{result.calls_at_least} to {result.calls_at_most}, depending on the replies"
+    text = [f"rows:      {rows}", f"calls:     {number} (counted{preflight})"]
     if result.picture_tokens is None:
-        seen = "no rule for their tokens is known, so they are missing below"
+        seen = "no rule for their tokens is known, so they are not included below"
     else:
         source = f" ({info.image_rule.source})" if info.image_rule else ""
         seen = f"{result.picture_tokens:,} tokens by the documented rule{source}"
     if result.pictures:
         least = result.calls_at_least < result.calls_at_most
         sent = f"{result.pictures} sent" + (f" in {result.calls} calls" if least else "")
-        told.append(f"pictures:  {sent} (counted), {seen}")
+        text.append(f"pictures:  {sent} (counted), {seen}")
     factor = f" times {info.text_factor:g}" if info.text_factor != 1 else ""
-    told.append(f"text:      {result.text_tokens:,} tokens (cl100k{factor}; an estimate)")
+    text.append(f"text:      {result.text_tokens:,} tokens (cl100k{factor}; an estimate)")
     for name, case in result.cases.items():
         cost = "price unknown" if case.cost is None else f"${case.cost:,.2f}"
-        told.append(f"{name + ':':<10} {case.input:,} in, {case.output:,} out, {cost}")
-    told.append(
-        f"           (replies of 0, {EXPECTED_REPLY} and the limit of tokens; "
-        "prompt caching not counted)"
+        text.append(f"{name + ':':<10} {case.input:,} in, {case.output:,} out, {cost}")
+    text.append(
+        f"           (replies of 0, {EXPECTED_REPLY} and the maximum number of tokens; "
+        "prompt caching ignored)"
     )
     if result.too_long:
-        told.append(f"{result.too_long} prompts are over the model's context and will not be sent")
-    return told
+        text.append(f"{result.too_long} prompts exceed the model's context and will not be sent")
+    return text

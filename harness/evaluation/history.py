@@ -1,9 +1,9 @@
-"""The recorded actions before a step: how many may be seen, and where they were done.
+"""The recorded actions before a step: how many a model may see, and where they took place.
 
-Some protocols tell where. A row holds its own boxes only, so the rows of the selected tasks are
-read once more when the first step asks, those included that the run leaves out: what a model sees
-of the history does not depend on the selection. The screenshots make that pass as long as reading
-the data once.
+Some protocols show where. A row holds the boxes of its own action only, so all rows of the selected
+tasks are read once more when the first step asks, also rows that the run leaves out: the history
+that a model sees does not depend on the selection. The screenshots make this pass as slow as
+reading the data once.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ from parsers.seeclick import gold_box
 
 @dataclass
 class EarlierActions:
-    """The actions of tasks by their place in the trajectory; `tasks` has every row of them."""
+    """Recorded actions of whole tasks, by their position in the trajectory.
+
+    tasks: every row of the tasks, selected or not.
+    """
 
     tasks: Dataset
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: dict[tuple[str, str], dict[int, Earlier]] | None = None
 
     def before(self, row: Row) -> tuple[Earlier, ...]:
-        """The actions before a row, in order; those of lost rows are missing.
+        """Return the actions before a row, in order, without those of rows missing from the data.
 
         Raises `DataError` when a row of the tasks cannot be read.
         """
         with self._lock:
             if self._known is None:
                 self._known = self._read()
-        own = self._known.get((row.split, row.task_id), {})
-        return tuple(own[index] for index in sorted(own) if index < row.index)
+        actions = self._known.get((row.split, row.task_id), {})
+        return tuple(actions[index] for index in sorted(actions) if index < row.index)
 
     def _read(self) -> dict[tuple[str, str], dict[int, Earlier]]:
         known: dict[tuple[str, str], dict[int, Earlier]] = {}
@@ -44,14 +47,14 @@ class EarlierActions:
 
 
 def action_of(row: Row) -> Earlier:
-    """What was recorded in a row, with the middle of its element in shares of the page."""
+    """Return the action of a row, with the centre of its element as shares of the page's size."""
     box = gold_box(row.gold)
     point = None
     if box is not None and row.screenshot:
         try:
             page = read_size(row.screenshot)
         except PictureError:
-            # Told for the step itself when it is asked about; here it only has no place.
+            # Reported when the step itself is asked about; here it only lacks a point.
             return Earlier(row.operation, row.value)
         x, y, width, height = box
         point = ((x + width / 2) / page.width, (y + height / 2) / page.height)
@@ -59,5 +62,5 @@ def action_of(row: Row) -> Earlier:
 
 
 def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
-    """The actions that may be seen: all, or the last ones. Policies see no more than models do."""
+    """Return the last actions, or all if `last` is None. Policies see no more than models do."""
     return history if last is None else history[max(0, len(history) - last) :]

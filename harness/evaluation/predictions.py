@@ -1,7 +1,8 @@
-"""Somebody else's predictions, scored against a benchmark with no model at all.
+"""Scoring predictions from a file, without a model.
 
-A JSON line per step: `step` (its id, `<annotation_id>_<action_uid>`), `element` (a node id) or
-`point` ([x, y] in page pixels), `operation` and `value`. An element of null means none.
+The file has one JSON object per line and step: `step` (its id, `<annotation_id>_<action_uid>`),
+`element` (a node id) or `point` ([x, y] in page pixels), `operation` and `value`. An element of
+null means that none of the candidates is right.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by step id. Raises `UserError` naming the line that is wrong."""
+    """Read predictions by step id. Raises `UserError` naming the line that is wrong."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise UserError(f"--predictions {path}: {error.strerror or error}") from error
-    found: dict[str, Prediction] = {}
+    predictions: dict[str, Prediction] = {}
     decoder = msgspec.json.Decoder(_Line)
     for number, data in enumerate(lines, 1):
         if not data.strip():
@@ -64,12 +65,12 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
             line = decoder.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UserError(f"{where}: {error}") from error
-        if line.step in found:
-            raise UserError(f"{where}: step {line.step} has a prediction already")
-        found[line.step] = _prediction(line, where)
-    if not found:
+        if line.step in predictions:
+            raise UserError(f"{where}: a second prediction for step {line.step}")
+        predictions[line.step] = _prediction(line, where)
+    if not predictions:
         raise UserError(f"{path} holds no predictions")
-    return found
+    return predictions
 
 
 def _prediction(line: _Line, where: str) -> Prediction:
@@ -96,11 +97,11 @@ def _operation(text: str | None, where: str) -> tuple[Operation | None, tuple[st
     for operation in OPERATIONS:
         if name == operation:
             return operation, ()
-    raise UserError(f"{where}: operation '{text}' is none of {', '.join(OPERATIONS)}")
+    raise UserError(f"{where}: operation '{text}' is not one of {', '.join(OPERATIONS)}")
 
 
 def score_predictions(path: Path, settings: Settings, console: Console, *, as_json: bool) -> int:
-    """Print the numbers of a prediction file; the exit code."""
+    """Print the scores of a prediction file. Returns the exit code."""
     from harness.evaluation.plan import open_data
 
     predictions = read_predictions(path)
@@ -109,8 +110,8 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
     for step in predictions:
         if step not in known:
             near = difflib.get_close_matches(step, known, n=1, cutoff=0.9)
-            hint = f"did you mean {near[0]}?" if near else "is it of another split?"
-            raise UserError(f"{path}: the selected steps have no {step}; {hint}")
+            hint = f"did you mean {near[0]}?" if near else "is it in another split?"
+            raise UserError(f"{path}: no step {step} among those selected; {hint}")
     rules = scoring_rules(settings)
     records = []
     for row in selected.part.rows():
@@ -123,15 +124,15 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
         console.print_json(json.dumps(_summary(records, settings, selected.task_rows)))
         return 0
     print_result(console, records, settings, selected.task_rows)
-    told = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
+    count = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
     if any(record.prediction is None and record.invalid is None for record in records):
-        told += "; steps without one are left out (--unattempted fail counts them as failed)"
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
+        count += "; steps without one are left out (--unattempted fail counts them as failed)"
+    console.print(count, markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
 def _under(row: Row, point: tuple[float, float]) -> str | None:
-    """The smallest candidate of a row's page under a point."""
+    """Return the smallest candidate of a row's page under a point."""
     known = {c.id: c for c in (*row.positives, *row.negatives)}
     ids = everything(row, page_of(row)).ids
     return smallest_under(

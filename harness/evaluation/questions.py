@@ -1,7 +1,7 @@
-"""From a row to a question: choices, pictures, the protocol's view of the step, and the record.
+"""From rows to questions: choices, pictures, the step that a protocol sees, and the record.
 
-`Preparer.prepare` does the page work of a step (parsing, choosing, rendering, planning pictures)
-and nothing else: no picture is decoded and no model is asked.
+`Preparer.prepare` does the page work of a step: parsing, choosing and rendering candidates,
+planning pictures. It decodes no picture and asks no model.
 """
 
 from __future__ import annotations
@@ -50,12 +50,14 @@ POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Everything about one step before it is asked; the page lives on in `step.scene` at most.
+    """Everything about one step before it is asked.
 
-    `record` is the step's line as long as nothing was asked; its `invalid` is the reason why no
-    model is asked, None for a valid step. `sources` are the encoded pictures that `step.pictures`
-    are made from, by digest. `missed` says that a valid step has an acceptable element but that the
-    ranker does not offer it.
+    step: what the protocol sees; only its `scene` may still hold the page.
+    shown: id of the acceptable element among the choices; None if there is none.
+    record: the step's record so far; `record.invalid` says why no model is asked, None for a valid
+        step.
+    sources: encoded pictures that `step.pictures` are made from, by digest.
+    missed: whether a valid step has an acceptable element that the ranker does not offer.
     """
 
     step: Step
@@ -73,7 +75,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """Choices in listed order, the positive among them, and what there is to know about them."""
+    """The choices in listed order, the id of the positive among them, and facts about them."""
 
     choices: tuple[Choice, ...]
     shown: str | None
@@ -81,7 +83,13 @@ class _Listed:
 
 
 class Preparer:
-    """Prepares the rows of a run under its settings."""
+    """Prepares the rows of a run under its settings.
+
+    rule: what the model's provider does to pictures; None if unknown.
+    ranks: scores of candidates; needed where a ranker chooses them.
+    texts: whether anybody reads the texts of choices.
+    earlier: where earlier actions took place, for protocols that show it.
+    """
 
     def __init__(
         self,
@@ -95,7 +103,7 @@ class Preparer:
         earlier: EarlierActions | None = None,
     ) -> None:
         if settings.candidates == "ranker" and ranks is None:
-            raise ValueError("the first candidates of a ranker take its ranks")
+            raise ValueError("candidates of a ranker need its ranks")
         self._settings = settings
         self._protocol = protocol
         self._policy = pictures
@@ -168,14 +176,14 @@ class Preparer:
         )
 
     def _plan(self, screenshot: Screenshot | None, listed: _Listed) -> tuple[Picture, ...]:
-        # Crops are planned when the protocol asks for them.
+        # Crops are planned later, when the protocol asks the scene for them.
         if screenshot is None or self._protocol.needs.pictures != "page":
             return ()
         boxes = [choice.box for choice in listed.choices]
         return plan(self._policy, screenshot, boxes, self._rule, _target(listed))
 
     def _scene(self, page: Page, listed: _Listed, screenshot: Screenshot | None) -> PageScene:
-        # Where the right element lies is for pictures that say that they show it.
+        # Only oracle policies may know where the correct element is.
         target = _target(listed) if self._policy.oracle else None
         return PageScene(page, listed.choices, self._policy, screenshot, self._rule, target)
 
@@ -201,7 +209,7 @@ class Preparer:
             ranked=settings.candidates == "ranker",
         )
         if settings.candidates == "all":
-            # Something on a page always lies around the right element: nothing to count.
+            # Some candidate always encloses the correct element, so there is nothing to count.
             facts = ChoiceFacts(absent=len(chosen.absent), lost=chosen.lost)
         else:
             facts = choice_facts(page, chosen, choices)
@@ -232,7 +240,7 @@ class Preparer:
         return row.invalid
 
     def _may_miss(self, row: Row) -> bool:
-        """Whether candidates without an acceptable one are the ranker's doing."""
+        """Whether it is the ranker that leaves out an acceptable element."""
         return self._settings.candidates == "ranker" and bool(accepted(row, self._options))
 
 
@@ -249,7 +257,7 @@ def _target(listed: _Listed) -> Box | None:
 
 
 def _as_listed(row: Row, stored: StoredQuestion, distractors: int) -> _Listed:
-    """The choices that the stored question lists, of which `distractors` should be negatives."""
+    """Return the choices of a stored question, of which `distractors` should be negatives."""
     right = {candidate.id for candidate in row.positives}
     shown = next((choice.id for choice in stored.choices if choice.id in right), None)
     chosen = Chosen(tuple(choice.id for choice in stored.choices), shown, distractors)
@@ -257,7 +265,7 @@ def _as_listed(row: Row, stored: StoredQuestion, distractors: int) -> _Listed:
 
 
 def _page(row: Row, chosen: Chosen) -> Page | None:
-    """The page, if it can be read and has the choices under their ids; rabbit's has not."""
+    """Return the page if it can be read and has all choices under their ids (rabbit's has not)."""
     try:
         page = Page.parse(row.html)
     except PageError:
@@ -266,5 +274,5 @@ def _page(row: Row, chosen: Chosen) -> Page | None:
 
 
 def _as_sent(stored: StoredQuestion) -> tuple[Picture, ...]:
-    """The pictures of the stored question. Raises `PictureError` for one that is none."""
+    """Return the pictures of a stored question. Raises `PictureError` if one is not a picture."""
     return tuple(stored_picture(data) for data in stored.pictures)

@@ -1,4 +1,4 @@
-"""Scores of a run worked out again from its stored replies."""
+"""Scoring a run again from its recorded replies."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 UNASKED = frozenset({Status.NO_REPLY, Status.NOT_OFFERED})
-"""Outcomes that no reply stands behind."""
+"""Statuses of predictions that are not read from a reply."""
 
 
 def settings_of(run: Run) -> Settings:
-    """The settings that a run was started with. Raises `RunError` for ones that are not ours."""
+    """Return the settings that a run was started with. Raises `RunError` if they cannot be read."""
     try:
         return from_record(run.manifest.config)
     except ValueError as error:
-        raise RunError(f"{run.path} has settings of another form: {error}") from error
+        raise RunError(f"the settings of {run.path} cannot be read: {error}") from error
 
 
 def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:
-    """The lines of a run with predictions read and scored anew, and how many predictions differ.
+    """Read and score the predictions of a run again.
 
-    Raises `RunError` when the calls on record do not belong to the protocol of the run.
+    Returns the new records and how many predictions differ from the recorded ones. Raises
+    `RunError` if the recorded calls do not belong to the run's protocol.
     """
     protocol = open_with(replace(settings, prompts=None))
     rules = scoring_rules(settings)
@@ -51,9 +52,9 @@ def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:
     for record in run.records():
         prediction = record.prediction
         if record.settled and prediction and prediction.status not in UNASKED:
-            own = calls.get((record.step_id, record.repeat), {})
+            of_step = calls.get((record.step_id, record.repeat), {})
             shuffled = settings.shuffles > 1
-            prediction = played_back(protocol, record, own, record.repeat if shuffled else 0)
+            prediction = replayed(protocol, record, of_step, record.repeat if shuffled else 0)
             changed += prediction != record.prediction
         if prediction is not None:
             scores = score(prediction, record.gold, rules)
@@ -62,13 +63,13 @@ def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:
     return records, changed
 
 
-def played_back(
+def replayed(
     protocol: AskingProtocol,
     record: StepRecord,
     calls: Mapping[str, CallRecord],
     shuffle: int = 0,
 ) -> Prediction:
-    """The dialogue of a step held again with the replies on record."""
+    """Hold the dialogue of a step again with the replies on record."""
     choices = choices_of_record(record)
     step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
     dialogue = protocol.dialogue(step, choices)
@@ -84,7 +85,7 @@ def _reply(record: StepRecord, calls: Mapping[str, CallRecord], place: str) -> R
 def rescore_run(
     path: Path, changes: Mapping[str, Any], console: Console, *, as_json: bool = False
 ) -> int:
-    """Print the numbers of a run under its own rules or changed ones; the exit code."""
+    """Print the scores of a run under its own rules, or changed ones. Returns the exit code."""
     run = open_run(path)
     settings = replace(settings_of(run), **changes)
     records, changed = rescored(run, settings)
@@ -100,15 +101,16 @@ def rescore_run(
         return 0
     pictures, top_k = run.manifest.pictures, settings.top_k
     print_result(console, records, settings, task_rows, pictures, top_k)
-    told = f"{changed} of {_read(records)} predictions read differently than in the run"
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    comparison = f"{changed} of {_read(records)} predictions read differently than in the run"
+    console.print(comparison, markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
 def task_rows_of(run: Run, records: Sequence[StepRecord]) -> dict[str, int]:
-    """How many rows tasks have of which the run does not hold all, as far as a run can tell.
+    """Return the number of rows of tasks that the run does not cover, as far as it can tell.
 
-    Rows that an unfinished run did not reach have no lines; a task is as long as its trajectory.
+    Rows that an unfinished run did not reach have no record; their task is as long as its
+    trajectory.
     """
     known = {} if run.complete else {record.task_id: record.total_steps for record in records}
     cut_short: dict[str, int] = run.manifest.dataset.get("partial_tasks", {})

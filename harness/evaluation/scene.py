@@ -1,4 +1,4 @@
-"""What a protocol may look up while it asks: a step's page, or what a run has on record of it."""
+"""What a protocol may look up while it asks: the step's page, or what a run recorded of it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from harness.records import Choice, Listing
 
 
 class PageScene:
-    """The page itself. It is let go with the step, when its dialogue is over.
+    """A scene with the page itself, which is released with the step when its dialogue is over.
 
-    `shown` collects the pictures that were handed out, each once, in the order of asking. `target`
-    is the box of the right element, for oracle policies alone.
+    target: box of the correct element, used by oracle picture policies only.
+    shown: pictures that were handed out, each once, in the order of asking.
     """
 
     def __init__(
@@ -38,20 +38,22 @@ class PageScene:
     def listing(
         self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
     ) -> Listing:
-        """Candidates as text. Raises `ValueError` for an id that the page does not have."""
+        """Render candidates as text. Raises `ValueError` for an id that is not on the page."""
         if snippet:
-            found = self._page.snippet(ids, brackets=brackets)
-            return Listing(found.text, tuple((c.id, c.text) for c in found.choices))
-        found_choices = self._page.choices(ids, brackets=brackets)
-        return Listing("", tuple((c.id, c.text) for c in found_choices))
+            cut = self._page.snippet(ids, brackets=brackets)
+            return Listing(cut.text, tuple((c.id, c.text) for c in cut.choices))
+        choices = self._page.choices(ids, brackets=brackets)
+        return Listing("", tuple((c.id, c.text) for c in choices))
 
     def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        """The screenshot as the run's policy shows it for these candidates; () without one."""
+        """Plan the pictures that the run's policy shows for candidates; () without a screenshot."""
         return self._plan(ids, ())
 
     def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        """The same with a mark on each candidate that has a box. Raises `ValueError` for unequal
-        numbers of candidates and marks."""
+        """Plan the same with a mark on each candidate that has a box.
+
+        Raises `ValueError` if there are not as many marks as candidates.
+        """
         boxes = [self._boxes.get(node_id) for node_id in ids]
         pairs = zip(marks, boxes, strict=True)
         return self._plan(ids, [(mark, box) for mark, box in pairs if box is not None])
@@ -68,10 +70,10 @@ class PageScene:
 
 
 class RecordedScene:
-    """What is left of a page in a run: the texts of the choices, no snippet and no pictures.
+    """A scene from a run's record: the texts of the choices, without snippets or pictures.
 
-    Texts are those of the list as a whole: among fewer candidates the page may have written them a
-    little differently.
+    The texts are those of the whole list; rendered among fewer candidates, they may have differed a
+    little.
     """
 
     def __init__(self, choices: Sequence[Choice]) -> None:
@@ -80,16 +82,16 @@ class RecordedScene:
     def listing(
         self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
     ) -> Listing:
-        """The recorded texts in document order, where the run has it, else in the order given."""
+        """Return the recorded texts, in document order if that is on record, else as in `ids`."""
         known = [self._choices[node_id] for node_id in dict.fromkeys(ids)]
         if all(choice.place is not None for choice in known):
             known.sort(key=lambda choice: choice.place or 0)
         return Listing("", tuple((choice.id, choice.text) for choice in known))
 
     def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        """None: pictures are on record with the calls that showed them."""
+        """Return nothing: pictures are on record with the calls that showed them."""
         return ()
 
     def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        """None, as for `crop`."""
+        """Return nothing, as `crop`."""
         return ()

@@ -1,4 +1,4 @@
-"""One session of a run: rows to questions, questions to dialogues, outcomes to lines."""
+"""One session of a run: from rows to questions, dialogues, outcomes and records."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ from parsers import score
 from parsers.records import Prediction, Status
 
 AHEAD = 8
-"""Steps prepared before there is room for them: enough to hide one slow page."""
+"""Steps prepared ahead of need: enough to hide one slow page."""
 
 StepKey = tuple[str, int]
 
 
 class Session:
-    """Feeds the engine and writes down what comes back."""
+    """Feeds the engine with dialogues and records what comes of them.
+
+    on_scored: called with every step's record once it is written.
+    """
 
     def __init__(
         self,
         plan: Plan,
         directory: RunDirectory,
         pictures: PictureStore,
-        scored: Callable[[StepRecord], None],
+        on_scored: Callable[[StepRecord], None],
         observer: Observer,
     ) -> None:
         settings, model = plan.settings, plan.model
@@ -46,7 +49,7 @@ class Session:
         self._preparer = plan.preparer()
         self._directory = directory
         self._pictures = pictures
-        self._scored = scored
+        self._on_scored = on_scored
         self._observer = observer
         # A model on this machine takes pixels; whatever goes over a wire takes bytes.
         batches = isinstance(model.adapter, BatchAdapter) and model.info.batch_size is not None
@@ -58,12 +61,12 @@ class Session:
         self._steps: dict[str, int] = {}
 
     def prepare_picture(self, picture: Picture) -> None:
-        """Start on a picture that is going to be sent."""
+        """Start preparing a picture that is going to be sent."""
         if self._model.policy is None:
             self._pictures.prepare(picture, self._form)
 
     async def jobs(self) -> AsyncIterator[Job]:
-        """The dialogues to be held, row group after row group; invalid rows go on record here."""
+        """Yield the dialogues to be held, in file order; settle rows that are not asked about."""
         repeats = range(self._settings.times)
         done = self._directory.settled
         finished = {step for step, _ in done if all((step, repeat) in done for repeat in repeats)}
@@ -79,13 +82,13 @@ class Session:
                     elif question.missed and self._settings.missed != "ask":
                         self._pass_over(question, repeat, Prediction(Status.NOT_OFFERED))
                     else:
-                        self._enter(key, question)
+                        self._open_step(key, question)
                         yield self._job(key, question)
 
     def _pass_over(
         self, question: Question, repeat: int, prediction: Prediction | None = None
     ) -> None:
-        """Settle a row that nobody is asked about: an invalid one, or one scored as it is."""
+        """Record a row without asking: an invalid one, or one scored with `prediction`."""
         record = replace(
             question.record,
             repeat=repeat,
@@ -94,11 +97,11 @@ class Session:
             scores=score(prediction, question.gold, self._rules) if prediction else None,
         )
         self._directory.append_step(record)
-        self._scored(record)
+        self._on_scored(record)
         self._observer.passed_over(record.step_id, repeat)
 
     def settle(self, outcome: Outcome) -> None:
-        """Score an outcome and put the step's line on record."""
+        """Score an outcome and record the step."""
         key = outcome.step_id, outcome.repeat
         question = self._open[key]
         prediction = outcome.prediction
@@ -119,8 +122,8 @@ class Session:
         if isinstance(scene, PageScene) and not record.pictures:
             record = replace(record, pictures=tuple(scene.shown))
         self._directory.append_step(record)
-        self._leave(key)
-        self._scored(record)
+        self._close_step(key)
+        self._on_scored(record)
 
     def _job(self, key: StepKey, question: Question) -> Job:
         step, choices = self._step(key, question), question.choices
@@ -132,11 +135,11 @@ class Session:
         )
 
     def _step(self, key: StepKey, question: Question) -> Step:
-        """The step as its repeat sees it: with a shuffle of its own, where there are several."""
+        """The step as this repeat sees it, with a shuffle of its own where there are several."""
         shuffled = self._settings.shuffles > 1
         return replace(question.step, shuffle=key[1]) if shuffled else question.step
 
-    def _enter(self, key: StepKey, question: Question) -> None:
+    def _open_step(self, key: StepKey, question: Question) -> None:
         self._open[key] = question
         step = question.step
         self._steps[step.step_id] = self._steps.get(step.step_id, 0) + 1
@@ -147,7 +150,7 @@ class Session:
         for digest, data in question.sources.items():
             self._pictures.add(digest, data, step.step_id)
 
-    def _leave(self, key: StepKey) -> None:
+    def _close_step(self, key: StepKey) -> None:
         question = self._open.pop(key)
         step = question.step
         self._steps[step.step_id] -= 1
@@ -163,20 +166,20 @@ class Session:
 
 
 async def _ahead(rows: Iterator[Row], preparer: Preparer) -> AsyncGenerator[Question, None]:
-    """The questions of rows, read and prepared on a thread of their own, a few ahead."""
+    """Prepare the questions of rows in a separate thread, a few ahead of need."""
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, "rows")
     waiting: asyncio.Queue[asyncio.Future[Question | None]] = asyncio.Queue()
 
-    def following() -> Question | None:
+    def next_question() -> Question | None:
         row = next(rows, None)
         return None if row is None else preparer.prepare(row)
 
     try:
         for _ in range(AHEAD):
-            waiting.put_nowait(loop.run_in_executor(thread, following))
+            waiting.put_nowait(loop.run_in_executor(thread, next_question))
         while (question := await waiting.get_nowait()) is not None:
-            waiting.put_nowait(loop.run_in_executor(thread, following))
+            waiting.put_nowait(loop.run_in_executor(thread, next_question))
             yield question
     finally:
         while not waiting.empty():

@@ -1,4 +1,4 @@
-"""Snapshots written: the questions of a run, fixed in a file."""
+"""Writing snapshots: the questions of a run, fixed in a file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from harness.tables import TEST_DATA_NOTE
 def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
     """Write the questions of a plan to a parquet file and return their number.
 
-    Pictures are prepared as the run would send them. Raises `UserError` for a protocol whose
-    questions depend on more than the first reply, `DataError` for a file that exists.
+    Pictures are prepared as the run would send them. Raises `UserError` for a protocol other than
+    two rounds and for candidates that are not drawn, `DataError` for a file that exists.
     """
     protocol = plan.protocol
     if not isinstance(protocol, TwoRounds):
-        raise UserError(f"a snapshot holds two rounds; '{protocol.name}' asks in another way")
+        raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")
     if plan.settings.candidates != "snapshot":
-        raise UserError("a snapshot holds drawn candidates; leave out --candidates")
+        raise UserError("a snapshot stores candidates drawn by seed; leave out --candidates")
     settings = {
         **on_record(plan.settings),
         **{f"protocol_{key}": value for key, value in protocol.settings().items()},
@@ -63,7 +63,7 @@ def _rows(
 
 
 async def _encoded(store: PictureStore, question: Question) -> dict[Picture, str]:
-    """The pictures of a question as data URLs."""
+    """Return the pictures of a question as data URLs."""
     pictures = question.step.pictures
     for digest, data in question.sources.items():
         store.add(digest, data, question.step.step_id)
@@ -73,8 +73,8 @@ async def _encoded(store: PictureStore, question: Question) -> dict[Picture, str
         for digest in question.sources:
             store.discard(digest)
     return {
-        picture: f"data:{found.media_type};base64,{base64.b64encode(found.data).decode()}"
-        for picture, found in zip(pictures, made, strict=True)
+        picture: f"data:{encoded.media_type};base64,{base64.b64encode(encoded.data).decode()}"
+        for picture, encoded in zip(pictures, made, strict=True)
     }
 
 

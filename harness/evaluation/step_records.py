@@ -1,4 +1,4 @@
-"""A step in its three forms: a row of the data, what a protocol is given, the record of a run."""
+"""A step in its three forms: row of the data, `Step` for a protocol, and record of a run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from parsers.records import Gold
 
 
 def unasked_record(row: Row, gold: Gold) -> StepRecord:
-    """The record of a row that nobody has been asked about.
-
-    Choices, pictures and outcome are filled in by others.
-    """
+    """Return the record of a row before it is asked, without choices, pictures and outcome."""
     return StepRecord(
         step_id=row.step_id,
         repeat=0,
@@ -55,7 +52,7 @@ def unasked_record(row: Row, gold: Gold) -> StepRecord:
 
 
 def choice_record(choice: Choice, positive: bool) -> ChoiceRecord:
-    """A choice as it is written down."""
+    """Return the record of a choice."""
     box = choice.box
     return ChoiceRecord(
         choice.letter,
@@ -76,7 +73,7 @@ def step_of_row(
     scene: Scene | None = None,
     page_size: tuple[int, int] | None = None,
 ) -> Step:
-    """What a protocol may know of a row."""
+    """Return what a protocol may know of a row."""
     return Step(
         step_id=row.step_id,
         task_id=row.task_id,
@@ -95,7 +92,7 @@ def step_of_row(
 
 
 def step_of_record(record: StepRecord) -> Step:
-    """A step as far as a run holds it: everything but the page and the picture's bytes."""
+    """Return a recorded step, which lacks the page and the bytes of its pictures."""
     return Step(
         step_id=record.step_id,
         task_id=record.task_id,
@@ -112,7 +109,7 @@ def step_of_record(record: StepRecord) -> Step:
 
 
 def choices_of_record(record: StepRecord) -> tuple[Choice, ...]:
-    """The choices that a step was asked about."""
+    """Return the recorded choices of a step."""
     return tuple(
         Choice(
             c.letter,

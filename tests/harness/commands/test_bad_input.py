@@ -227,7 +227,7 @@ def test_a_wrong_line_of_predictions_is_named(
 
 def test_predictions_for_other_steps_and_none_at_all_are_refused(place: Path) -> None:
     (place / "p.jsonl").write_text('{"step": "a", "element": "1"}\n')
-    assert "have no a" in call("score", "--predictions", "p.jsonl", *DEV).complaint
+    assert "no step a among" in call("score", "--predictions", "p.jsonl", *DEV).complaint
     (place / "p.jsonl").write_text("\n")
     assert "holds no predictions" in call("score", "--predictions", "p.jsonl", *DEV).complaint
 

@@ -64,7 +64,7 @@ def test_a_rehearsal_counts_calls_and_pictures_exactly_and_brackets_tokens() -> 
 def test_a_rehearsal_needs_no_key_and_uses_the_documented_rule() -> None:
     rehearsed = call("--model", "gpt-4o", *ONE_TASK, "--dry-run")
     assert rehearsed.code == 0
-    assert "calls:     14 (counted; one more beforehand looks for mistakes)" in rehearsed.out
+    assert "calls:     14 (counted; plus one preflight call)" in rehearsed.out
     assert "by the documented rule (OpenAI" in rehearsed.out
     assert "an estimate" in rehearsed.out
     costs = [float(cost) for cost in re.findall(r"\$([\d.]+)", rehearsed.out)]
@@ -127,7 +127,7 @@ def test_what_a_call_without_a_line_cost_counts_towards_the_limit_of_later_sessi
         assert 0 < unrecorded == pytest.approx(paid - lines)
         again = call(*line, "--max-cost", "3", "--no-preflight")
         assert again.code == 1
-        assert f"${paid:.4f} of $3.0000 are spent" in again.err
+        assert f"${paid:.4f} of $3.0000 spent" in again.err
 
 
 def test_no_call_is_sent_when_the_first_could_already_pass_the_limit() -> None:

@@ -159,7 +159,7 @@ def test_a_rehearsal_brackets_calls_that_depend_on_the_replies() -> None:
     rehearsed = call(*line, "--dry-run")
     assert (rehearsed.code, ASKED) == (0, [])
     assert call(*line, "--out", "a").code == 0
-    told = re.search(r"calls: +(\d+) to (\d+), as the replies are", rehearsed.out)
+    told = re.search(r"calls: +(\d+) to (\d+), depending on the replies", rehearsed.out)
     assert told is not None
     asked = sum(step["asked"] for step in steps("a"))
     assert (int(told[1]), int(told[2])) == (10 * asked, 13 * asked)
