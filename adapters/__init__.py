@@ -8,7 +8,6 @@ Part of vlm-web-eval.
 
 from adapters.catalog import (
     ADAPTERS,
-    LOCAL,
     AdapterSpec,
     describe,
     make,
@@ -49,7 +48,6 @@ from adapters.registry import Registry, UnknownName
 
 __all__ = [
     "ADAPTERS",
-    "LOCAL",
     "Adapter",
     "AdapterInfo",
     "AdapterSpec",

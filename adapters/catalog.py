@@ -53,30 +53,38 @@ ADAPTERS.add(
     "replies from a file or a Python function, for tests and demonstrations (scripted:FILE)",
 )
 LOCAL = {
-    "hf": "any image-text-to-text checkpoint, on this machine (hf:HUB_ID or hf:FOLDER)",
-    "qwen2-vl": "Qwen2-VL, on this machine (qwen2-vl, or qwen2-vl:HUB_ID)",
-    "qwen2.5-vl": "Qwen2.5-VL, on this machine",
-    "qwen3-vl": "Qwen3-VL, on this machine",
-    "qwen-vl": "Qwen-VL-Chat of 2023, on this machine",
-    "seeclick": "SeeClick, on this machine",
+    "hf": ("hf", "any image-text-to-text checkpoint, on this machine (hf:HUB_ID or hf:FOLDER)"),
+    "qwen2-vl": ("qwen2_vl", "Qwen2-VL, on this machine (qwen2-vl, or qwen2-vl:HUB_ID)"),
+    "qwen2.5-vl": ("qwen2_5_vl", "Qwen2.5-VL, on this machine"),
+    "qwen3-vl": ("qwen3_vl", "Qwen3-VL, on this machine"),
+    "qwen-vl": ("qwen_vl", "Qwen-VL-Chat of 2023, on this machine"),
+    "seeclick": ("seeclick", "SeeClick, on this machine"),
+    "seq2seq": (
+        "seq2seq",
+        "encoder-decoder in text only, on this machine (seq2seq:HUB_ID or seq2seq:FOLDER)",
+    ),
 }
-"""Models that run in this process, with one line about each."""
-for _name, _line in LOCAL.items():
-    _factory = _name.replace("-", "_").replace(".", "_")
+"""Models on this machine: the factory of each in `adapters.local.factory`, and a line about it."""
+for _name, (_factory, _line) in LOCAL.items():
     ADAPTERS.add(_name, f"adapters.local.factory:{_factory}", _line)
-LOCAL["seq2seq"] = (
-    "encoder-decoder in text only, on this machine (seq2seq:HUB_ID or seq2seq:FOLDER)"
-)
-ADAPTERS.add("seq2seq", "adapters.local.factory:seq2seq", LOCAL["seq2seq"])
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterSpec:
-    """A model's name taken apart: `name` in full, the `provider` entry, and the `model` it gets."""
+    """A model's name taken apart."""
 
     name: str
+    """The name in full."""
     provider: str
+    """The entry of the registry."""
     model: str
+    """What follows the entry's name and a colon."""
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it is one of our models on this machine. Of others only their adapter's
+        declaration tells."""
+        return self.provider in LOCAL
 
 
 def names() -> dict[str, str]:

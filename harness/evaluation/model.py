@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from adapters import (
-    LOCAL,
     Adapter,
     AdapterInfo,
     Conversation,
@@ -121,7 +120,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     options = _options(settings)
     try:
         known = resolve(settings.model, base_url=settings.base_url)
-        here = known.provider in LOCAL
+        here = known.runs_here
         _refuse_of_other_models(settings, here)
         # Whether a hosted model's key is there is asked when it is loaded.
         described = describe(settings.model, loads=asks and here, **options)
@@ -149,8 +148,6 @@ def _options(settings: Settings) -> dict[str, Any]:
         value = getattr(settings, name)
         if value != setting.default or name == "timeout_s":
             options[name] = value
-    if settings.model.partition(":")[0] == "scripted":
-        del options["timeout_s"]
     return options
 
 
