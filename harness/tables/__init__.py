@@ -35,7 +35,7 @@ from harness.tables.grid import (
     Section,
     rows_of,
 )
-from harness.tables.html import html
+from harness.tables.html import fragment, html
 from harness.tables.html import table as html_table
 from harness.tables.latex import latex
 from harness.tables.markdown import markdown
@@ -111,6 +111,9 @@ __all__ = [
     "to_json",
     "to_parquet",
 ]
+
+Grid.renderers["text"] = lambda grid: text([grid])
+Grid.renderers["html"] = fragment
 
 
 def render(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from parsers import FEW
 
@@ -108,15 +108,14 @@ class Grid:
     section_head: str = ""
     data: Data | None = None
 
-    def __str__(self) -> str:
-        from harness.tables.text import text
+    renderers: ClassVar[dict[str, Callable[[Grid], str]]] = {}
+    """How a grid shows itself ("text", "html"): the package puts in what its formats have."""
 
-        return text([self])
+    def __str__(self) -> str:
+        return self.renderers["text"](self)
 
     def _repr_html_(self) -> str:
-        from harness.tables.html import fragment
-
-        return fragment(self)
+        return self.renderers["html"](self)
 
 
 def rows_of(rows: Sequence[Sequence[str | Cell]]) -> tuple[Section, ...]:
