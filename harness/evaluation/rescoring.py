@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from adapters import Reply
 from harness.dialogue import hold
 from harness.errors import UserError
-from harness.evaluation.report import print_result
+from harness.evaluation.report import print_result, result_grid
 from harness.evaluation.resolve import open_with
 from harness.evaluation.scene import RecordedScene
 from harness.evaluation.step_records import choices_of_record, step_of_record
@@ -19,6 +19,7 @@ from harness.evaluation.summary import scoring_rules, summarise
 from harness.protocols.contract import AskingProtocol
 from harness.runs import CallRecord, Run, RunError, StepRecord, open_run
 from harness.settings import Settings, from_record
+from harness.tables import Grid
 from parsers import score
 from parsers.records import Prediction, Status
 
@@ -35,6 +36,19 @@ def settings_of(run: Run) -> Settings:
         return from_record(run.manifest.config)
     except ValueError as error:
         raise RunError(f"the settings of {run.path} cannot be read: {error}") from error
+
+
+def summary_of(run: Run) -> dict[str, Any]:
+    """The numbers of a run by its own rules, as `summary.json` has them. Raises `RunError`."""
+    records = run.records()
+    return summarise(records, settings_of(run), task_rows_of(run, records), run.manifest)
+
+
+def result_grid_of(run: Run) -> Grid:
+    """The table of results of a run by its own rules. Raises `RunError`."""
+    records, settings = run.records(), settings_of(run)
+    pictures = run.manifest.pictures
+    return result_grid(records, settings, task_rows_of(run, records), pictures, settings.top_k)
 
 
 def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:

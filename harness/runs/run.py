@@ -21,13 +21,17 @@ from harness.runs.table import latest_steps
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.tables import Grid
+
 RESOLVER = "harness.benchmarks:step_data"
 """Where the pictures and pages come from. Fixed here and not in the run: a run may be somebody
 else's, and what it says must not decide which code is called."""
 
+SUMMARY_OF = "harness.evaluation.rescoring:summary_of"
+RESULT_GRID = "harness.evaluation.rescoring:result_grid_of"
 STEPS_FRAME = "reports.frames:steps_frame"
-"""What makes a frame of a run's steps. By name, because reports are made from runs and not the
-other way round: whoever never asks for a frame needs neither reports nor pandas."""
+"""What makes a summary, a table and a frame of a run. By name, because these are made from runs and
+not the other way round: whoever never asks for a frame needs neither reports nor pandas."""
 
 
 class StepData(NamedTuple):
@@ -67,9 +71,24 @@ class Run:
     def name(self) -> str:
         return self.manifest.name
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """`summary.json`, or before the run is complete, what it would hold by now.
+
+        Raises `RunError`.
+        """
+        if self._final_summary is not None:
+            return self._final_summary
+        summarise: Callable[[Run], dict[str, Any]] = _load(SUMMARY_OF)
+        return {"complete": False, **summarise(self)}
+
+    def table(self) -> Grid:
+        """The table of results that is printed after a run. Raises `RunError`."""
+        make: Callable[[Run], Grid] = _load(RESULT_GRID)
+        return make(self)
+
     @cached_property
-    def summary(self) -> dict[str, Any] | None:
-        """`summary.json`, None before the run was finished. Raises `RunError`."""
+    def _final_summary(self) -> dict[str, Any] | None:
         path = self.path / SUMMARY
         try:
             data = path.read_bytes()
@@ -83,7 +102,7 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether every selected valid row is settled."""
-        return bool(self.summary and self.summary.get("complete"))
+        return bool(self._final_summary and self._final_summary.get("complete"))
 
     def records(self) -> list[StepRecord]:
         """The latest line of every step and repeat, by split, task, index and repeat.
