@@ -17,7 +17,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     """
     from harness.commands.output import output
     from harness.evaluation.report import print_result
-    from harness.evaluation.rescoring import settings_of, task_rows_of
+    from harness.evaluation.rescoring import notes_of, settings_of, task_rows_of
     from harness.evaluation.summary import summarise
     from harness.runs import RunDirectory, open_run
     from harness.runs import merge as merge_shards
@@ -34,9 +34,9 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
             summary = summarise(records, settings, rows, run.manifest)
             directory.finish(summary, complete=True)
     task_rows = task_rows_of(open_run(out), records)
-    pictures, top_k = run.manifest.pictures, settings.top_k
     console = output()
-    print_result(console, records, settings, task_rows, pictures, top_k)
+    rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
+    print_result(console, records, settings, *rest)
     state = (
         f"complete: {out}"
         if settled == wanted

@@ -68,8 +68,8 @@ def run(dry_run: bool, **_: Any) -> int:
         display.say("not started")
         return 1
     done = asyncio.run(carry_out(plan, display.watching, display.add, display.say))
-    pictures, top_k = plan.pictures.text, plan.settings.top_k
-    print_result(console, done.records, plan.settings, plan.task_rows, pictures, top_k)
+    rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
+    print_result(console, done.records, plan.settings, *rest)
     if done.starvation is not None and done.starvation.batches:
         display.say(done.starvation.text)
     if done.complete:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
 from harness.evaluation.summary import Part, aggregation_rules, not_offered, part, parts
 from harness.pictures import show_answers
-from harness.protocols.matcher import MATCHING, TIE
-from harness.protocols.seeact_annotation import UNMARKED
 from harness.runs import StepRecord
 from harness.settings import Settings
 from harness.tables import (
@@ -42,10 +40,8 @@ if TYPE_CHECKING:
 
 ORACLE_NOTE = "the pictures were cut around the right answer; an upper bound and no result"
 
-FOUND_BY = {"match-number": "number", "match-text": "text", "match-words": "words in common"}
-"""How elements that a model wrote were found, by flag (`harness.protocols.element_match`)."""
-PASSED_OVER = "group-"
-"""What flags for groups and batches without a usable reply begin with."""
+Notes = Callable[[Mapping[str, int]], Sequence[str]]
+"""Lines of a protocol about its flags and their numbers (`AskingProtocol.notes`)."""
 
 FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
 
@@ -57,12 +53,13 @@ def print_result(
     task_rows: Mapping[str, int],
     pictures: str = "",
     top_k: int | None = None,
+    notes: Notes | None = None,
 ) -> None:
     """Print the grid of `result_grid`, which says what the arguments are."""
     if not records:
         console.print("no steps")
         return
-    grid = result_grid(records, settings, task_rows, pictures, top_k)
+    grid = result_grid(records, settings, task_rows, pictures, top_k, notes)
     shown = text([grid], console.width, note="")
     console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
 
@@ -73,11 +70,12 @@ def result_grid(
     task_rows: Mapping[str, int],
     pictures: str = "",
     top_k: int | None = None,
+    notes: Notes | None = None,
 ) -> Grid:
     """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
 
     `pictures` is the text of the picture policy, "" where no pictures were shown; `top_k` how many
-    candidates of a ranker were offered, None where no ranker was asked.
+    candidates of a ranker were offered, None where no ranker was asked. `notes` are the protocol's.
     """
     rules, joint = aggregation_rules(settings), settings.wrong_element_zeroes_operation
     by_split = parts(records, "split", rules, task_rows, joint=joint)
@@ -91,7 +89,7 @@ def result_grid(
         footnotes=(
             *_footnotes(list(by_split.values()), settings.step_rule),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
-            *counts(records, total, task_rows, top_k),
+            *counts(records, total, task_rows, top_k, notes),
         ),
     )
 
@@ -167,6 +165,7 @@ def counts(
     total: Part,
     task_rows: Mapping[str, int],
     top_k: int | None = None,
+    notes: Notes | None = None,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the lists, tokens and cost."""
     found = total.metrics.counts
@@ -188,7 +187,8 @@ def counts(
     told = ", ".join(f"{n} {name}" for name, n in failures.items()) or "none"
     share = f"{100 * (found.parse_failure_rate or 0):.1f} % unreadable"
     lines.append(f"settled without an element: {told} ({share})")
-    lines += grounding(records, found.flags)
+    lines += notes(found.flags) if notes is not None else ()
+    lines += points(records)
     errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
     unsettled = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
     lines.append(f"unsettled: {found.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
@@ -213,36 +213,19 @@ def counts(
     return lines
 
 
-def grounding(records: Sequence[StepRecord], flags: Mapping[str, int]) -> list[str]:
-    """How answers that are no letters came to elements: by mark, by description, by point."""
-    lines = []
-    if unmarked := flags.get(UNMARKED, 0):
-        lines.append(f"marks: {unmarked} steps have candidates without a visible box, not marked")
-    exact, near, none = (flags.get(f"{how}", 0) for how in MATCHING)
-    if exact or near or none:
-        tied = flags.get(TIE, 0)
-        lines.append(
-            f"matched with an element: {exact} exactly, {near} nearly ({tied} of both by position "
-            f"among equals), {none} with none"
-        )
-    if found := {how: n for flag, how in FOUND_BY.items() if (n := flags.get(flag, 0))}:
-        told = ", ".join(f"{n} by {how}" for how, n in found.items())
-        lines.append(f"elements that were written, found: {told}")
-    passed = {f.removeprefix(PASSED_OVER): n for f, n in flags.items() if f.startswith(PASSED_OVER)}
-    if passed:
-        told = ", ".join(f"{n} with {status}" for status, n in sorted(passed.items()))
-        lines.append(f"steps with groups whose reply could not count: {told}")
-    points = [r.scores for r in records if r.scores and r.scores.element_in_box is not None]
-    if points:
-        boxed, under = (
-            sum(map(bool, which))
-            for which in zip(*((s.element_in_box, s.element_under) for s in points), strict=True)
-        )
-        lines.append(
-            f"points: {len(points)}, of which {boxed} in the box of an acceptable element, "
-            f"and {under} with one as the smallest candidate under them"
-        )
-    return lines
+def points(records: Sequence[StepRecord]) -> list[str]:
+    """How many answers by coordinates lie in a box, and in whose."""
+    scores = [r.scores for r in records if r.scores and r.scores.element_in_box is not None]
+    if not scores:
+        return []
+    boxed, under = (
+        sum(map(bool, which))
+        for which in zip(*((s.element_in_box, s.element_under) for s in scores), strict=True)
+    )
+    return [
+        f"points: {len(scores)}, of which {boxed} in the box of an acceptable element, "
+        f"and {under} with one as the smallest candidate under them"
+    ]
 
 
 def _tasks_with_missing_rows(records: Sequence[StepRecord], task_rows: Mapping[str, int]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from adapters import Reply
 from harness.dialogue import hold
 from harness.errors import UserError
-from harness.evaluation.report import print_result, result_grid
+from harness.evaluation.report import Notes, print_result, result_grid
 from harness.evaluation.resolve import open_with
 from harness.evaluation.scene import RecordedScene
 from harness.evaluation.step_records import choices_of_record, step_of_record
@@ -48,7 +48,8 @@ def result_grid_of(run: Run) -> Grid:
     """The table of results of a run by its own rules. Raises `RunError`."""
     records, settings = run.records(), settings_of(run)
     pictures = run.manifest.pictures
-    return result_grid(records, settings, task_rows_of(run, records), pictures, settings.top_k)
+    rest = (task_rows_of(run, records), pictures, settings.top_k, notes_of(settings))
+    return result_grid(records, settings, *rest)
 
 
 def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:
@@ -57,7 +58,7 @@ def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:
     Returns the new records and how many predictions differ from the recorded ones. Raises
     `RunError` if the recorded calls do not belong to the run's protocol.
     """
-    protocol = open_with(replace(settings, prompts=None))
+    protocol = protocol_of(settings)
     rules = scoring_rules(settings)
     calls: dict[tuple[str, int], dict[str, CallRecord]] = {}
     for call in run.calls():
@@ -75,6 +76,19 @@ def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:
             record = replace(record, prediction=prediction, scores=scores)
         records.append(record)
     return records, changed
+
+
+def protocol_of(settings: Settings) -> AskingProtocol:
+    """The protocol that reads the replies of a run; their texts are on record."""
+    return open_with(replace(settings, prompts=None))
+
+
+def notes_of(settings: Settings) -> Notes | None:
+    """The notes of a run's protocol, None if the package that has it is not installed here."""
+    try:
+        return protocol_of(settings).notes
+    except UserError:
+        return None
 
 
 def replayed(
@@ -113,8 +127,8 @@ def rescore_run(
         summary = summarise(records, settings, task_rows, run.manifest)
         console.print_json(json.dumps(summary))
         return 0
-    pictures, top_k = run.manifest.pictures, settings.top_k
-    print_result(console, records, settings, task_rows, pictures, top_k)
+    rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
+    print_result(console, records, settings, *rest)
     comparison = f"{changed} of {_read(records)} predictions read differently than in the run"
     console.print(comparison, markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -13,7 +13,7 @@ from harness.errors import UserError
 from harness.evaluation.plan import Plan
 from harness.evaluation.questions import Preparer, Question
 from harness.pictures import PictureStore
-from harness.protocols.seeact import TwoRounds
+from harness.protocols import AskingProtocol
 from harness.settings import on_record
 from harness.tables import TEST_DATA_NOTE
 
@@ -25,7 +25,7 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
     two rounds and for candidates that are not drawn, `DataError` for a file that exists.
     """
     protocol = plan.protocol
-    if not isinstance(protocol, TwoRounds):
+    if not protocol.can_be_stored:
         raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")
     if plan.settings.candidates != "snapshot":
         raise UserError("a snapshot stores candidates drawn by seed; leave out --candidates")
@@ -45,14 +45,13 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
 
 
 def _rows(
-    plan: Plan, protocol: TwoRounds, store: PictureStore, runner: asyncio.Runner
+    plan: Plan, protocol: AskingProtocol, store: PictureStore, runner: asyncio.Runner
 ) -> Iterator[SnapshotRow]:
     preparer: Preparer = plan.preparer()
     for row in plan.dataset.rows():
         question = preparer.prepare(row)
         urls = runner.run(_encoded(store, question))
-        first = protocol.opening(question.step)
-        second = protocol.question(question.step, question.choices)
+        first, second = protocol.stored_messages(question.step, question.choices)
         yield SnapshotRow(
             row=row,
             choices=question.choices,
