@@ -24,6 +24,7 @@ _NOTHING_SAID = frozenset(
 
 
 PointRule = Literal["box", "smallest", "original"]
+StepRule = Literal["f1", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class ScoringRules:
     """
 
     variant: F1Variant = "mind2web"
-    step_rule: Literal["f1", "exact"] = "f1"
+    step_rule: StepRule = "f1"
     none_zeroes_operation: bool = False
     wrong_element_zeroes_operation: bool = False
     accept_mapped: bool = True
@@ -82,8 +83,17 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     f1 = operation_f1(*said, gold.operation, gold.value, bag=rules.bag)
     lower = rules.variant != "mind2web"
     exact = operation_exact(*said, gold.operation, gold.value, lower=lower)
-    right = exact if rules.step_rule == "exact" else f1[rules.variant] == 1.0
-    return Scores(element, f1, exact, element and right, in_any, under)
+    success = step_success(element, f1[rules.variant], exact, rules.step_rule)
+    return Scores(element, f1, exact, success, in_any, under)
+
+
+def step_success(element: bool, f1: float, exact: bool, step_rule: StepRule = "f1") -> bool:
+    """Whether a step succeeds: the right element, and an operation that is right by the rule.
+
+    >>> step_success(True, 1.0, False), step_success(True, 1.0, False, "exact")
+    (True, False)
+    """
+    return element and (exact if step_rule == "exact" else f1 == 1.0)
 
 
 def _element_right(prediction: Prediction, gold: Gold, rule: PointRule) -> bool:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from rapidfuzz.distance import Levenshtein
+
 from harness.runs import CallRecord, ChoiceRecord, DataGone, Run, StepRecord
 from harness.tables import clean
 from parsers import ELEMENT_ONLY, Prediction, Status, in_box, token_f1
 from parsers.cleaned_page import PageError
 from reports.errors.classes import CLASS_OF, ErrorClass, Relation
 from reports.errors.described import as_told, described_target
-from reports.errors.distance import edit_distance
 from reports.errors.relations import Box, Found, PageNodes, near
 
 NEAR_F1, NEAR_EDIT = 0.5, 0.2
@@ -23,6 +24,7 @@ NEAR_F1, NEAR_EDIT = 0.5, 0.2
 
 DESCRIBED, NEAR_MISS = "described_target", "near_miss"
 CUT = 80
+LONGEST_VALUE = 500
 
 _NUMBER = re.compile(r"([<(][\w:-]+) (?:bn)?id=[^\s<>)]+")
 _ENDED = {Status.TRUNCATED: ErrorClass.TRUNCATED, Status.REFUSAL: ErrorClass.REFUSED}
@@ -198,6 +200,18 @@ def _right_element(bare: StepError, record: StepRecord, said: Prediction) -> Ste
         near_edit=edit,
         flags=(NEAR_MISS,) if f1 >= NEAR_F1 or edit <= NEAR_EDIT else (),
     )
+
+
+def edit_distance(first: str, second: str) -> float:
+    """Levenshtein distance over the longer length: 0 for the same text, 1 for nothing in common.
+
+    Case and the width of blanks do not count, and only the first `LONGEST_VALUE` characters do.
+
+    >>> edit_distance("10204", "10203"), edit_distance("New  York", "new york")
+    (0.2, 0.0)
+    """
+    a, b = (" ".join(text.casefold().split())[:LONGEST_VALUE] for text in (first, second))
+    return Levenshtein.normalized_distance(a, b)
 
 
 def _relation(

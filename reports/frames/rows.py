@@ -22,6 +22,7 @@ from parsers import (
     TaskSuccess,
 )
 from parsers.repeats import Repeated, Trial, aggregate_repeats
+from parsers.scoring import step_success
 from reports.frames.steps import steps_frame
 from reports.load import RunLike, open_runs
 
@@ -151,7 +152,7 @@ def _trial(row: Sequence[Any], variant: F1Variant | None) -> Trial:
             for name, value in zip(F1_VARIANTS, row[15:], strict=True)
         }
         if variant is not None:
-            success = element and f1[variant] == 1.0
+            success = step_success(bool(element), f1[variant], bool(exact))
         scores = Scores(bool(element), f1, bool(exact), bool(success))
     step = ScoredStep(
         step_id=step_id,

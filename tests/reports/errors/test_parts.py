@@ -15,8 +15,8 @@ from parsers.cleaned_page import PageError
 from parsers.records import Description
 from reports.errors import described, distance, relations
 from reports.errors.classes import Relation
+from reports.errors.classifying import edit_distance
 from reports.errors.described import described_target, first_replies, quoted
-from reports.errors.distance import edit_distance
 from reports.errors.relations import PageNodes, gap, near
 from tests.reports.errors.cases import CHOICES, record, rounds
 
