@@ -20,8 +20,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.policies.contract import Secret
-from harness.policies.phrases import FAIR, PLACEHOLDER, for_field, for_list, phrases
-from harness.policies.words import KIN, Done, names, plain, read_line, words
+from harness.policies.words import (
+    FAIR,
+    KIN,
+    PLACEHOLDER,
+    Done,
+    for_field,
+    for_list,
+    names,
+    phrases,
+    plain,
+    read_line,
+    words,
+)
 from harness.records import Choice, Step
 from parsers.records import Operation, Prediction, Status
 

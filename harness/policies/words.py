@@ -1,8 +1,12 @@
-"""Words of tasks, choices and history lines, in the form in which they are compared."""
+"""Words of tasks, choices and history lines as they are compared, and the values that tasks name.
+
+A value to type or to select is a phrase of the task: something quoted, a name, a date, a number.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 WORD = re.compile(r"[^\W_]+(?:[.,:'][^\W_]+)*")
@@ -85,3 +89,161 @@ def read_line(line: str) -> Done:
     role, bracket, what = before.partition("]")
     described = what if bracket and role.startswith("[") else before
     return Done(described.strip(), operation, value.strip())
+
+
+_NAME = r"[A-Z][\w'’-]*(?: (?:of |de |la )?[A-Z][\w'’-]*){0,5}"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("quoted", re.compile(r"(?<!\w)[\"“'‘]([^\"”'’“]{1,80})[\"”'’](?!\w)")),
+    ("mail", re.compile(r"\b([\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,20}){1,4})")),
+    ("message", re.compile(r"\b(?:message|note|saying|titled)[:,]? ([A-Z][^,.;:]{2,80})")),
+    ("street", re.compile(rf"\b(\d{{1,5}} {_NAME})")),
+    ("date", re.compile(rf"\b((?:{_DAY},? )?\d{{1,2}} {_MONTH})\b", re.I)),
+    ("date", re.compile(rf"\b({_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)\b", re.I)),
+    ("code", re.compile(r"\b(\d{3,}(?:[ -]\d{3,}){1,4}|[A-Z][A-Z\d]{4,}|[A-Z]+\d[A-Z\d]+)\b")),
+    ("name", re.compile(rf"\b({_NAME})")),
+    ("number", re.compile(r"(?<![\w.])([£$€]?\d[\d.,:/]{0,15}(?: ?[ap]m)?)\b", re.I)),
+    (
+        "object",
+        re.compile(
+            r"\b(?:for|about|find|buy|order|search|show|browse|of)"
+            r" (?:for |an? |the |some |all |me ){0,3}(\w[\w '’-]{1,60}?)"
+            r"(?= (?:and|in|on|at|to|from|with|for|by|under|between|that|which)\b|[.,;:!?()]|$)",
+            re.I,
+        ),
+    ),
+)
+"""Kinds of phrases, the most telling first: a phrase inside an earlier one is left out."""
+
+FIELDS: tuple[tuple[str, str, str], ...] = (
+    ("email mail e-mail", "mail", ""),
+    ("phone tel telephone mobile", "code number", ""),
+    ("zip postcode postal", "code number", ""),
+    ("voucher coupon promo discount code card account reference number", "code number", ""),
+    ("message note comment subject", "message quoted", ""),
+    ("street address", "street", ""),
+    ("date day when", "date", ""),
+    ("from origin depart departure pick pickup", "name", "from"),
+    ("destination arrival arrive drop dropoff", "name", "to"),
+    ("name first last who recipient passenger guest to", "name", "for name named called register"),
+    ("city location place where airport near", "name", "in at near to from"),
+    ("quantity amount price age min max people adult year", "number", ""),
+    ("search q query keyword find looking term", "quoted name object", ""),
+)
+"""Label words of a field, the kinds of phrases it takes, and the words that stand before them."""
+
+PLACEHOLDER = re.compile(r"(?:choose|select|please|pick|any|all|-)\b|-", re.I)
+MANY_OPTIONS = 30
+
+GOOD, FAIR, WEAK = 1.0, 0.7, 0.3
+"""How well a phrase fits a field: in kind and position, in kind, or for lack of a better one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A run of words of the task; `lead` and `tail` are the words around it."""
+
+    kind: str
+    text: str
+    lead: str
+    tail: str
+
+
+def phrases(task: str, used: Iterable[str]) -> list[Phrase]:
+    """The phrases of a task that may be values, without those that were typed or selected."""
+    done = [tuple(words(value)) for value in used]
+    taken = bytearray(len(task))
+    found: list[Phrase] = []
+    for kind, pattern in PATTERNS:
+        for match in pattern.finditer(task):
+            start, end = match.span(1)
+            # The first word is capitalised for another reason than being a name.
+            if (kind == "name" and start == 0) or any(taken[start:end]):
+                continue
+            taken[start:end] = b"\1" * (end - start)
+            own = tuple(words(match[1]))
+            if own and not any(contains(value, own) for value in done):
+                before, after = task[max(0, start - 30) : start], task[end : end + 30]
+                lead, tail = edge(before, -1), edge(after, 0)
+                text = " ".join(match[1].split()).rstrip(" .,:/-")
+                found.append(Phrase(kind, text, lead, tail))
+    return found
+
+
+def edge(text: str, position: int) -> str:
+    """The first (0) or last (-1) word of a text, in lower case."""
+    found = text.lower().split()
+    return found[position].strip(".,:;") if found else ""
+
+
+def contains(outer: Sequence[str], inner: Sequence[str]) -> bool:
+    """Whether the inner words stand in the outer ones, side by side."""
+    size = len(inner)
+    return any(list(outer[i : i + size]) == list(inner) for i in range(len(outer) - size + 1))
+
+
+def for_field(found: Sequence[Phrase], label: Sequence[str]) -> tuple[str, float]:
+    """The phrase to type into a field with these label words, and how well it fits."""
+    about = set(label)
+    for names, kinds, leads in FIELDS:
+        if not about & set(names.split()):
+            continue
+        fitting = [p for kind in kinds.split() for p in found if p.kind == kind]
+        led = next((p for p in fitting if p.lead in leads.split()), None)
+        if led:
+            return led.text, GOOD
+        if fitting:
+            return fitting[0].text, FAIR if leads else GOOD
+    return (found[0].text, WEAK) if found else ("", 0.0)
+
+
+def for_list(
+    task: str,
+    used: Sequence[str],
+    found: Sequence[Phrase],
+    label: Sequence[str],
+    options: Sequence[str],
+) -> tuple[str, float]:
+    """The option to select, and how well it fits; only the first options of a list are known."""
+    wanted = set(words(task)) - {word for value in used for word in words(value)}
+    spoken = wanted | {kin for word in wanted for kin in KIN.get(word, ())}
+    known = [option for option in options[:MANY_OPTIONS] if not PLACEHOLDER.match(option)]
+    for option in known:
+        # An option of the same form: `2 people` beside `5 people` in the task.
+        match = form_of(option).search(task) if re.search(r"\d", option) else None
+        if match and any(match.group() in p.text or p.text in match.group() for p in found):
+            return match.group(), GOOD
+    best = max(known, key=lambda option: share(words(option), spoken), default="")
+    if share(words(best), spoken) >= 0.5:
+        longer = next((p.text for p in found if p.text.lower().startswith(best.lower())), None)
+        return longer or best, GOOD
+    names = [p for p in found if p.kind == "name"]
+    about = set(label)
+    named = next((p.text for p in names if p.lead in about or p.tail in about), "")
+    if named:
+        return named, GOOD
+    return (names[0].text, WEAK) if names else ("", 0.0)
+
+
+def share(own: Sequence[str], spoken: set[str]) -> float:
+    """The share of an option's words that the task has."""
+    return sum(word in spoken for word in own) / len(own) if own else 0.0
+
+
+def form_of(option: str) -> re.Pattern[str]:
+    """What has the form of an option: its words with other numbers, days and months."""
+    parts = []
+    for word in option.split()[:6]:
+        if re.fullmatch(_DAY, word, re.I):
+            parts.append(_DAY)
+        elif re.fullmatch(_MONTH, word, re.I):
+            parts.append(_MONTH)
+        elif word.isalpha():
+            parts.append(re.escape(word.rstrip("s")) + "s?")
+        else:
+            parts.append(re.sub(r"\d+", r"\\d+", re.escape(word)))
+    return re.compile(r"(?<![\w£$€])" + " ".join(parts) + r"(?![\w])", re.I)
