@@ -1,9 +1,9 @@
 """What both revisions do: named lists of command lines, without `vlm-eval`.
 
 A case runs in a folder of its own; what it leaves there (run directories, parquet files, the JSON
-that it prints) is compared. `RUNS` make runs. `READS` read them, as `../<name of the run>/runs/*`.
-`{openai}`, `{anthropic}`, `{google}` are base URLs, `{tiny}` is a checkpoint, `{predictions}` a
-file of somebody's predictions.
+that it prints) is compared. `RUNS` make runs; `READS` read them, as `../<name>/runs/*`, or print
+something about steps. `{openai}`, `{anthropic}` and `{google}` are base URLs, `{tiny}` is a
+checkpoint, `{predictions}` a file of somebody's predictions; `material` has `{config}` and others.
 """
 
 from __future__ import annotations
@@ -94,6 +94,9 @@ def _runs() -> dict[str, tuple[str, ...]]:
             run("-m lexical", "-b snapshot --data snapshot.parquet"),
             run(openai, "-b snapshot --data snapshot.parquet"),
         ),
+        "config": (f"run --config {{config}} {QUIET}",),
+        "scripted": (run("-m scripted:{script} --concurrency 1 --prompts {prompts}"),),
+        "prices": (run(f"{openai} --prices {{prices}} --prompts {{prompts}} --max-cost 50"),),
         "tiny": (
             run(
                 "-m hf:{tiny} --dtype float32 --max-pixels 40000 --max-tokens 8 --batch-size 4",
@@ -106,6 +109,8 @@ def _runs() -> dict[str, tuple[str, ...]]:
 RUNS: Cases = _runs()
 
 JSON = "--format json"
+STEP = "b5f9d3c4-14ee-572d-95c4-227cb2815da6_37773f5a"
+"""The first step of the sample."""
 READS: Cases = {
     "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
     "score-other-rules": (
@@ -152,6 +157,19 @@ READS: Cases = {
         f"analyse picture ../openai-seeact-two-rounds/runs/* ../openai-text/runs/* {JSON}",
         f"analyse positions ../openai-seeact-two-rounds/runs/* {JSON}",
         f"analyse published ../openai-mindact-choice/runs/* {JSON}",
+    ),
+    "show": (
+        f"show {STEP} {DATA} -m openai:gpt-4o --protocol coordinates",
+        f"show {STEP} {DATA} {PROTOCOLS['seeact-choice']} --answer",
+        f"show {STEP} {DATA} {PROTOCOLS['mindact-generate']}",
+    ),
+    "estimate": tuple(
+        run(f"{model} {how} --dry-run")
+        for model, how in (
+            (MODELS["openai"], ""),
+            (MODELS["anthropic"], PROTOCOLS["mindact-choice"]),
+            (MODELS["google"], "--repeats 2 --image-policy tiles"),
+        )
     ),
     "recall": (f"recall --ranker lexical {DATA} {JSON}",),
 }

@@ -9,6 +9,53 @@ from pathlib import Path
 from benchmarks.revisions.equality import lines_of
 from benchmarks.revisions.fake_models import key_of
 
+FILES = {
+    "config.toml": """
+model = "random"
+benchmark = "sample"
+split = ["dev"]
+limit = 1
+distractors = 7
+none = "first"
+history = "2"
+image-policy = "viewport"
+f1 = "cl100k-lc"
+exclude-related = true
+max-tokens = "300,200"
+""",
+    "prices.toml": """
+[gpt-4o]
+input = 2.5
+cached = 1.25
+output = 10.0
+""",
+    "prompts.toml": """
+name = "short"
+system = "You operate a website."
+first = "{pictures} Task: {task} So far: {history} What is next?"
+first_without_picture = "Task: {task} So far: {history} What is next?"
+second = "{choices} Letters to {last_letter}. {none_notice} ELEMENT: letter ACTION: VALUE:"
+none_option = "Nothing of this"
+none_notice = "{none_letter} is for none."
+no_history = "nothing"
+history_line = "{number}) {action}"
+one_picture = "Look."
+several_pictures = "Look at all {count}."
+""",
+    "script.jsonl": """
+{"place": "round-1", "text": "I would press it.", "usage": {"input": 900, "output": 7}}
+{"place": "round-2", "text": "ELEMENT: B\\nACTION: CLICK\\nVALUE: None"}
+{"place": "round-2", "text": "ELEMENT: C\\nACTION: TYPE\\nVALUE: tea"}
+{"default": true, "text": "I do not know."}
+""",
+}
+"""What cases refer to as `{config}`, `{prices}`, `{prompts}` and `{script}`."""
+
+
+def write_files(folder: Path) -> None:
+    for name, text in FILES.items():
+        (folder / name).write_text(text.lstrip(), encoding="utf-8")
+
 
 def right_answers(folder: Path) -> dict[str, str]:
     """The oracle's replies in the runs of a folder, by `key_of` the conversation."""
