@@ -24,7 +24,9 @@ words that follow from other settings."""
 def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
     """The shared settings that a reader is told above a table; JSON has them all."""
     shown: dict[str, Setting] = {}
-    for name, setting in {**SETTINGS, **FACTS}.items():
+    about = ("data", "question", "model", "scoring", "session")
+    known = sorted({**SETTINGS, **FACTS}.items(), key=lambda item: about.index(item[1].about))
+    for name, setting in known:
         value = constants.get(name)
         always = setting.heading == "always"
         unusual = setting.heading == "unusual" and value != _plain(setting.usual_value)

@@ -55,18 +55,24 @@ class Example:
         return config
 
 
+def write_files(heading: str, folder: Path) -> Example:
+    """Write the files under a heading of the document ("A protocol") to `folder`."""
+    document = (HOUSE / "docs/extending.md").read_text("utf-8")
+    section = re.split(r"^## ", document.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
+    files = FENCE.findall(section)
+    assert files, f"docs/extending.md has no files under '{heading}'"
+    for name, text in files:
+        (folder / name).write_text(text, "utf-8")
+    return Example(folder)
+
+
 def install(heading: str, folder: Path) -> Example:
-    """Install the files under a heading of the document ("A protocol") in `folder`.
+    """Install the files under a heading of the document in `folder`.
 
     The entry points of its `pyproject.toml` are written as an installer writes them.
     """
-    document = (HOUSE / "docs/extending.md").read_text("utf-8")
-    section = re.split(r"^## ", document.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
-    files = dict(FENCE.findall(section))
-    assert "pyproject.toml" in files, f"docs/extending.md has no files under '{heading}'"
-    for name, text in files.items():
-        (folder / name).write_text(text, "utf-8")
-    project = tomllib.loads(files["pyproject.toml"])["project"]
+    example = write_files(heading, folder)
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
     metadata = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     metadata.mkdir()
     named = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
@@ -75,7 +81,7 @@ def install(heading: str, folder: Path) -> Example:
     for group, points in project["entry-points"].items():
         lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
     (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    return Example(folder)
+    return example
 
 
 @pytest.fixture
@@ -117,3 +123,18 @@ def test_a_loader_of_another_package_is_run(example: Example) -> None:
     options = ("--data", "episodes.json", "--image-policy", "none", "--distractors", "2")
     out = example.run("run", "--model", "oracle", "--benchmark", "click-episodes", *options)
     assert "rows: 1 valid, 0 invalid" in out
+
+
+def test_a_metric_is_computed_from_stored_runs(tmp_path: Path) -> None:
+    example = write_files("A metric", tmp_path)
+    example.evaluate("--model", "oracle")
+    places = os.pathsep.join(map(str, (tmp_path, HOUSE)))
+    called = subprocess.run(
+        [sys.executable, "value_given_element.py", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": places},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert called.stdout == "run: 100.0 [100.0, 100.0]\n"

@@ -62,6 +62,10 @@ class Run:
         self._resolver = resolver
         self._unreadable: dict[str, None] = {}
 
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else "incomplete"
+        return f"<Run {self.path}: {self.manifest.model.get('name')}, {state}>"
+
     @property
     def unreadable(self) -> tuple[str, ...]:
         """The lines that a tolerant run has left out so far and why, one text each."""
@@ -209,13 +213,13 @@ class _Key(msgspec.Struct):
     repeat: int
 
 
-def open_run(path: Path, resolver: Resolver | None = None, *, tolerant: bool = False) -> Run:
+def open_run(path: Path | str, resolver: Resolver | None = None, *, tolerant: bool = False) -> Run:
     """A run for reading. Raises `RunError` when there is none at `path` or of another schema.
 
     `resolver` finds pictures and pages; without one the benchmarks do, when first asked. A
     `tolerant` run leaves lines out that cannot be read, and lists them in `Run.unreadable`.
     """
-    return Run(path, resolver, tolerant=tolerant)
+    return Run(Path(path), resolver, tolerant=tolerant)
 
 
 def _load(name: str) -> Any:
