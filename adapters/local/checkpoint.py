@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from adapters.contract import Fatal
+from adapters.digests import digests
+from adapters.hub import hub_error
 from adapters.local.options import LocalOptions
 
 SMALL = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
 _INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 _SINGLE = ("model.safetensors", "pytorch_model.bin")
-_MEMORY = "checkpoint-digests.json"
+_OTHERWISE = (
+    "download config.json, the tokenizer's files, preprocessor_config.json, the chat template and "
+    "all weight shards (*.safetensors and their index) elsewhere, and name their folder with "
+    "--model-path"
+)
 
 
 @dataclass(frozen=True)
@@ -126,40 +128,18 @@ def _looks_like_path(model: str) -> bool:
 
 
 def _download(options: LocalOptions, patterns: Sequence[str], commit: str | None = None) -> Path:
-    from huggingface_hub import errors, snapshot_download
+    from huggingface_hub import snapshot_download
 
-    name = f"{options.model}" + (f" at {options.revision}" if options.revision else "")
     try:
         return Path(
             snapshot_download(
                 options.model, revision=commit or options.revision, allow_patterns=list(patterns)
             )
         )
-    except errors.GatedRepoError as error:
-        raise Fatal(
-            f"the hub lets only those load {name} who accepted its licence: accept it at "
-            f"https://huggingface.co/{options.model} and log in (hf auth login)"
-        ) from error
-    except errors.RevisionNotFoundError as error:
-        raise Fatal(f"the hub has no revision '{options.revision}' of {options.model}") from error
-    except errors.RepositoryNotFoundError as error:
-        raise Fatal(
-            f"the hub has no model '{options.model}' (or it is private: hf auth login)"
-        ) from error
-    except errors.HFValidationError as error:
-        raise Fatal(f"'{options.model}' is neither a folder nor a model id of the hub") from error
     except Exception as error:
         # Whatever the client raises without a network: its classes differ between versions.
-        raise Fatal(_unreachable(name, error)) from error
-
-
-def _unreachable(name: str, error: Exception) -> str:
-    return (
-        f"{name} is not on this machine and the hub cannot be reached ({type(error).__name__}): "
-        "download config.json, the tokenizer's files, preprocessor_config.json, the chat template "
-        "and all weight shards (*.safetensors and their index) elsewhere, and name their folder "
-        "with --model-path"
-    )
+        reason = hub_error(error, options.model, "model", options.revision, _OTHERWISE)
+        raise Fatal(reason) from error
 
 
 def _config(folder: Path) -> Mapping[str, Any]:
@@ -182,51 +162,11 @@ def _json(path: Path) -> Mapping[str, Any]:
 def digest_of(folder: Path, files: Sequence[Path]) -> str:
     """SHA-256 over the names and contents of files, in hexadecimal.
 
-    A file's own digest is remembered by its path, size and time of change. Missing files count by
-    their names. Takes about a second for each two gigabytes when it is not remembered.
+    Missing files count by their names.
     """
-    memory = _remembered()
-    unknown = [path for path in files if path.is_file() and memory.get(_key(path)) is None]
-    with ThreadPoolExecutor(4) as threads:
-        found = dict(zip(map(_key, unknown), threads.map(_sha256, unknown), strict=True))
-    if found:
-        _remember({**memory, **found})
-    memory |= found
+    known = digests(path for path in files if path.is_file())
     whole = hashlib.sha256()
     for path in sorted(set(files)):
-        own = memory[_key(path)] if path.is_file() else "missing"
+        own = known.get(path, "missing")
         whole.update(f"{path.relative_to(folder).as_posix()}\0{own}\n".encode())
     return whole.hexdigest()
-
-
-def _key(path: Path) -> str:
-    about = path.stat()
-    return f"{path.resolve()}|{about.st_size}|{about.st_mtime_ns}"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _place() -> Path:
-    return platformdirs.user_cache_path("vlm-eval") / _MEMORY
-
-
-def _remembered() -> dict[str, str]:
-    try:
-        stored: object = json.loads(_place().read_bytes())
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(stored, dict):
-        return {}
-    return {key: value for key, value in stored.items() if isinstance(value, str)}
-
-
-def _remember(memory: dict[str, str]) -> None:
-    # A memory that cannot be kept costs time and nothing else.
-    with contextlib.suppress(OSError):
-        _place().parent.mkdir(parents=True, exist_ok=True)
-        aside = _place().with_suffix(".new")
-        aside.write_text(json.dumps(memory))
-        aside.replace(_place())

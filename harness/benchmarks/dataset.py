@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from harness.benchmarks.files import DataFile
+from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import IndexEntry, Layout
 from harness.errors import DataError, suggestion
 
@@ -97,9 +97,7 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> dict[str, object]:
         """What was read: where it comes from, and every file with its size and SHA-256."""
-        from harness.benchmarks.fingerprint import describe
-
-        return {"benchmark": self.benchmark, **self.origin, "files": describe(self.files)}
+        return {"benchmark": self.benchmark, **self.origin, "files": fingerprint(self.files)}
 
     @cached_property
     def _places(self) -> dict[str, IndexEntry]:

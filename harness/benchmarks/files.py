@@ -1,4 +1,4 @@
-"""Which files hold which split, by their names."""
+"""Data files: which of them hold which split, by their names, and what is in them, by digests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.digests import digests
 from harness.errors import DataError, suggestion
 
 LOCAL_SPLIT = "local"
@@ -131,3 +132,12 @@ def by_split(
 
 def _with_split(file: DataFile, split: str) -> DataFile:
     return DataFile(file.path, split, file.name, file.size, file.sha256)
+
+
+def fingerprint(files: Sequence[DataFile]) -> list[dict[str, object]]:
+    """What data was read: name, size in bytes and SHA-256 of each file, in order."""
+    hashed = digests(file.path for file in files if file.sha256 is None)
+    return [
+        {"name": file.name, "size": file.size, "sha256": file.sha256 or hashed[file.path]}
+        for file in files
+    ]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adapters.hub import hub_error, hub_page
 from harness.benchmarks.files import DataFile, missing_shards
 from harness.errors import DataError
 
@@ -67,7 +68,8 @@ def fetch(
     if cached is not None:
         return cached
     if constants.is_offline_mode():
-        raise DataError(_unreachable(repo, "HF_HUB_OFFLINE is set and the cache lacks files of it"))
+        lacking = OSError("HF_HUB_OFFLINE is set and the cache lacks files of it")
+        raise DataError(hub_error(lacking, repo, "dataset", revision, _otherwise(repo)))
     with _translated(repo, revision):
         info = _answer(lambda: _listing(repo, revision, patience_s), patience_s)
         listed = [f for f in info.siblings or () if f.rfilename.endswith(suffix)]
@@ -165,41 +167,16 @@ def _answer(call: Callable[[], T], seconds: float) -> T:
 def _translated(repo: str, revision: str | None) -> Iterator[None]:
     """What huggingface_hub raises, as one line each."""
     from httpx2 import HTTPError
-    from huggingface_hub import errors
 
     try:
         yield
-    except (errors.GatedRepoError, errors.DisabledRepoError) as error:
-        raise DataError(
-            f"{repo} is open only to those who accepted its terms: accept them at "
-            f"{_page(repo)}, then run `hf auth login` or set HF_TOKEN"
-        ) from error
-    except errors.RevisionNotFoundError as error:
-        raise DataError(f"{repo} on the hub has no revision {revision}") from error
-    except errors.RepositoryNotFoundError as error:
-        raise DataError(
-            f"the hub denies having {repo}: it is gone or private, or the token is wrong "
-            "(`hf auth login` or HF_TOKEN); give local parquet files with --data PATH"
-        ) from error
     except (HTTPError, TimeoutError, OSError) as error:
-        response = getattr(error, "response", None)
-        status = getattr(response, "status_code", None)
-        if status in (401, 403):
-            reason = f"it refuses access (HTTP {status}; `hf auth login` or HF_TOKEN)"
-        elif status is not None:
-            reason = f"it answers with HTTP {status}"
-        else:
-            reason = (str(error).splitlines() or [""])[0] or type(error).__name__
-        raise DataError(_unreachable(repo, reason)) from error
+        raise DataError(hub_error(error, repo, "dataset", revision, _otherwise(repo))) from error
 
 
-def _page(repo: str) -> str:
-    return f"https://huggingface.co/datasets/{repo}"
-
-
-def _unreachable(repo: str, reason: str) -> str:
+def _otherwise(repo: str) -> str:
     return (
-        f"cannot get {repo} from the hub ({reason}); download its files from {_page(repo)} "
-        "where there is a network and give their folder with --data PATH, or put them into the "
-        "hub's cache and set HF_HUB_OFFLINE=1, or try things out with --benchmark sample"
+        f"download its files from {hub_page(repo, 'dataset')} where there is a network and give "
+        "their folder with --data PATH, or put them into the hub's cache and set HF_HUB_OFFLINE=1, "
+        "or try things out with --benchmark sample"
     )

@@ -8,17 +8,15 @@ remembered in the user's cache folder under the file's path, size and time of ch
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
+from adapters.digests import cache_folder, file_key, write_cached
 from harness.benchmarks.files import DataFile
-from harness.benchmarks.fingerprint import cache_folder, file_key
 from harness.errors import DataError
 
 _CHUNK = 1 << 22
@@ -77,7 +75,7 @@ def task_spans(file: DataFile) -> list[TaskSpan]:
     except (OSError, msgspec.MsgspecError):
         pass
     spans = list(_read_spans(file.path))
-    _remember(store, spans)
+    write_cached(store, msgspec.json.encode((_FORM, spans)))
     return spans
 
 
@@ -173,15 +171,3 @@ def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> in
 
 def _cut_short(path: Path) -> DataError:
     return DataError(f"{path} is cut short (its last bracket is missing); copy it again")
-
-
-def _remember(store: Path, spans: list[TaskSpan]) -> None:
-    """Keep an index. A cache that cannot be written costs time next time, nothing else."""
-    try:
-        store.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=store.parent, prefix="index-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode((_FORM, spans)))
-        Path(name).replace(store)
-    except (OSError, RuntimeError):
-        return

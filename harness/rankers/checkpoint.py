@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.files import DataFile
-from harness.benchmarks.fingerprint import describe
+from adapters.hub import hub_error
+from harness.benchmarks.files import DataFile, fingerprint
 from harness.errors import DataError, UserError
 
 if TYPE_CHECKING:
@@ -153,10 +153,9 @@ def located(checkpoint: Checkpoint) -> Path:
             checkpoint.path, revision=checkpoint.revision, allow_patterns=list(_DECISIVE)
         )
     except Exception as error:  # the hub's own errors, those of its HTTP library, and ValueError
-        raise DataError(
-            f"cannot get {checkpoint.path} from the hub, and there is no such folder: "
-            f"{_first_line(error)}"
-        ) from error
+        otherwise = "there is no folder of that name either"
+        reason = hub_error(error, checkpoint.path, "model", checkpoint.revision, otherwise)
+        raise DataError(reason) from error
     return Path(folder)
 
 
@@ -186,7 +185,7 @@ def digest_of(checkpoint: Checkpoint) -> str:
     folder = located(checkpoint)
     paths = sorted({path for pattern in _DECISIVE for path in folder.glob(pattern)})
     files = [DataFile(path, None, path.name, path.stat().st_size) for path in paths]
-    told = [f"{one['name']}:{one['sha256']}" for one in describe(files)]
+    told = [f"{one['name']}:{one['sha256']}" for one in fingerprint(files)]
     return hashlib.sha256("\n".join([checkpoint.dtype, *told]).encode()).hexdigest()
 
 

@@ -20,8 +20,7 @@ from typing import Protocol
 
 import msgspec
 
-from harness.benchmarks.files import DataFile
-from harness.benchmarks.fingerprint import describe
+from harness.benchmarks.files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.page import Page
 from harness.rankers.contract import Ranks, candidates
@@ -77,7 +76,7 @@ class StoredRanks:
     def digest(self) -> str:
         """The SHA-256 of the file."""
         file = DataFile(self.path, None, self.path.name, self.path.stat().st_size)
-        return str(describe([file])[0]["sha256"])
+        return str(fingerprint([file])[0]["sha256"])
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
         """See `Ranks.of`. Candidates without a number come last, equal ones in document order."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapters.contract import Fatal
+from adapters.hub import hub_error
 from adapters.local.checkpoint import digest_of
 from adapters.local.options import HUB, LocalOptions
 from adapters.local.qwen_vl.recognition import foreign_kind
@@ -92,11 +93,8 @@ def fetched(repository: str, revision: str | None, wanted: list[str]) -> Path:
     try:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=wanted))
     except Exception as error:
-        at = f" at revision {revision}" if revision else ""
-        raise Fatal(
-            f"{repository}{at} cannot be fetched from the model hub ({_reason(error)}): put "
-            f"{_needed(repository)} into a folder and give --model-path FOLDER"
-        ) from error
+        otherwise = f"put {_needed(repository)} into a folder and give --model-path FOLDER"
+        raise Fatal(hub_error(error, repository, "model", revision, otherwise)) from error
 
 
 def _format(repository: str, revision: str | None) -> str:
@@ -123,10 +121,8 @@ def _vocabulary(folder: Path, local: bool, seeclick: bool) -> Path:
     try:
         return Path(hf_hub_download(CHAT, FILE))
     except Exception as error:
-        raise Fatal(
-            f"{FILE} of {CHAT} cannot be fetched from the model hub ({_reason(error)}): put it "
-            "beside the other files into a folder and give --model-path FOLDER"
-        ) from error
+        otherwise = f"put its {FILE} beside the other files and give --model-path FOLDER"
+        raise Fatal(hub_error(error, CHAT, "model", None, otherwise)) from error
 
 
 def _configuration(folder: Path, source: str) -> dict[str, Any]:
@@ -145,16 +141,3 @@ def _configuration(folder: Path, source: str) -> dict[str, Any]:
 def _needed(source: str) -> str:
     own = f"{FILE} (that of {CHAT})" if source == SEECLICK else FILE
     return f"config.json, {own} and {WANTED}"
-
-
-def _reason(error: BaseException) -> str:
-    """One line about a failed download; the library's own text runs over several."""
-    kind = type(error).__name__
-    if kind in ("LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectError"):
-        return "it cannot be reached"
-    known = {
-        "RepositoryNotFoundError": "no such repository",
-        "RevisionNotFoundError": "no such revision",
-        "GatedRepoError": "access is denied",
-    }
-    return known.get(kind) or f"{kind}: {' '.join(str(error).split())[:200]}"

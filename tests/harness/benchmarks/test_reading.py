@@ -169,7 +169,7 @@ def test_the_fingerprint_is_remembered_away_from_the_data(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = write(tmp_path / "data" / "test_task.parquet", task("a", 1))
     first = opened(path).fingerprint
-    monkeypatch.setattr("harness.benchmarks.fingerprint._sha256", lambda _: "not remembered")
+    monkeypatch.setattr("adapters.digests._sha256", lambda _: "not remembered")
     assert opened(path).fingerprint == first
     assert list((tmp_path / "data").iterdir()) == [path]
     path.write_bytes(path.read_bytes() + b"")

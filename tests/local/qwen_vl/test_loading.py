@@ -201,7 +201,7 @@ def test_without_the_hub_the_files_are_listed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
     said = complaint(LocalOptions("qwen-vl", name="qwen-vl"))
     for needed in (
-        "Qwen/Qwen-VL-Chat cannot be fetched",
+        "cannot get Qwen/Qwen-VL-Chat from the hub",
         "config.json",
         "qwen.tiktoken",
         "pytorch_model-*.bin (ten",

@@ -1,0 +1,57 @@
+"""What went wrong with the Hugging Face hub, in one line for the user."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+_PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
+_COMMIT = re.compile("[0-9a-f]{40}")
+_LOG_IN = "`hf auth login` or HF_TOKEN"
+
+
+def hub_page(repo: str, kind: Literal["model", "dataset"]) -> str:
+    """The address of a repository."""
+    return _PAGES[kind] + repo
+
+
+def hub_error(
+    error: Exception,
+    repo: str,
+    kind: Literal["model", "dataset"],
+    revision: str | None,
+    otherwise: str,
+) -> str:
+    """What an error of `huggingface_hub`, or of what it stands on, means.
+
+    Args:
+        error: what was raised.
+        repo: owner and name on the hub.
+        kind: what the repository holds.
+        revision: the revision that was asked for.
+        otherwise: what to do without the hub.
+    """
+    from huggingface_hub import errors
+
+    if isinstance(error, errors.GatedRepoError | errors.DisabledRepoError):
+        return (
+            f"{repo} is open only to those who accepted its terms: accept them at "
+            f"{hub_page(repo, kind)}, then run `hf auth login` or set HF_TOKEN"
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return f"{repo} on the hub has no revision {revision}"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return f"the hub has no {kind} {repo}, or it is private ({_LOG_IN}); {otherwise}"
+    if isinstance(error, errors.HFValidationError):
+        return f"'{repo}' is neither a folder nor a {kind} id of the hub"
+    at = "" if revision is None or _COMMIT.fullmatch(revision) else f" at revision {revision}"
+    return f"cannot get {repo}{at} from the hub ({_reason(error)}); {otherwise}"
+
+
+def _reason(error: Exception) -> str:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status in (401, 403):
+        return f"it refuses access (HTTP {status}; {_LOG_IN})"
+    if status is not None:
+        return f"it answers with HTTP {status}"
+    return (str(error).splitlines() or [""])[0] or type(error).__name__
