@@ -21,10 +21,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reports.analyses.positions import chosen_letters
     from reports.costs import cost_table
     from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
     from reports.frames import runs_frame, steps_frame, tasks_frame
-    from reports.letters import chosen_letters
     from reports.load import open_runs
     from reports.published import published_beside, published_table
     from reports.statuses import status_table
@@ -41,7 +41,7 @@ _HOMES = {
     "status_table": "reports.statuses",
     "main_table": "reports.tables",
     "open_runs": "reports.load",
-    "chosen_letters": "reports.letters",
+    "chosen_letters": "reports.analyses.positions",
     "render": "reports.formats",
     "runs_frame": "reports.frames",
     "steps_frame": "reports.frames",

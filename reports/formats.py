@@ -119,7 +119,7 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 
 
 def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The facts of a run (`reports.frames.facts`) by name, in words."""
+    """The facts of a run (`reports.frames.runs`) by name, in words."""
     state = "complete" if fact["complete"] else "UNFINISHED"
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"

@@ -11,8 +11,8 @@ from harness.tables import AVERAGES, METRICS, POOLED, result_records
 from parsers import F1Variant
 from parsers.repeats import Repeated
 from reports.differences import unranked
-from reports.frames.facts import facts
 from reports.frames.rows import InvalidRule, RunRows, run_rows
+from reports.frames.runs import facts
 from reports.frames.schema import Column, typed
 from reports.keys import KEYS, WHOLE_TASKS, Group, Key, groups
 from reports.load import RunLike, corrupt_lines, open_runs

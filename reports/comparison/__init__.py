@@ -7,8 +7,8 @@
 |---|---|
 | `settings` | which runs can be compared, and what is compared then |
 | `pairing` | the steps and tasks that two runs share, with both scores |
-| `results` | a comparison as records |
-| `compare` | differences, intervals, tests, power, a verdict in words |
+| `results` | a comparison as records, and its verdict in words |
+| `compare` | differences, intervals, tests, power |
 | `table` | the same as a frame, and as a grid that every format writes |
 | `command` | `vlm-eval compare` |
 

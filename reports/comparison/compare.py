@@ -10,9 +10,8 @@ from typing import Any
 from harness.runs import Run, RunError
 from parsers import F1Variant
 from reports.comparison.pairing import METRICS, Pairs, pair
-from reports.comparison.results import Comparison, Comparisons, Contrast, Metric, Progress
+from reports.comparison.results import Comparison, Comparisons, Contrast, Metric, Progress, verdict
 from reports.comparison.settings import Subject, check_comparable
-from reports.comparison.verdict import verdict
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare as compare_settings

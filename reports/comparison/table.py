@@ -11,8 +11,7 @@ import pandas as pd
 from harness import tables
 from harness.tables import FEW_NOTE, FORMATS, Cell, Data, Grid, Row, Section, bounds, percent
 from reports.about import about
-from reports.comparison.results import Comparison, Comparisons, Contrast, Progress
-from reports.comparison.verdict import p_text
+from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, p_text
 from reports.frames.schema import Column, schema, typed
 from reports.grid import frame_data
 

@@ -7,7 +7,7 @@
 | `runs` | `runs_frame` | run | `runs.COLUMNS`, and the settings in which the runs differ |
 
 `arrow` brings steps from disk to pandas, `rows` makes of a run's frame what `parsers.aggregate`
-takes, `facts` counts what is in a run.
+takes.
 
 Every column has a type and a meaning (`frames.schema.Column`), `*_SCHEMA` maps names to types.
 Nothing is pooled over runs: `run` tells their rows apart, `attrs["constants"]` holds the settings

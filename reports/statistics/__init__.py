@@ -5,9 +5,7 @@
 | `clusters` | sums and sizes by task, the mean over them and its error |
 | `bootstrap` | an interval by drawing tasks again: studentised, or BCa |
 | `paired` | the difference of two runs on the same steps, with its interval |
-| `mcnemar` | who wins the steps, corrected for tasks; who wins the tasks, exactly |
-| `permutation` | the same without any distribution, by exchanging whole tasks |
-| `corrections` | p values when many models are compared |
+| `significance` | McNemar's tests, a sign-flip permutation test, corrections for many runs |
 | `power` | how many tasks show a difference, which difference the tasks show |
 
 Pure functions over plain sequences: scores of steps, and the task of each. Intervals of a single
@@ -19,8 +17,6 @@ from __future__ import annotations
 
 from reports.statistics.bootstrap import BootstrapInterval, bootstrap
 from reports.statistics.clusters import Average
-from reports.statistics.corrections import CORRECTIONS, Correction, adjust
-from reports.statistics.mcnemar import McNemar, clustered_mcnemar, exact_mcnemar
 from reports.statistics.paired import (
     Difference,
     Effect,
@@ -28,12 +24,21 @@ from reports.statistics.paired import (
     paired_difference,
     success_difference,
 )
-from reports.statistics.permutation import Permutation, permutation_test
 from reports.statistics.power import (
     smallest_difference,
     smallest_success_difference,
     tasks_needed,
     tasks_needed_for_success,
+)
+from reports.statistics.significance import (
+    CORRECTIONS,
+    Correction,
+    McNemar,
+    Permutation,
+    adjust,
+    clustered_mcnemar,
+    exact_mcnemar,
+    permutation_test,
 )
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -165,3 +166,33 @@ def as_rows(points: Points, shown: Iterable[str], pictures: Mapping[str, Any]) -
         )
     listed = [[task_id, text] for task_id, (_, text) in tasks.items()]
     return {"words": list(words), "tasks": listed, "steps": rows}
+
+
+def sample(points: Points, count: int) -> list[str]:
+    """At most `count` steps, in the order of the list.
+
+    Steps are grouped by how they ended in every run; the groups are gone through in turns, each in
+    an order given by a hash of the step, so that rare outcomes are there and no seed is needed.
+    """
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for point in points.steps.values():
+        groups.setdefault(_kind(point, len(points.lanes)), []).append(point.step_id)
+    queues = [sorted(own, key=_digest) for own in groups.values()]
+    queues.sort(key=lambda own: (-len(own), own[0]))
+    chosen: list[str] = []
+    place = 0
+    while len(chosen) < count and any(place < len(own) for own in queues):
+        chosen += [own[place] for own in queues if place < len(own)][: count - len(chosen)]
+        place += 1
+    kept = set(chosen)
+    return [step_id for step_id in points.steps if step_id in kept]
+
+
+def _kind(point: Point, lanes: int) -> tuple[object, ...]:
+    outcomes: Mapping[int, Outcome] = point.outcomes
+    found = (outcomes.get(lane) for lane in range(lanes))
+    return tuple(o and (o.result, o.status, o.error_class) for o in found)
+
+
+def _digest(step_id: str) -> str:
+    return hashlib.sha256(step_id.encode("utf-8", "surrogatepass")).hexdigest()

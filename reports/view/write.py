@@ -29,8 +29,7 @@ from reports.view.detail import detail
 from reports.view.folder import check, prepare
 from reports.view.pictures import Picture, Wanted, write_pictures
 from reports.view.plots import Plot, rates_plot
-from reports.view.points import Points, as_rows, collect
-from reports.view.sampling import sample
+from reports.view.points import Points, as_rows, collect, sample
 from reports.view.script import call, note
 from reports.view.tables import (
     Summary,

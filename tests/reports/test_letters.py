@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from parsers import Status
+from reports.analyses.positions import LETTERS_SCHEMA, chosen_letters
 from reports.frames import steps_frame
-from reports.letters import LETTERS_SCHEMA, chosen_letters
 from tests.reports.runs import step, worked, write
 
 

@@ -14,10 +14,9 @@ import pytest
 from harness.runs import ChoiceRecord, StepRecord
 from parsers import Prediction, Scores, Status
 from parsers.records import F1_VARIANTS
-from reports.analyses.positions import Pick, option_positions, pick_of, place_test
+from reports.analyses.positions import Pick, chosen_letters, option_positions, pick_of, place_test
 from reports.formats import render
 from reports.frames import steps_frame
-from reports.letters import chosen_letters
 from tests.reports.runs import setup, step, worked, write
 
 

@@ -1,0 +1,219 @@
+"""Tests of whether two runs differ, and p values when many runs are compared.
+
+McNemar's test: of the steps (or tasks) that two runs settle differently, who wins more?
+
+Steps of a task are no independent pairs, so McNemar's own statistic claims too much for them. Two
+corrections, one for each average, both a chi square with one degree of freedom that needs no
+estimate of a correlation, with b_k and c_k the steps of task k that only the first or only the
+second run gets right, out of n_k:
+
+- `micro`: Obuchowski 1998 (*On the comparison of correlated proportions for clustered data*,
+  Statistics in Medicine 17, 1495-1507). The difference of two pooled proportions over its variance
+  under the null hypothesis: (sum of d)^2 / (K/(K-1) * sum of d^2), d_k = b_k - c_k.
+- `macro`: Durkalski, Palesch, Lipsitz and Rust 2003 (*Analysis of clustered matched-pair data*,
+  Statistics in Medicine 22, 2417-2428): the same with d_k = (b_k - c_k) / n_k, without K/(K-1).
+
+Both rely on many tasks. Whole tasks are independent pairs: for them there is the exact test
+(McNemar 1947, with binomial tails).
+
+A permutation test of two runs on the same steps: what if the runs' names were drawn by task?
+
+Were there no difference, the two runs' scores on a task could be exchanged, all steps of the task
+together, and the task's difference would change its sign (Fisher 1935, section 21; Good 2005,
+*Permutation, Parametric and Bootstrap Tests*, section 3.7). p is the share of the sign patterns
+whose mean difference is at least as far from zero as the observed one: of all patterns where at
+most 20 tasks differ, else of seeded random ones, with the observed pattern counted among them
+(Phipson and Smyth 2010), so that p is never zero. No distribution is assumed, and few tasks do no
+harm but to power.
+
+When many models are compared, one of them looks better by chance: adjusted p values.
+
+`holm` keeps the chance of any false claim below the level (Holm 1979, *A simple sequentially
+rejective multiple test procedure*), `bh` the expected share of false claims among the claims made
+(Benjamini and Hochberg 1995), which is less strict. Both hand back values to be read like p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from reports.statistics.bootstrap import generator
+from reports.statistics.clusters import NOTHING, Average, Floats, clustered, special
+
+Correction = Literal["holm", "bh", "none"]
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
+EXACT_UP_TO = 20
+PATTERNS = 19_999
+_BATCH = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """`gained` and `lost` count the pairs that only the second or only the first run gets right.
+
+    `statistic` is None for the exact test, and 0 (with p = 1) where the runs agree everywhere.
+    """
+
+    gained: int
+    lost: int
+    statistic: float | None
+    p: float
+
+
+def clustered_mcnemar(
+    first: Sequence[float],
+    second: Sequence[float],
+    tasks: Sequence[Hashable],
+    average: Average = "macro",
+) -> McNemar:
+    """The test on steps, corrected for tasks.
+
+    Three tasks of two steps, won by 2, 1 and 0 steps. Micro: d = 2, 1, 0, so
+    9 / (3/2 * 5) = 1.2; macro: d = 1, 1/2, 0, so 2.25 / 1.25 = 1.8.
+
+    >>> found = clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro")
+    >>> found.statistic, round(found.p, 4)
+    (1.2, 0.2733)
+
+    Raises `ValueError` for scores other than 0 and 1, and sequences of different lengths.
+    """
+    gained, lost = _discordant(first, second)
+    gains = [b - a for a, b in zip(first, second, strict=True)]
+    data = clustered(gains, tasks, average)
+    squares = float((data.totals**2).sum())
+    if squares <= NOTHING:
+        return McNemar(gained, lost, 0.0, 1.0)
+    groups = len(data)
+    if average == "micro":
+        # A single task has no spread between tasks; the factor is left out rather than infinite.
+        squares *= groups / (groups - 1) if groups > 1 else 1.0
+    statistic = float(data.totals.sum()) ** 2 / squares
+    return McNemar(gained, lost, statistic, float(special().chdtrc(1, statistic)))
+
+
+def exact_mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar:
+    """The exact test on independent pairs, here tasks: two-sided binomial tails at one half.
+
+    >>> exact_mcnemar([0, 0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 0, 1])
+    McNemar(gained=5, lost=0, statistic=None, p=0.0625)
+    """
+    gained, lost = _discordant(first, second)
+    tail = float(special().bdtr(min(gained, lost), gained + lost, 0.5)) if gained + lost else 1.0
+    return McNemar(gained, lost, None, min(1.0, 2 * tail))
+
+
+def _discordant(first: Sequence[float], second: Sequence[float]) -> tuple[int, int]:
+    pairs = list(zip(first, second, strict=True))
+    if any(score not in (0, 1) for pair in pairs for score in pair):
+        raise ValueError("McNemar's test needs scores of 0 and 1")
+    return sum(b > a for a, b in pairs), sum(a > b for a, b in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation:
+    """`patterns` sign patterns were looked at, all there are if `exact`; `tasks` of them differ."""
+
+    p: float
+    exact: bool
+    patterns: int
+    tasks: int
+
+
+def permutation_test(
+    first: Sequence[float],
+    second: Sequence[float],
+    tasks: Sequence[Hashable],
+    average: Average = "macro",
+    *,
+    patterns: int = PATTERNS,
+    seed: int = 0,
+) -> Permutation:
+    """The two-sided p of the mean difference over tasks or over steps.
+
+    Five tasks, all won: of 32 patterns only two are as extreme.
+
+    >>> permutation_test([0] * 5, [1] * 5, list("abcde"))
+    Permutation(p=0.0625, exact=True, patterns=32, tasks=5)
+
+    Raises `ValueError` when the sequences differ in length.
+    """
+    gained = [b - a for a, b in zip(first, second, strict=True)]
+    totals = clustered(gained, tasks, average).totals
+    observed = abs(float(totals.sum()))
+    sizes = np.sort(np.abs(totals[np.abs(totals) > NOTHING]))
+    least = observed - 1e-9
+    if len(sizes) <= EXACT_UP_TO:
+        sums = _all_sums(sizes)
+        p = float((np.abs(sums) >= least).mean())
+        return Permutation(p, True, len(sums), len(sizes))
+    extreme = _extreme(sizes, least, patterns, seed)
+    return Permutation((1 + extreme) / (1 + patterns), False, patterns, len(sizes))
+
+
+def _all_sums(sizes: Floats) -> Floats:
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums + size, sums - size])
+    return sums
+
+
+def _extreme(sizes: Floats, least: float, patterns: int, seed: int) -> int:
+    chance = generator("permutation", seed)
+    count = 0
+    for start in range(0, patterns, _BATCH):
+        rows = min(_BATCH, patterns - start)
+        negative = chance.integers(0, 2, size=(rows, len(sizes)), dtype=np.int8)
+        sums = sizes.sum() - 2 * (negative @ sizes)
+        count += int((np.abs(sums) >= least).sum())
+    return count
+
+
+def adjust(p_values: Sequence[float], correction: Correction = "holm") -> list[float]:
+    """The p values adjusted, in the order given.
+
+    Raises `ValueError` for an unknown correction, or a value that is no probability.
+    """
+    ways: dict[str, Callable[[Sequence[float]], list[float]]] = {
+        "holm": holm,
+        "bh": benjamini_hochberg,
+        "none": list,
+    }
+    if correction not in ways:
+        raise ValueError(f"unknown correction {correction!r}: one of {', '.join(CORRECTIONS)}")
+    if not all(0 <= p <= 1 for p in p_values):
+        raise ValueError("p values lie between 0 and 1")
+    return ways[correction](p_values)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The smallest times n, the next times n - 1 and so on, never less than one before it.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """The one of rank r times n / r, never more than one after it.
+
+    >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03])]
+    [0.03, 0.04, 0.04]
+    """
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place], reverse=True)
+    adjusted = [0.0] * len(p_values)
+    lowest = 1.0
+    for after, place in enumerate(order):
+        lowest = min(lowest, p_values[place] * len(order) / (len(order) - after))
+        adjusted[place] = lowest
+    return adjusted
