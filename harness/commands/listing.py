@@ -19,17 +19,19 @@ def _print(names: Mapping[str, str]) -> None:
 
 @click.command()
 def models() -> None:
-    """List models by the names that --model takes."""
+    """List the models that --model takes."""
     from adapters import names
 
     _print(names())
-    click.echo("\nA model's own name follows the colon: openai:gpt-4o. Plain gpt-..., claude-...")
-    click.echo("and gemini-... need no prefix. Policies (vlm-eval policies) are named likewise.")
+    click.echo(
+        "\nThe model's own name follows the colon (openai:gpt-4o); names that begin with gpt-,"
+    )
+    click.echo("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
 
 
 @click.command()
 def policies() -> None:
-    """List the baselines, which --model takes as well."""
+    """List the baselines; --model takes them, too."""
     from harness.policies import POLICIES
 
     _print(POLICIES.names())
@@ -45,7 +47,7 @@ def benchmarks() -> None:
 
 @click.command()
 def protocols() -> None:
-    """List the ways to ask that --protocol takes, with their papers and calls per step."""
+    """List the protocols that --protocol takes, with their papers and calls per step."""
     from harness.errors import UserError
     from harness.printing import printable
     from harness.protocols import PROTOCOLS, open_protocol
@@ -60,8 +62,8 @@ def protocols() -> None:
             # Somebody else's protocol must not take the list down with it.
             click.echo(printable(f"{'':<{width}}  ({error})"))
             continue
-        for told in _about(protocol):
-            click.echo(printable(f"{'':<{width}}  {told}"))
+        for detail in _about(protocol):
+            click.echo(printable(f"{'':<{width}}  {detail}"))
     click.echo("\nCalls are for the usual number of candidates of a step.")
 
 
@@ -76,8 +78,8 @@ def _about(protocol: AskingProtocol) -> list[str]:
     least, most = protocol.calls(usual_count(Settings(candidates=source, top_k=top_k)))
     calls = f"{least} to {most}" if least != most else str(least)
     offered = {
-        "snapshot": "a positive among drawn negatives",
-        "ranker": f"the first {top_k} of a ranker",
+        "snapshot": "one positive among seeded negatives",
+        "ranker": f"a ranker's top {top_k}",
         "all": "every candidate",
     }
     shown = "none" if needs.pictures == "none" else needs.picture_policy
@@ -87,7 +89,7 @@ def _about(protocol: AskingProtocol) -> list[str]:
 
 @click.command()
 def rankers() -> None:
-    """List the rankers that --ranker takes; a file of ranks is one as well."""
+    """List the rankers that --ranker takes, besides files of ranks."""
     from harness.rankers import RANKERS
 
     _print(RANKERS.names())

@@ -57,7 +57,7 @@ for _heading, _commands in _BUILT_IN.items():
 
 
 class Commands(click.Group):
-    """Commands by name; a line that begins with an option means `run`."""
+    """Commands by name; a command line that begins with an option means `run`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS.names())
@@ -98,7 +98,7 @@ class Commands(click.Group):
 def cli() -> None:
     """How good is a vision-language model at operating websites?
 
-    A line that begins with an option means `vlm-eval run`:
+    Without a command, options are those of `vlm-eval run`:
 
     \b
         vlm-eval --model gpt-4o --distractors 20
@@ -107,7 +107,7 @@ def cli() -> None:
 
 
 def run(args: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 stopped before the end, 2 bad input."""
+    """Run the command line and exit: 0 done, 1 ended early, 2 bad input."""
     try:
         code: Any = cli.main(args, prog_name="vlm-eval", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -125,7 +125,7 @@ def run(args: list[str] | None = None) -> None:
         _say(error.format_message())
         code = error.exit_code
     except BrokenPipeError:
-        # The reader (`head`, say) has gone; there is nobody left to tell.
+        # The reader, such as `head`, has closed the pipe.
         sys.stderr.close()
         code = 141
     except Exception as error:
@@ -134,8 +134,8 @@ def run(args: list[str] | None = None) -> None:
 
 
 def _complaint(error: Exception) -> int:
-    """Say what is wrong with the input, a run or the disk; raise anything else."""
-    # Imported here: a line that is in order has no need of what complaints are made of.
+    """Report what is wrong with the input, a run or the disk; raise anything else."""
+    # Imported here, because commands that succeed need none of it.
     from adapters.contract import Fatal
     from harness.errors import UserError
 
@@ -157,9 +157,9 @@ def _complaint(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
-    """Print a complaint as one line; what was a list in lines is separated by semicolons."""
-    told = ""
+    """Print an error as one line, its own lines separated by semicolons."""
+    message = ""
     for line in (" ".join(part.split()) for part in text.splitlines()):
-        joint = " " if told.endswith((":", ";", ",")) else "; "
-        told += (joint if told and line else "") + line
-    click.echo(printable(f"vlm-eval: {told}"), err=True)
+        joint = " " if message.endswith((":", ";", ",")) else "; "
+        message += (joint if message and line else "") + line
+    click.echo(printable(f"vlm-eval: {message}"), err=True)

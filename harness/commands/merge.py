@@ -9,11 +9,13 @@ import click
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="The new run.")
+@click.option(
+    "--out", "-o", required=True, type=click.Path(path_type=Path), help="Directory of the new run."
+)
 def merge(runs: tuple[Path, ...], out: Path) -> int:
-    """Join runs that differ in nothing but their shard.
+    """Join runs that differ only in their shard into a new run.
 
-    Steps that several runs hold must be equal. The result is a run like any other.
+    A step that several of them hold must have come out the same in each.
     """
     from harness.commands.output import output
     from harness.evaluation.report import print_result

@@ -59,7 +59,8 @@ class SettingOption(click.Option):
             facts |= {"type": Value(setting), "multiple": setting.repeatable}
         if changes.get("required"):
             del facts["default"]
-        super().__init__(names, show_default=True, **{**facts, **changes})
+        shown = bool(setting.default) or (setting.default == 0 and not setting.is_switch)
+        super().__init__(names, show_default=shown, **{**facts, **changes})
 
 
 class SettingsCommand(click.Command):
@@ -70,7 +71,7 @@ class SettingsCommand(click.Command):
         many = sum(isinstance(option, SettingOption) for option in self.params) > 40
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx)
-            if record is None:
+            if record is None or isinstance(option, click.Argument):
                 continue
             heading = "Options"
             if isinstance(option, SettingOption):
@@ -80,7 +81,7 @@ class SettingsCommand(click.Command):
             elif many:
                 heading = "Other"
             sections.setdefault(heading, []).append(record)
-        for heading in (MOST_USED, *GROUPS, "Options", "Other"):
+        for heading in (MOST_USED, "Options", *GROUPS, "Other"):
             if heading in sections:
                 with formatter.section(heading):
                     formatter.write_dl(sections[heading])

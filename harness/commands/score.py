@@ -28,22 +28,23 @@ READING = ["first_of_many", "value_style"]
 @click.option(
     "--predictions",
     type=click.Path(path_type=Path),
-    help="JSON lines: step, element or point, operation, value.",
+    help="Score this file instead: JSON lines with step, element or point, operation, value.",
 )
 @setting_options([*DATA, *SCORING, *READING])
 @click.option(
     "--as",
     "rules_of",
     type=click.Choice(["seeclick"]),
-    help="By the rules of a published evaluation, beside its numbers (answers by coordinates).",
+    help="Score under the rules of a published evaluation and show its numbers, too.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def score(
     run: Path | None, predictions: Path | None, as_json: bool, rules_of: str | None, **_: Any
 ) -> int:
-    """Score RUN again from its stored replies, or --predictions FILE against a benchmark.
+    """Score the stored replies of RUN again, or the predictions in a file.
 
-    A run is scored by its own rules unless others are given. Nothing is asked either way.
+    A run is scored under its own rules unless others are given; --predictions are scored against
+    the benchmark and selection given. No model is called.
     """
     from harness.commands.output import output
     from harness.evaluation.predictions import score_predictions

@@ -32,12 +32,12 @@ REPLY = "(the model's description of the next action)"
 @setting_options(
     ["model", *MESSAGES], model={"help": "Size pictures and count tokens for this model."}
 )
-@click.option("--answer", is_flag=True, help="Print the recorded action, too.")
+@click.option("--answer", is_flag=True, help="Print the recorded action as well.")
 def show(step: str, model: str, answer: bool, **_: Any) -> int:
-    """Print the messages for STEP (its id, or the beginning of it) without asking anybody.
+    """Print what a model would be sent for STEP, a step's id or the beginning of one.
 
-    Where a message depends on earlier replies, they are those of a model that finds none of the
-    choices right; with --answer, of one that finds the right one.
+    No model is called. Where a message depends on earlier replies, these are the replies of a model
+    that rejects every choice, or with --answer of one that finds the correct one.
     """
     from adapters import Reply
     from harness.dialogue import hold

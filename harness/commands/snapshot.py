@@ -23,12 +23,12 @@ from harness.errors import UserError
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 @setting_options(
     ["model", *MESSAGES, "workers"],
-    model={"help": "Size pictures for this model. Default: as the image policy alone has it."},
+    model={"help": "Size pictures for this model. Default: by the image policy alone."},
 )
 def snapshot(out: Path, overwrite: bool, model: str, **_: Any) -> int:
-    """Write prompts, pictures and choices as a run would send them.
+    """Write the prompts, pictures and choices of a run to a file that others can run.
 
-    The file has the columns of rabbit's snapshot of Multimodal-Mind2Web and is run with
+    The file has the columns of rabbit's snapshot of Multimodal-Mind2Web. Run it with
     `vlm-eval --benchmark snapshot --data FILE`.
     """
     from harness.evaluation.plan import plan_run
