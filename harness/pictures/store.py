@@ -1,4 +1,4 @@
-"""Pictures on demand: prepared ahead of need, once per step, in processes, in bounded memory."""
+"""Pictures on demand: prepared ahead of need, once each, in child processes, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from harness.pictures.workers import Workers
 
 Prepared = EncodedPicture | PixelPicture
 Key = tuple[str, str, Form]
-"""Digest of the source, recipe and form: what identifies a prepared picture."""
+"""Identity of a prepared picture: digest of its source, recipe and form."""
 
 
 @dataclass(slots=True)
 class PictureStats:
-    """Counts since the store was made, in pictures; `kept_bytes` is what is held now.
+    """Numbers of pictures since the store was made.
 
-    `prepared` were worked on; `reused` were asked for and lay ready; `shared` were asked for while
-    they were being worked on; `evicted` had to leave for others; `failed` could not be prepared.
+    prepared: worked on by a process.
+    reused: asked for when they were ready.
+    shared: asked for while they were being prepared.
+    evicted: dropped to make room for others.
+    failed: could not be prepared.
+    kept_bytes: size of the prepared pictures that are held now.
     """
 
     prepared: int = 0
@@ -44,22 +48,22 @@ class _Source:
 
 
 class PictureStore:
-    """The one `PictureSource` of a run, over the pictures of the steps in flight.
+    """The `PictureSource` of a run, for the pictures of its open steps.
 
-    The session gives it the encoded screenshot of a step (`add`), may ask for pictures ahead of
-    need (`prepare`), and takes the screenshot back when the step is done (`discard`): what waits
-    its turn holds no bytes, so memory is bounded by the steps in flight and `cache_bytes`. No
-    process is started before the first picture has to be prepared. To be used from one event loop,
-    and closed before that loop ends; `async with` does.
+    The session adds the encoded screenshot of a step (`add`), may have pictures prepared ahead of
+    need (`prepare`), and discards the screenshot when the step is done (`discard`). Memory is
+    bounded by the open steps and `cache_bytes`. No process is started before a picture has to be
+    prepared. Use the store from one event loop and close it before that loop ends, by `async with`
+    or `close`.
 
-    Pictures that a data set stores are added and discarded in the same way and sent as they are;
-    so is `built_in_picture()`, which is always there.
+    Pictures that a data set stores are added and discarded in the same way, and sent unchanged.
+    `built_in_picture()` is always available.
     """
 
     def __init__(self, workers: int | None = None, cache_bytes: int = 256 * 1024 * 1024) -> None:
-        """Prepare in `workers` processes (None: one per processor, at most 8).
+        """Prepare pictures in `workers` processes (None: one per processor, at most 8).
 
-        At most `cache_bytes` of prepared pictures are kept; those used longest ago leave first.
+        At most `cache_bytes` of prepared pictures are kept; the least recently used go first.
         """
         self._count = workers or min(8, available_cpus())
         self._limit = cache_bytes
@@ -72,14 +76,14 @@ class PictureStore:
 
     @property
     def worker_pids(self) -> tuple[int, ...]:
-        """The ids of the preparing processes; empty until a picture is needed."""
+        """Process ids of the workers; empty until a picture has to be prepared."""
         return self._workers.pids if self._workers else ()
 
     def add(self, digest: str, data: bytes, name: str = "") -> None:
         """Hold the screenshot or stored picture with this SHA-256, encoded.
 
-        `name` (the step) is for error messages. Steps that share a screenshot each add it, and each
-        discard it.
+        `name`, that of the step, is for error messages. Every step that uses a screenshot adds and
+        discards it.
         """
         held = self._sources.get(digest)
         if held is None:
@@ -88,7 +92,7 @@ class PictureStore:
             held.users += 1
 
     def discard(self, digest: str) -> None:
-        """Let a screenshot go, and with its last user the pictures prepared from it."""
+        """Release a screenshot and, with its last user, the pictures prepared from it."""
         held = self._sources.get(digest)
         if held is None:
             return
@@ -99,9 +103,10 @@ class PictureStore:
                 self.stats.kept_bytes -= len(self._kept.pop(key).data)
 
     def prepare(self, picture: Picture, form: Form = "encoded") -> None:
-        """Start preparing, unless the picture is ready or under way. What fails is told later.
+        """Start preparing a picture, unless it is ready or being prepared.
 
-        Raises `PictureError` as `encoded` does when the picture cannot even be started.
+        Failures of the work are raised by `encoded` or `pixels`. Raises `PictureError` if the work
+        cannot be started.
         """
         if picture.recipe in (unprepared.AS_STORED, unprepared.BUILT_IN):
             return
@@ -109,10 +114,10 @@ class PictureStore:
             self._future(picture, form)
 
     async def encoded(self, picture: Picture) -> EncodedPicture:
-        """The bytes of a picture; the same work is never done twice at a time.
+        """Return the bytes of a picture; concurrent callers share the work.
 
-        Raises `PictureError`, naming the step or the digest, when the screenshot is not held, does
-        not decode, was planned with another version of the image library, or ended two processes.
+        Raises `PictureError`, naming the step or the digest, if the screenshot is not held, does
+        not decode, was planned with another version of the image library, or killed two workers.
         """
         data = self._as_is(picture)
         if data is not None:
@@ -122,7 +127,7 @@ class PictureStore:
         return prepared
 
     async def pixels(self, picture: Picture) -> PixelPicture:
-        """The same picture before it is encoded, for models on this machine. Raises the same."""
+        """Return the pixels of a picture, for models on this machine. Raises as `encoded`."""
         data = self._as_is(picture)
         if data is not None:
             return await asyncio.to_thread(unprepared.decode, data)
@@ -131,14 +136,14 @@ class PictureStore:
         return prepared
 
     def _as_is(self, picture: Picture) -> bytes | None:
-        """The bytes of a picture that is sent as it is; None for one to be prepared."""
+        """Return the bytes of a picture that is sent unchanged; None for one to be prepared."""
         if picture.recipe == unprepared.BUILT_IN:
             return unprepared.built_in_bytes()
         if picture.recipe != unprepared.AS_STORED:
             return None
         held = self._sources.get(picture.digest)
         if held is None:
-            raise self._error(picture.digest, "the stored picture is not at hand")
+            raise self._error(picture.digest, "the stored picture is not in the picture store")
         return held.data
 
     async def _get(self, picture: Picture, form: Form) -> Prepared:
@@ -150,11 +155,11 @@ class PictureStore:
             return ready
         if key in self._running:
             self.stats.shared += 1
-        # Shielded: one caller that gives up must not take the picture from the others.
+        # Shielded: one caller that is cancelled must not cancel the work of the others.
         return await asyncio.shield(self._future(picture, form))
 
     def close(self) -> None:
-        """End the preparing processes and let everything go. May be called twice."""
+        """End the workers and release everything. May be called twice."""
         self._closed = True
         if self._workers is not None:
             self._workers.close()
@@ -189,9 +194,9 @@ class PictureStore:
 
     def _checked(self, picture: Picture) -> Recipe:
         if self._closed:
-            raise self._error(picture.digest, "the preparation of pictures has ended")
+            raise self._error(picture.digest, "the picture store is closed")
         if picture.digest not in self._sources:
-            raise self._error(picture.digest, "the screenshot is not at hand")
+            raise self._error(picture.digest, "the screenshot is not in the picture store")
         try:
             recipe = Recipe.parse(picture.recipe)
         except ValueError as error:
@@ -206,10 +211,10 @@ class PictureStore:
         return recipe
 
     def _work(self, picture: Picture, recipe: Recipe, form: Form) -> Prepared:
-        """Runs on a thread of the workers; the source is looked up as late as possible."""
+        """Prepare a picture, in a worker's thread; the source is looked up as late as possible."""
         source, workers = self._sources.get(picture.digest), self._workers
         if source is None or workers is None:
-            raise self._error(picture.digest, "the screenshot was let go before it was prepared")
+            raise self._error(picture.digest, "the screenshot was discarded before it was prepared")
         try:
             data, media_type = workers.prepare(source.data, recipe, form)
         except PictureError as error:
@@ -222,7 +227,7 @@ class PictureStore:
         del self._running[key]
         if done.cancelled():
             return
-        if done.exception() is not None:  # looked at, so that nobody is warned about it
+        if done.exception() is not None:  # Retrieved, or asyncio would warn about it.
             self.stats.failed += 1
             return
         self.stats.prepared += 1

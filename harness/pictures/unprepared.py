@@ -1,4 +1,4 @@
-"""Pictures that are sent as they are: those that a data set stores, and one that is built in."""
+"""Pictures that are sent unchanged: those that a data set stores, and one that is built in."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SIDE = 64
 
 
 def stored_picture(data: bytes) -> Picture:
-    """A stored picture by reference. Raises `PictureError` when the bytes are no picture."""
+    """Return a reference to a stored picture. Raises `PictureError` if it is not a picture."""
     header = read_size(data)
     return Picture(header.digest, AS_STORED, header.width, header.height)
 
 
 @cache
 def built_in_picture() -> Picture:
-    """A grey square, which every `PictureStore` has: what a preflight call shows."""
+    """Return the grey square that a preflight call shows; every `PictureStore` has it."""
     return Picture(hashlib.sha256(built_in_bytes()).hexdigest(), BUILT_IN, SIDE, SIDE)
 
 
 @cache
 def built_in_bytes() -> bytes:
-    """The built-in picture as PNG."""
+    """Return the built-in picture as PNG."""
     row = b"\x00" + b"\x80" * SIDE
     chunks = (
         (b"IHDR", struct.pack(">IIBBBBB", SIDE, SIDE, 8, 0, 0, 0, 0)),
@@ -48,15 +48,12 @@ def built_in_bytes() -> bytes:
 
 
 def encoded(picture: Picture, data: bytes) -> EncodedPicture:
-    """The bytes of an unprepared picture as adapters take them. Raises `PictureError`."""
+    """Return an unprepared picture as adapters take it. Raises `PictureError`."""
     return EncodedPicture(data, read_size(data).media_type, picture.width, picture.height)
 
 
 def decode(data: bytes) -> PixelPicture:
-    """The RGB pixels of an encoded picture, transparent parts on white; blocks for a moment.
-
-    Raises `PictureError` when it does not decode.
-    """
+    """Decode a picture to RGB, transparent parts on white. Blocks; raises `PictureError`."""
     from harness.pictures import imaging
 
     try:

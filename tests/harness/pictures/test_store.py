@@ -220,7 +220,7 @@ def test_a_screenshot_goes_with_its_last_user_and_its_pictures_with_it() -> None
             store.discard(picture.digest)
             store.discard(picture.digest)
             assert store.stats.kept_bytes == 0
-            with pytest.raises(PictureError, match="not at hand"):
+            with pytest.raises(PictureError, match="not in the picture store"):
                 await store.encoded(picture)
 
     run(work())
@@ -373,7 +373,7 @@ def test_stored_pictures_are_given_as_they_are_while_they_are_held() -> None:
             assert await store.encoded(picture) == EncodedPicture(data, "image/png", 40, 30)
             assert await store.pixels(picture) == decode(data)
             store.discard(picture.digest)
-            with pytest.raises(PictureError, match="not at hand"):
+            with pytest.raises(PictureError, match="not in the picture store"):
                 await store.encoded(picture)
             assert store.worker_pids == ()
 
