@@ -113,7 +113,7 @@ def test_no_process_starts_before_a_picture_is_needed_and_none_outlives_the_stor
         store.close()
         store.close()
         assert not any(map(alive, pids))
-        with pytest.raises(PictureError, match="has ended"):
+        with pytest.raises(PictureError, match="is closed"):
             await store.encoded(picture)
 
     run(work())
