@@ -28,7 +28,7 @@ WAYS: dict[str, dict[str, object]] = {
 
 
 def protocol_of(way: str) -> AskingProtocol:
-    return PROTOCOLS.get(way.split(" ")[0])(**WAYS[way])
+    return PROTOCOLS.make(way.split(" ")[0], **WAYS[way])
 
 
 @pytest.mark.parametrize("way", WAYS)
