@@ -1,8 +1,8 @@
 """The ranker alone: its first candidate is the answer (Mind2Web's `Classification` row).
 
-Nobody is asked, so any model gives the same result, and only element accuracy is measured: the
-prediction holds no operation, and the flag `element-only` says that none was asked for, so that
-tables show operations and success as not measured instead of as zero.
+No model is called, so every model gets the same result, and only element accuracy is measured. The
+prediction has no operation; its flag `element-only` makes tables show operations and success as not
+measured instead of zero.
 """
 
 from __future__ import annotations
@@ -16,15 +16,22 @@ from parsers import ELEMENT_ONLY, Prediction, Status
 
 
 class Classify(AskingProtocol):
-    """The candidate of rank 0."""
+    """The candidate with rank 0."""
 
     name = "classify"
     paper = "Deng et al. 2023 (Mind2Web), classification"
     way = "classified"
-    needs = Needs(("ranker",), 50, "none", "none", texts=False, forms=False, scene=False)
+    needs = Needs(
+        sources=("ranker",),
+        pictures="none",
+        picture_policy="none",
+        texts=False,
+        forms=False,
+        scene=False,
+    )
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Settle without a call. Raises ValueError when there are no choices."""
+        """Answer without a call. Raises ValueError if there are no choices."""
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         last = len(choices)

@@ -1,4 +1,4 @@
-"""What a protocol offers: a dialogue, its inverse, and what makes its results comparable.
+"""The base class of protocols: a dialogue, its inverse, and what makes results comparable.
 
 A protocol is a frozen dataclass that derives from `AskingProtocol`. Its fields are its settings:
 their names, types and defaults. The class itself stands in the registry (or in the entry-point
@@ -103,8 +103,8 @@ def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Letterin
 class AskingProtocol(ABC):
     """A way to ask. Instances are values: the same settings give the same dialogues.
 
-    Only `name` and `dialogue` have no default. A protocol that asks at all also needs `spell` if
-    baselines are to answer it, and `places` or `calls` for estimates.
+    Only `name` and `dialogue` have no default. A protocol that makes calls also needs `spell`, for
+    baselines, and `places` or `calls`, for estimates.
     """
 
     @property
@@ -119,7 +119,7 @@ class AskingProtocol(ABC):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Names of the calls of a step, in order, where they are the same for every step."""
+        """Names of a step's calls, in order, if they are the same for every step."""
         return ()
 
     @property
@@ -129,22 +129,22 @@ class AskingProtocol(ABC):
 
     @property
     def none_rule(self) -> str | None:
-        """How a model declines all candidates: `first` or `last` of a list, or another way."""
+        """How a model rejects all candidates: the `first` or `last` in a list, or in words."""
         return None
 
     @property
     def way(self) -> str:
-        """The way to ask in the words of published rows (`tournament of five`)."""
+        """The way to ask, in the words of published rows (`tournament of five`)."""
         return self.name
 
     @property
     def can_be_stored(self) -> bool:
-        """Whether a snapshot can hold its questions; `stored_messages` then gives them."""
+        """Whether a snapshot can store its questions, which `stored_messages` then returns."""
         return False
 
     @abstractmethod
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Ask about one step. Raises ValueError when there is nothing to choose from."""
+        """Ask about one step. Raises ValueError if there is nothing to choose from."""
 
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
@@ -161,7 +161,7 @@ class AskingProtocol(ABC):
         return Lettering(("",) * count, None)
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """Which candidates it asks about, for comparison with published rows.
+        """The candidates it asks about, in the words of published rows.
 
         For example `ranker top-50, tournament of five`.
         """
@@ -175,25 +175,25 @@ class AskingProtocol(ABC):
 
     @classmethod
     def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
-        """The values of fields, completed by what follows from the model that is asked.
+        """Complete the user's `values` for fields by those that follow from the model.
 
-        `values` are those the user gave. Not called where a policy answers.
+        Not called if a policy answers.
         """
         return values
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` if it cannot be asked with these pictures or of this model."""
+        """Raise `UserError` if this model or these pictures cannot be used."""
         return
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
-        """Lines to print beside a result, given how many predictions carry each flag."""
+        """Lines to print below a result; `flags` counts the predictions that carry each flag."""
         return []
 
     def stored_messages(
         self, step: Step, choices: Sequence[Choice]
     ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
         """The messages of both rounds as a snapshot stores them."""
-        raise NotImplementedError(f"a snapshot cannot hold the questions of '{self.name}'")
+        raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
 
 
 def _plain(value: object) -> object:

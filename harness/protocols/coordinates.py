@@ -1,9 +1,9 @@
-"""Models that point: one call, and a point or a box on the picture for an answer.
+"""Pointing: one call, answered with a point or a box on the picture.
 
-What the numbers mean (pixels of the picture as sent, shares, thousandths) is what the model's
-adapter declares or the user says; it is never guessed from their size. A box counts by its centre.
-The point is turned into page pixels by the picture's recipe, and the smallest candidate under it is
-looked up beside, so that results can stand next to those of protocols that choose.
+The model's adapter or the user declares what the numbers mean (pixels of the picture as sent,
+fractions, thousandths); it is never guessed from their size. A box counts by its centre. The
+picture's recipe converts the point to page pixels. The smallest candidate under it is recorded as
+well, so that results can be compared with those of protocols that choose.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ FAMILIES: tuple[tuple[str, Form], ...] = (
     ("chatgpt", "computer-use"),
     ("gemini", "gemini"),
 )
-"""The form of a model in whose name the word occurs, the first that does; else it is `plain`."""
+"""Forms by a word in the model's name; the first that occurs counts, `plain` if none does."""
 
 
 def usual_form(name: str) -> Form:
@@ -97,12 +97,11 @@ class Coordinates(PromptedProtocol):
     """One question about the whole picture, answered with a point or a box."""
 
     form: Literal[Form, "auto"] = "auto"
-    """How the model is asked and answers; `auto` goes by the model's name, and is `plain` without
-    a model."""
+    """Form of question and answer; `auto` chooses by the model's name (`plain` for policies)."""
     coordinates: Convention | None = None
-    """What the model's numbers mean; None takes what the form's own models use, for baselines."""
+    """What the model's numbers mean; None, for policies, takes the convention of the form."""
     history: int | None = None
-    """Number of previous actions shown; None shows all, SeeClick's form four at most."""
+    """Number of previous actions shown; None shows all. SeeClick's form shows at most four."""
     max_tokens: tuple[int, ...] = ()
     """Token limit of the reply."""
 
@@ -114,12 +113,12 @@ class Coordinates(PromptedProtocol):
 
     @property
     def needs(self) -> Needs:
-        """One picture; for SeeClick's form also where the previous actions were done."""
+        """One picture; for SeeClick's form also where previous actions were done."""
         return replace(NEEDS, earlier=self.form == "seeclick")
 
     @property
     def answer_form(self) -> Form:
-        """The form that `form` comes to."""
+        """The form, with `auto` resolved."""
         return "plain" if self.form == "auto" else self.form
 
     @property
@@ -129,7 +128,7 @@ class Coordinates(PromptedProtocol):
 
     @classmethod
     def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
-        """With the convention that the model declares and the form that its name suggests."""
+        """Add the convention that the model declares and the form that its name suggests."""
         filled = dict(values)
         if model.coordinates is not None:
             filled.setdefault("coordinates", model.coordinates)
@@ -138,69 +137,69 @@ class Coordinates(PromptedProtocol):
         return filled
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` for several pictures, and if the meaning of numbers is unknown."""
+        """Raise `UserError` for several pictures and for an unknown convention."""
         if pictures.name == "tiles":
             raise UserError(
-                "--image-policy tiles shows several pictures, and a point would not say which it "
-                f"means: ask '{self.name}' with full, viewport or candidates"
+                "--image-policy tiles shows several pictures, and a point does not say on which of "
+                f"them it lies; use full, viewport or candidates with '{self.name}'"
             )
         if self.coordinates is None and model.provider != "policy":
             raise UserError(
-                f"it is not known what the coordinates of {model.name} mean: say "
+                f"it is not known what the coordinates of {model.name} mean: add "
                 "--protocol-option coordinates=absolute (pixels of the picture), unit (0 to 1) or "
                 "per-mille (0 to 1000)"
             )
 
     def settings(self) -> dict[str, object]:
-        """The fields, with the form that was used."""
+        """The fields, with `auto` resolved."""
         return {**super().settings(), "form": self.answer_form}
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """None are offered."""
+        """No candidates are listed."""
         return "none: by coordinates"
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Ask for the place. Raises ValueError for a step that shows no or several pictures."""
+        """Ask for a point. Raises ValueError unless the step shows exactly one picture."""
         picture, recipe = _picture(step)
         start = Conversation(self.opening(step, picture))
         reply = yield Ask(start, PLACE, max_tokens=limit_of(self.max_tokens, 0))
         assert isinstance(reply, Reply)
-        said = read_point(reply.text, self.answer_form, finish=reply.finish.value)
-        return self._placed(said, (picture.width, picture.height), recipe, choices)
+        answer = read_point(reply.text, self.answer_form, finish=reply.finish.value)
+        return self._located(answer, (picture.width, picture.height), recipe, choices)
 
-    def _placed(
+    def _located(
         self,
-        said: PointAnswer,
+        answer: PointAnswer,
         size: tuple[int, int],
         recipe: Recipe,
         choices: Sequence[Choice],
     ) -> Prediction:
-        status, point, under = said.status, None, None
-        if said.point is not None:
-            pixels = to_pixels(said.point, self.convention, size)
+        status, point, under = answer.status, None, None
+        if answer.point is not None:
+            pixels = to_pixels(answer.point, self.convention, size)
             if pixels is None:
                 status = Status.OUT_OF_RANGE
             else:
                 x, y = recipe.to_page(*pixels)
-                # A millionth of a pixel, so that the border of a box is met where it is meant.
+                # Rounded to a millionth of a pixel, so that a point on a border stays on it.
                 point = (round(x, 6), round(y, 6))
                 under = smallest_under(point, choices)
         return Prediction(
             status,
             point=point,
-            operation=said.operation,
-            value=said.value,
-            flags=said.flags,
+            operation=answer.operation,
+            value=answer.value,
+            flags=answer.flags,
             under=under,
         )
 
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The reply of a model that wants `prediction`: its point, or the middle of its element.
+        """The reply with the point of `prediction`, or with the centre of its element.
 
-        Numbers are rounded as the form writes them, so that reading gives the point back up to
-        that. An element without a visible box cannot be pointed at, and is spelled as none.
+        Reading it gives the point back up to the form's rounding. An element without a visible box
+        cannot be pointed at and is spelled as none.
         """
         picture, recipe = _picture(step)
         point = prediction.point
@@ -245,12 +244,12 @@ def _picture(step: Step) -> tuple[Picture, Recipe]:
 
 
 def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str | None:
-    """The candidate of the smallest box that holds a point in page pixels, borders included.
+    """The candidate with the smallest box that contains a point (page pixels, borders included).
 
-    Of equally small ones the first in document order; None where no box holds the point.
+    Ties go to the first in document order. None if no box contains the point.
     """
     best: tuple[float, float, int] | None = None
-    found = None
+    smallest = None
     for number, choice in enumerate(choices):
         box = choice.box
         if box is None or not in_box(point, (box.x, box.y, box.width, box.height)):
@@ -258,15 +257,15 @@ def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str
         place = math.inf if choice.place is None else choice.place
         key = (box.width * box.height, place, number)
         if best is None or key < best:
-            best, found = key, choice.id
-    return found
+            best, smallest = key, choice.id
+    return smallest
 
 
 def seeclick_history(texts: Texts, earlier: Sequence[Earlier], last: int) -> str:
-    """The `last` actions in SeeClick's words, `Step0: {"action_type": 4, ...}. `; "" without any.
+    """The `last` actions in SeeClick's form: `Step0: {"action_type": 4, ...}. `, "" if none.
 
-    The index restarts with every step, and actions without a box or a screenshot are left out
-    (SeeClick, agent_tasks/mind2web_test.py). A blank stands behind each.
+    Counting restarts with every step, and actions without a box or a screenshot are left out, as in
+    SeeClick's agent_tasks/mind2web_test.py. Each action ends with a blank.
     """
     shown = [action for action in earlier if action.point is not None]
     shown = shown[max(0, len(shown) - last) :]

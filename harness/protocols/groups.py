@@ -1,7 +1,7 @@
-"""Candidates shown a group at a time: their order, their texts, and what many answers come to.
+"""Questions about groups of candidates: what a group shows, and how several answers are combined.
 
-What a model is shown is rendered for the group alone. What its reply is read against is made from
-the step's own choices, so that a run can be read again without its pages.
+The prompt is rendered for the group alone. Replies are read against texts made from the step's
+choices, so that a run can be scored again without its pages.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ STOPPED = {
     "refusal": Status.REFUSAL,
     "too_long": Status.TOO_LONG,
 }
-"""Replies that were withheld, by finish reason."""
+"""Status of a reply that the model or the provider withheld, by finish reason."""
 
 NO_LETTER = "no-letter"
-"""Flag of a reply that was taken for none because it has no letter."""
+"""Flag of a reply that counts as none because it has no letter."""
 
 _GROUP = "group-"
 _NUMBERED = re.compile(r"(?<=[<(])([^\s<>()/]+) id=(\d+)")
@@ -31,15 +31,14 @@ _NUMBERED = re.compile(r"(?<=[<(])([^\s<>()/]+) id=(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some of a step's candidates as one question shows them, in document order.
-
-    `snippet` and `shown` are for the prompt; `choices` carry the texts that replies are read
-    against, which agree with `shown` but for where a text is cut.
-    """
+    """The candidates of one question, in document order."""
 
     choices: tuple[Choice, ...]
+    """The candidates with the texts that replies are read against."""
     shown: tuple[str, ...]
+    """Their texts in the prompt, which may be cut at another place."""
     snippet: str = ""
+    """The page pruned to them, "" if it is not shown."""
 
 
 def group_of(
@@ -50,7 +49,7 @@ def group_of(
     brackets: Brackets = "angle",
     snippet: bool = False,
 ) -> Group:
-    """The candidates `ids` of a step's choices `pool` as one group."""
+    """The group of the candidates `ids`, taken from the step's choices `pool`."""
     wanted = tuple(ids)
     listing = _listing(step, pool, wanted, brackets, snippet)
     by_id = {choice.id: choice for choice in pool}
@@ -79,24 +78,23 @@ def _listing(
 
 
 def renumbered(pool: Sequence[Choice], listed: Sequence[Choice]) -> list[str]:
-    """The texts of some choices with the numbers that they have in a list of their own.
+    """The texts of the listed choices, numbered by their position in that list.
 
-    Choices are numbered in document order among those listed together: `<a id=31>` of a pool of
-    fifty is `<a id=2>` as the third of a group, and the number of a candidate that is not in the
-    group is not shown.
+    Elements are numbered in document order among those listed together: `<a id=31>` of fifty is
+    `<a id=2>` as the third of a group. The number of an element outside the group is removed.
     """
     of_number = {number: c.id for c in pool if (number := _number(c)) is not None}
     place = {choice.id: position for position, choice in enumerate(listed)}
 
-    def anew(match: re.Match[str]) -> str:
+    def renumber(match: re.Match[str]) -> str:
         position = place.get(of_number.get(int(match[2]), ""))
         return match[1] if position is None else f"{match[1]} id={position}"
 
-    return [_NUMBERED.sub(anew, choice.text) for choice in listed]
+    return [_NUMBERED.sub(renumber, choice.text) for choice in listed]
 
 
 def _number(choice: Choice) -> int | None:
-    """A choice's number in document order among all of them, None when it is not known."""
+    """A choice's position in document order among all choices, None if unknown."""
     if choice.place is not None:
         return choice.place
     match = _NUMBERED.match(choice.text, 1)
@@ -104,47 +102,47 @@ def _number(choice: Choice) -> int | None:
 
 
 def unanswered(results: Sequence[Prediction]) -> Prediction:
-    """What several questions come to of which none was answered with an element.
+    """Combine the answers to several questions, none of which chose an element.
 
-    The first that said none decides, for its operation is worth having; without one the first
-    of all. Both are flagged with what became of the others (see `passed_over`).
+    Returns the first "none of these", since its operation may still be right, otherwise the first
+    answer. The outcomes of the others become flags (see `passed_over`).
     """
-    said = next((r for r in results if r.status is Status.NONE), results[0])
-    return flagged(said, passed_over(result for result in results if result is not said))
+    first = next((r for r in results if r.status is Status.NONE), results[0])
+    return flagged(first, passed_over(result for result in results if result is not first))
 
 
 def passed_over(results: Iterable[Prediction]) -> set[str]:
-    """Flags for questions that were neither answered with an element nor with none.
+    """Flags for unusable replies: those that name neither an element nor none.
 
-    A reply without a letter, which MindAct's reader takes for none, is among them.
+    A reply without a letter, which MindAct's reader counts as none, is one of them.
     """
-    clear = (Status.ANSWERED, Status.NONE)
-    told = list(results)
-    flags = {f"{_GROUP}{result.status}" for result in told if result.status not in clear}
-    return flags | {f"{_GROUP}{NO_LETTER}" for result in told if NO_LETTER in result.flags}
+    usable = (Status.ANSWERED, Status.NONE)
+    results = list(results)
+    flags = {f"{_GROUP}{result.status}" for result in results if result.status not in usable}
+    return flags | {f"{_GROUP}{NO_LETTER}" for result in results if NO_LETTER in result.flags}
 
 
 def passed_over_notes(flags: Mapping[str, int]) -> list[str]:
-    """How many steps have which of the flags of `passed_over`, as a line beside a result."""
+    """A line with the number of steps that have each flag of `passed_over`, if any have."""
     counts = {flag.removeprefix(_GROUP): n for flag, n in flags.items() if flag.startswith(_GROUP)}
     if not counts:
         return []
     listed = ", ".join(f"{count} with {status}" for status, count in sorted(counts.items()))
-    return [f"steps with groups whose reply could not count: {listed}"]
+    return [f"steps with an unusable reply about some group: {listed}"]
 
 
 def flagged(prediction: Prediction, flags: Iterable[str]) -> Prediction:
-    """The prediction with further flags."""
+    """The prediction with more flags, sorted."""
     return replace(prediction, flags=tuple(sorted({*prediction.flags, *flags})))
 
 
 def limit_of(max_tokens: Sequence[int], round_number: int) -> int | None:
-    """The bound of a round's replies; the last one holds for later rounds."""
+    """The token limit of a round (from 0); the last limit holds for all later rounds."""
     return max_tokens[min(round_number, len(max_tokens) - 1)] if max_tokens else None
 
 
 def history_lines(texts: Texts, history: Sequence[str], last: int | None) -> str:
-    """The actions before a step by `history_line`, numbered from the beginning of the task."""
+    """The `last` previous actions (None: all), one per line, numbered from the task's start."""
     first = 0 if last is None else max(0, len(history) - last)
     lines = [
         texts.fill("history_line", number=number + 1, action=action)

@@ -1,4 +1,4 @@
-"""From a description to the element it means: SeeAct's grounding by attributes.
+"""Match a described element with the page: SeeAct's grounding by attributes.
 
 The paper (Zheng et al. 2024, section 3.2) has the model write an element's type and text and finds
 the element by a heuristic search that was not released. Ours:
@@ -6,8 +6,9 @@ the element by a heuristic search that was not released. Ours:
 1. Texts are compared lower-cased, without the characters . : / ' " , and with single blanks. An
    element is compared by its visible text and by each attribute that names it to a visitor (alt,
    label, title, placeholder, value, ...), whichever is nearer.
-2. Candidates are those of the type told: BUTTON, TEXTBOX, SELECTBOX or LINK by tag, role and input
-   type, any other word by tag or role. Where none of these comes near, all elements are candidates.
+2. Candidates are the elements of the described type: BUTTON, TEXTBOX, SELECTBOX or LINK by tag,
+   role and input type, any other word by tag or role. If none of them is similar, all elements are
+   candidates.
 3. An equal text beats a similar one. Similarity is the share of words in common (Dice's coefficient
    over multisets), and must reach one half.
 4. Of equally near ones the highest on the page counts, then the one furthest left, then document
@@ -26,9 +27,9 @@ from parsers.records import Description
 
 TYPES = ("BUTTON", "TEXTBOX", "SELECTBOX", "LINK")
 MATCHING, TIE = ("matched-exactly", "matched-nearly", "matcher-none"), "matcher-tie"
-"""Flags on predictions that were matched."""
+"""Flags of predictions whose element was matched."""
 NEAR = 0.5
-"""The least similarity of a match."""
+"""Least similarity that counts as a match."""
 
 _DROPPED = str.maketrans(dict.fromkeys(".:/'\",", ""))
 _BY_ROLE = {
@@ -47,7 +48,7 @@ _BY_TAG = {
     "select": "SELECTBOX",
 }
 _PRESSED = frozenset({"submit", "button", "image", "reset", "checkbox", "radio"})
-_SAID = {
+_SYNONYMS = {
     "INPUT": "TEXTBOX",
     "TEXT": "TEXTBOX",
     "INPUT FIELD": "TEXTBOX",
@@ -64,19 +65,18 @@ _SAID = {
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The element that a description came to; `choice` is None where none was near.
-
-    `exact` says that its text is equal and its type the one told, `tied` that another is as near
-    and only its position decided.
-    """
+    """The element that a description was matched with."""
 
     choice: Choice | None
+    """None if no element is similar enough."""
     exact: bool = False
+    """Whether its text equals the description's, and its type as well."""
     tied: bool = False
+    """Whether another element is as similar, so that position decided."""
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """How the match came about, for the prediction's flags."""
+        """The flags that say how the match was made."""
         exact, near, none = MATCHING
         if self.choice is None:
             return (none,)
@@ -85,7 +85,7 @@ class Match:
 
 
 def normal(text: str) -> str:
-    """A text as it is compared.
+    """A text in the form in which texts are compared.
 
     >>> normal("Sign in / Register:")
     'sign in register'
@@ -94,7 +94,7 @@ def normal(text: str) -> str:
 
 
 def types_of(choice: Choice) -> tuple[str, ...]:
-    """The types that an element may be told as, the usual one first; () for containers and text."""
+    """Types that describe an element, by role first, then by tag; () for containers and text."""
     about = choice.description or Description()
     by_role = _BY_ROLE.get(about.role.strip().lower())
     tag = choice.tag.lower()
@@ -105,41 +105,41 @@ def types_of(choice: Choice) -> tuple[str, ...]:
 
 
 def texts_of(choice: Choice) -> tuple[str, ...]:
-    """The texts that an element may be told by, normalised, the visible one first."""
+    """Texts that describe an element, normalised, the visible one first."""
     about = choice.description or Description()
     found = (normal(text) for text in (about.text, *about.labels))
     return tuple(dict.fromkeys(text for text in found if text))
 
 
-def told_of(choice: Choice) -> tuple[str, str]:
-    """Type and text of an element as a model that reads it off the page would write them."""
+def described_as(choice: Choice) -> tuple[str, str]:
+    """Type and text that a model would write for an element it sees on the page."""
     about = choice.description or Description()
-    said = (text for text in (about.text, *about.labels) if normal(text))
-    return next(iter(types_of(choice)), choice.tag.upper()), next(said, "")
+    texts = (text for text in (about.text, *about.labels) if normal(text))
+    return next(iter(types_of(choice)), choice.tag.upper()), next(texts, "")
 
 
 def match(choices: Sequence[Choice], kind: str, text: str) -> Match:
-    """The element among `choices` that has this type and text, as models write them."""
-    wanted = _said(kind)
+    """The element among `choices` that a model means by this type and text."""
+    wanted = _type(kind)
     of_kind = [choice for choice in choices if wanted and _is(choice, wanted)]
-    said = normal(text)
-    return _nearest(of_kind, said, True) or _nearest(choices, said, False) or Match(None)
+    plain = normal(text)
+    return _nearest(of_kind, plain, True) or _nearest(choices, plain, False) or Match(None)
 
 
 def match_notes(flags: Mapping[str, int]) -> list[str]:
-    """How many predictions were matched in which way, as a line beside a result."""
+    """A line with the number of predictions matched in each way, if any were."""
     exact, near, none = (flags.get(how, 0) for how in MATCHING)
     if not (exact or near or none):
         return []
     return [
-        f"matched with an element: {exact} exactly, {near} nearly ({flags.get(TIE, 0)} of both by "
-        f"position among equals), {none} with none"
+        f"descriptions matched: {exact} exactly, {near} approximately ({flags.get(TIE, 0)} of "
+        f"these were ties, decided by position), {none} with no element"
     ]
 
 
-def _said(kind: str) -> str:
-    said = " ".join(kind.upper().replace("_", " ").replace("-", " ").split())
-    return _SAID.get(said, said)
+def _type(kind: str) -> str:
+    word = " ".join(kind.upper().replace("_", " ").replace("-", " ").split())
+    return _SYNONYMS.get(word, word)
 
 
 def _is(choice: Choice, kind: str) -> bool:
@@ -149,24 +149,24 @@ def _is(choice: Choice, kind: str) -> bool:
     return kind in (choice.tag.upper(), role.strip().upper())
 
 
-def _nearest(choices: Sequence[Choice], said: str, right_kind: bool) -> Match | None:
-    words = Counter(said.split())
-    scored = [(_similarity(said, words, choice), choice) for choice in choices]
+def _nearest(choices: Sequence[Choice], text: str, right_kind: bool) -> Match | None:
+    words = Counter(text.split())
+    scored = [(_similarity(text, words, choice), choice) for choice in choices]
     best = max((score for score, _ in scored), default=0.0)
-    if best < NEAR or (not said and not right_kind):
+    if best < NEAR or (not text and not right_kind):
         return None
     tied = [choice for score, choice in scored if score == best]
     first = min(enumerate(tied), key=lambda pair: (*_position(pair[1]), pair[0]))[1]
     return Match(first, exact=right_kind and best > 1.0, tied=len(tied) > 1)
 
 
-def _similarity(said: str, words: Counter[str], choice: Choice) -> float:
-    """2 for an equal text, else the share of words in common; nothing equals nothing."""
-    own = texts_of(choice)
-    if said in own or (not said and not own):
+def _similarity(described: str, words: Counter[str], choice: Choice) -> float:
+    """2 for an equal text (two empty ones are equal), otherwise the share of common words."""
+    texts = texts_of(choice)
+    if described in texts or (not described and not texts):
         return 2.0
     best = 0.0
-    for text in own:
+    for text in texts:
         theirs = Counter(text.split())
         shared = (words & theirs).total()
         best = max(best, 2 * shared / (words.total() + theirs.total()))

@@ -1,12 +1,11 @@
-"""MindAct's way to ask: five candidates at a time, a pruned page, no picture (Deng et al. 2023).
+"""MindAct: a tournament of five candidates at a time on a pruned page (Deng et al. 2023).
 
-What its multiple-choice, generation and fine-tuned variants share is here: the tournament, and how
-a prediction is spelled through a whole one. A variant says how one group is asked about.
+Text only. The multiple-choice, generation and fine-tuned variants share the tournament; each of
+them says how one group is asked about.
 
-In a tournament groups are taken from the front of a queue and their winners put to its back
-(section 3.2), until at most one candidate is left; a group of which none is right puts nothing
-back. A queue of one is never asked about, so that the last of six whose first group was rejected is
-no answer.
+Groups are taken from the front of a queue and their winners appended to it (section 3.2) until at
+most one candidate is left; a rejected group appends nothing. A queue of one is never asked about,
+so that the last of six candidates cannot win if the first five are rejected.
 """
 
 from __future__ import annotations
@@ -37,16 +36,22 @@ from parsers.records import Prediction, Status
 
 @dataclass(frozen=True)
 class MindAct(PromptedProtocol):
-    """A tournament. `seed` and the step's shuffle decide which candidates meet."""
+    """The tournament; `seed` and the step's shuffle decide which candidates meet."""
 
     history: int | None = 5
     """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
     """Token limit of the replies."""
     seed: int = 42
-    """Seed of the order in which candidates meet."""
+    """Seed of the queue."""
 
-    needs = Needs(("ranker", "snapshot", "all"), 50, "none", "none", forms=False, shuffles=True)
+    needs = Needs(
+        sources=("ranker", "snapshot", "all"),
+        pictures="none",
+        picture_policy="none",
+        forms=False,
+        shuffles=True,
+    )
     none_rule = "first"
     way = "tournament of five"
     group_size = 5
@@ -69,7 +74,7 @@ class MindAct(PromptedProtocol):
         """The reply that picks the group's choice at `position`, or none of them."""
 
     def calls(self, count: int) -> tuple[int, int]:
-        """When every group is rejected, and when none is."""
+        """The calls if every group is rejected, and if none is."""
         return calls_of(count, self.group_size)
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
@@ -78,28 +83,30 @@ class MindAct(PromptedProtocol):
         return f"{pool}, {self.way}"
 
     def order(self, step: Step, choices: Sequence[Choice]) -> list[str]:
-        """The queue: ids in an order given by the seed, the step and the number of the shuffle."""
+        """The queue: ids in an order that follows from seed, step and number of the shuffle."""
         action_uid = step.step_id.removeprefix(f"{step.task_id}_")
         ranking = Ranking(self.seed, step.task_id, action_uid)
         return ranking.sorted(f"tournament {step.shuffle}", (choice.id for choice in choices))
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Hold the tournament. Raises ValueError when there are no choices."""
-        return self._held(step, choices, {})
+        """Hold the tournament. Raises ValueError if there are no choices."""
+        return self._tournament(step, choices, {})
 
-    def _held(self, step: Step, choices: Sequence[Choice], met: dict[str, Group]) -> Dialogue:
-        """The dialogue; the groups are put into `met` by place as they are asked about."""
+    def _tournament(
+        self, step: Step, choices: Sequence[Choice], groups: dict[str, Group]
+    ) -> Dialogue:
+        """The dialogue. It adds each group to `groups`, by place, when it asks about it."""
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
 
         def ask(place: str, ids: tuple[str, ...]) -> Ask:
             group = group_of(step, choices, ids, brackets=self.brackets, snippet=True)
-            met[place] = group
+            groups[place] = group
             conversation = self.conversation(step, group)
             return Ask(conversation, place, max_tokens=limit_of(self.max_tokens, 0))
 
         def read(place: str, reply: Reply) -> Prediction:
-            return self.read(reply, met[place])
+            return self.read(reply, groups[place])
 
         prediction = yield from tournament(self.order(step, choices), self.group_size, ask, read)
         return prediction
@@ -107,12 +114,12 @@ class MindAct(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The replies of a model that wants `prediction`: none in every group without its element.
+        """The replies of a model that picks the element of `prediction` and rejects other groups.
 
-        A queue may leave its last candidate without a question where every group before it is
-        rejected. Then one of the first group is accepted, so that the wanted one meets it.
+        If rejecting all other groups would leave the element alone in the queue and unasked, a
+        candidate of the first group is accepted as well, so that the element meets it.
         """
-        met: dict[str, Group] = {}
+        groups: dict[str, Group] = {}
         queue = self.order(step, choices)
         alone = len(queue) % self.group_size == 1 and prediction.element == queue[-1]
         decoy = queue[0] if alone and len(queue) > 1 else None
@@ -120,19 +127,19 @@ class MindAct(PromptedProtocol):
         replies: dict[str, str] = {}
 
         def answer(ask: Ask) -> Reply:
-            group = met[ask.place]
-            at = {choice.id: position for position, choice in enumerate(group.choices)}
-            wanted = at.get(prediction.element or "")
-            if wanted is None and decoy is not None:
-                wanted = at.get(decoy)
-            replies[ask.place] = self.spell_choice(group, wanted, prediction)
+            group = groups[ask.place]
+            positions = {choice.id: number for number, choice in enumerate(group.choices)}
+            position = positions.get(prediction.element or "")
+            if position is None and decoy is not None:
+                position = positions.get(decoy)
+            replies[ask.place] = self.spell_choice(group, position, prediction)
             return Reply(replies[ask.place])
 
-        hold(self._held(step, choices, met), answer)
+        hold(self._tournament(step, choices, groups), answer)
         return replies
 
     def settings(self) -> dict[str, object]:
-        """The fields, and the size of groups also where it cannot be set."""
+        """The fields, and the group size even where it is fixed."""
         return {**super().settings(), "group_size": self.group_size}
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
@@ -146,16 +153,16 @@ Reading = Callable[[str, Reply], Prediction]
 def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> Dialogue:
     """Hold a tournament among node ids.
 
-    `ask(place, ids)` makes the question about a group, `read(place, reply)` what its answer is;
-    one with an element counts as a winner. Places are `group-1`, `group-2`, ... in queue order.
+    `ask(place, ids)` makes the question about a group, `read(place, reply)` reads its answer; an
+    answer with an element has a winner. Places are `group-1`, `group-2`, ... in queue order.
 
-    Full groups at the front of the queue do not depend on each other: winners go behind all that
-    is waiting. So they are asked side by side, floor(n / size) of n at once and at least one, and
-    the result is that of the queue taken group by group.
+    Full groups at the front of the queue do not depend on each other, since winners go to its end.
+    They are asked side by side, floor(n / size) of n at once and at least one, with the same result
+    as one after the other.
 
-    Returns the last winner, with the operation and value it was chosen with, provided that it was
-    not rejected later. Else there is no element and no operation (Mind2Web scores such a step zero
-    throughout), and the status is `none` where any group was answered with none.
+    Returns the last winner, with the operation and value it was chosen with, unless it was rejected
+    later. Otherwise there is neither element nor operation (Mind2Web scores such a step as zero),
+    and the status is `none` if any group was answered with none.
     """
     waiting = list(queue)
     results: list[Prediction] = []
@@ -165,8 +172,8 @@ def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> D
         waiting = waiting[count * size :]
         places = [f"group-{len(results) + number + 1}" for number in range(count)]
         asks = tuple(ask(place, group) for place, group in zip(places, groups, strict=True))
-        told = yield asks if count > 1 else asks[0]
-        replies = told if isinstance(told, tuple) else (told,)
+        answers = yield asks if count > 1 else asks[0]
+        replies = answers if isinstance(answers, tuple) else (answers,)
         for place, reply in zip(places, replies, strict=True):
             results.append(read(place, reply))
             winner = results[-1].element
@@ -178,7 +185,7 @@ def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> D
     if not results:
         return Prediction(Status.NONE, flags=("nothing-asked",))
     if accepted:
-        # The last group held nothing but earlier winners, and its reply rejected them all.
+        # The last group consisted of earlier winners only, and its reply rejected them all.
         end = flagged(results[-1], {"winners-rejected", *passed_over(results[:-1])})
     else:
         end = unanswered(results)
@@ -186,7 +193,7 @@ def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> D
 
 
 def calls_of(count: int, size: int) -> tuple[int, int]:
-    """The calls of a tournament among `count`: when every group is rejected, and when none is.
+    """The calls of a tournament among `count`, if every group is rejected and if none is.
 
     >>> calls_of(50, 5), calls_of(6, 5), calls_of(1, 5)
     ((10, 13), (1, 2), (0, 0))

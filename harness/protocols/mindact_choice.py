@@ -1,7 +1,7 @@
 """MindAct's multiple choice for prompted models (Deng et al. 2023, section 3.2 and Table 9).
 
 Text only: three solved examples, then the page pruned to five candidates, the last five actions and
-the options, `A.` being none of them. The answer is a letter, an action and a value.
+the options, of which `A.` is none of them. The answer is a letter, an action and a value.
 """
 
 from __future__ import annotations
@@ -58,29 +58,29 @@ SEQ2SEQ_SCHEMA = Schema(
 
 
 class Lettered(MindAct):
-    """Options with letters, `A.` for none of them.
+    """Lettered options, `A.` for none of them.
 
-    With texts that have a `page` of their own (those of `seq2seq`), page and question are two parts
-    of one message, because fine-tuned models cut each to its own length.
+    If the texts have a separate `page` (as those of `seq2seq` do), page and question are two parts
+    of one message, because fine-tuned models truncate each of them separately.
     """
 
     @property
     @abstractmethod
     def reader(self) -> Reader:
-        """How replies are read."""
+        """The parser of replies."""
 
     def conversation(self, step: Step, group: Group) -> Conversation:
-        """The examples, and the question about a group."""
+        """The solved examples and the question about a group."""
         texts = self.texts
-        given = {
+        values = {
             "task": step.task,
             "history": history_lines(texts, step.history, self.history),
             "choices": self._listed(group.shown),
         }
         if "page" in texts.texts:
             page = texts.fill("page", page=group.snippet)
-            return Conversation((user(page, texts.fill("question", **given)),))
-        asked = user(texts.fill("question", page=group.snippet, **given))
+            return Conversation((user(page, texts.fill("question", **values)),))
+        asked = user(texts.fill("question", page=group.snippet, **values))
         return Conversation((*opening(texts), asked))
 
     def _listed(self, shown: Iterable[str]) -> str:
@@ -88,7 +88,7 @@ class Lettered(MindAct):
         return "\n".join(f"{letter(number)}. {line}" for number, line in enumerate(lines))
 
     def read(self, reply: Reply, group: Group) -> Prediction:
-        """The chosen candidate with operation and value, or why there is none."""
+        """The chosen candidate with operation and value, or the reason why there is none."""
         lettering = Lettering(option_letters(len(group.choices)), "A")
         return to_prediction(self._answer(reply, group), group.choices, lettering)
 
@@ -107,13 +107,13 @@ class Lettered(MindAct):
         )
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
-        """A letter and its lines; `Answer: ` comes first unless the first character counts."""
+        """Letter, action and value, after `Answer: ` unless the reply's first character counts."""
         named = None if position is None else f"{option_letters(len(group.choices))[position]}."
         text = spell(named, prediction.operation, prediction.value)
         return text if self.reader == "first-character" else f"Answer: {text}"
 
     def settings(self) -> dict[str, object]:
-        """The fields, and the reader also where it cannot be set."""
+        """The fields, and the reader even where it is fixed."""
         return {**super().settings(), "reader": self.reader}
 
 
@@ -122,7 +122,7 @@ class MindActChoice(Lettered):
     """The tournament for prompted models."""
 
     reader: Literal["strict", "reference"] = "strict"
-    """Parser of the replies: the usual one, or MindAct's own."""
+    """Parser of replies: `strict`, as for other protocols, or `reference`, MindAct's."""
 
     name = "mindact-choice"
     paper = "Deng et al. 2023 (Mind2Web), MindAct with a prompted model"
@@ -131,7 +131,7 @@ class MindActChoice(Lettered):
 
 @dataclass(frozen=True)
 class Seq2Seq(Lettered):
-    """The tournament for fine-tuned models, with the published bound on replies."""
+    """The tournament for fine-tuned models, with the published token limit."""
 
     max_tokens: tuple[int, ...] = (50,)
     """Token limit of the replies."""
@@ -144,7 +144,7 @@ class Seq2Seq(Lettered):
 
 
 def opening(texts: Texts) -> tuple[Message, ...]:
-    """The system message and the solved examples; a pack may leave examples empty."""
+    """The system message and the solved examples; a prompt file may leave examples empty."""
     turns: list[Message] = [*([system(texts["system"])] if texts["system"] else [])]
     for number in EXAMPLES:
         if texts[f"example_{number}"]:

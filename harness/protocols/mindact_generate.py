@@ -1,15 +1,15 @@
 """MindAct's generation variant (Deng et al. 2023, section 4.2): the model writes the element.
 
-The page is pruned to a few candidates as in the multiple choice, but no options are listed. What
-the model writes is matched back to a candidate, and a flag says by which rule, so that the
-matcher's share of the errors can be seen. In this order, the first that applies:
+The page is pruned to a few candidates as in the multiple choice, but no options are listed. The
+element that the model writes is matched with a candidate, and a flag names the rule, so that errors
+of the matcher can be told from errors of the model. The first rule that applies counts:
 
 1. the number that the page shows for a candidate, `id=3`;
-2. the candidate's text, letter for letter but for case, blanks and the number;
-3. the candidate that shares most words with what was written, by twice the common words over all
-   words of both, tags and attributes included, if that is at least `LEAST`.
+2. the candidate's text, ignoring case, blanks and the number;
+3. the candidate with the most words in common (Dice's coefficient over words, tags and attributes
+   included), if the coefficient is at least `LEAST`.
 
-Where candidates are equal, the ranker's better one is taken, else the first on the page.
+Ties go to the candidate with the better rank, then to the first on the page.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SCHEMA = Schema(
 
 
 FOUND_BY = {"match-number": "number", "match-text": "text", "match-words": "words in common"}
-"""How elements that a model wrote were found, by flag."""
+"""Rules by which written elements are matched, by flag."""
 LEAST = 0.3
 _NUMBER = re.compile(r"(?<![\w-])id\s{0,2}=\s{0,2}[\"']?(\d{1,6})(?!\w)", re.I)
 _WORDS = re.compile(r"[^\W_]+")
@@ -56,10 +56,10 @@ Match = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class MindActGenerate(MindAct):
-    """The tournament with the element in the model's own words."""
+    """The tournament in which the model writes the element instead of an option's letter."""
 
     group_size: int = 5
-    """Number of candidates in a group; with the number of all there is a single question."""
+    """Number of candidates in a group; one that holds all candidates means a single question."""
 
     name = "mindact-generate"
     paper = "Deng et al. 2023 (Mind2Web), generation"
@@ -68,7 +68,7 @@ class MindActGenerate(MindAct):
     schema = SCHEMA
 
     def __post_init__(self) -> None:
-        """Raise `UserError` for a prompt pack and ValueError for an impossible group size."""
+        """Raise `UserError` for a wrong prompt file, ValueError for an impossible group size."""
         if not 2 <= self.group_size <= 100:
             raise ValueError(f"group_size={self.group_size}: expected 2 to 100")
         super().__post_init__()
@@ -81,10 +81,10 @@ class MindActGenerate(MindAct):
         return Conversation((*opening(texts), user(question)))
 
     def read(self, reply: Reply, group: Group) -> Prediction:
-        """The candidate that the element written is taken for."""
+        """The candidate that the written element is matched with."""
         answer = read_element(
             reply.text,
-            lambda said: matched(said, group.choices),
+            lambda text: match_element(text, group.choices),
             len(group.choices),
             finish=reply.finish.value,
         )
@@ -95,7 +95,7 @@ class MindActGenerate(MindAct):
         return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
-        """The candidate's text with its number, and the lines for action and value."""
+        """The candidate's text with its number, followed by action and value."""
         if position is None:
             return "Element: None"
         text = group.choices[position].text
@@ -108,23 +108,23 @@ class MindActGenerate(MindAct):
         if not counts:
             return super().notes(flags)
         listed = ", ".join(f"{count} by {how}" for how, count in counts.items())
-        return [f"elements that were written, found: {listed}", *super().notes(flags)]
+        return [f"written elements matched: {listed}", *super().notes(flags)]
 
 
-def matched(said: str, choices: Sequence[Choice]) -> Match | None:
-    """The position of the choice that `said` means, and by which rule (a flag); None if by none.
+def match_element(text: str, choices: Sequence[Choice]) -> Match | None:
+    """The position of the choice that `text` means, and the flag of the rule; None if none applies.
 
     `choices` are a group in document order, so that their positions are their numbers.
 
-    >>> found = [Choice("", "n1", "a", "<a id=0> Home </a>"), Choice("", "n2", "a", "<a id=1> Go")]
-    >>> matched("<a id=1>", found), matched("<a> home </a>", found), matched("link Go", found)
-    ((1, ('match-number',)), (0, ('match-text',)), (1, ('match-words',)))
+    >>> links = [Choice("", "n1", "a", "<a id=0> Home </a>"), Choice("", "n2", "a", "<a id=1> Go")]
+    >>> [match_element(text, links) for text in ("<a id=1>", "<a> home </a>", "link Go")]
+    [(1, ('match-number',)), (0, ('match-text',)), (1, ('match-words',))]
     """
-    said = said[:_ENOUGH]
-    number = _NUMBER.search(said)
+    text = text[:_ENOUGH]
+    number = _NUMBER.search(text)
     if number and int(number[1]) < len(choices):
         return int(number[1]), ("match-number",)
-    plain = _plain(said)
+    plain = _plain(text)
     same = [n for n, choice in enumerate(choices) if _plain(choice.text) == plain]
     if plain and same:
         return _best(same, choices, lambda _: 0.0), ("match-text",)

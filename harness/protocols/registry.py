@@ -1,9 +1,10 @@
-"""The protocols by name, and how one is opened with the settings of a run.
+"""Protocols by name, and how to open one with the settings of a run.
 
     protocol = open_protocol("mindact-choice", {"history": 3}, {"seed": "7"})
 
-The first mapping holds settings that have an option of their own (`SHARED`), the second those given
-by `--protocol-option`, as text or as values. What is left out has the protocol's default.
+The first mapping holds the settings that several protocols share, each with its command-line option
+(`SHARED`); the second holds those of `--protocol-option`, as text or as values. Settings that are
+left out have the protocol's defaults.
 """
 
 from __future__ import annotations
@@ -24,51 +25,51 @@ PROTOCOLS: Registry[AskingProtocol] = Registry("protocol", "vlm_eval.protocols",
 PROTOCOLS.add(
     "seeact-two-rounds",
     "harness.protocols.seeact:TwoRounds",
-    "describe the next action, then pick the element among lettered choices (SeeAct; 2 calls)",
+    "describe the next action, then choose from one lettered list (SeeAct)",
 )
 PROTOCOLS.add(
     "seeact-choice",
     "harness.protocols.seeact_choice:SeeActChoice",
-    "a ranker's candidates in batches down the page, each described and chosen from (SeeAct)",
+    "the same two rounds for each batch of a ranker's candidates, down the page (SeeAct)",
 )
 PROTOCOLS.add(
     "seeact-annotation",
     "harness.protocols.seeact_annotation:SeeActAnnotation",
-    "the same batches, but with boxes and letters in the picture instead of a list (SeeAct)",
+    "the same batches, with boxes and letters in the picture instead of a list (SeeAct)",
 )
 PROTOCOLS.add(
     "seeact-attributes",
     "harness.protocols.seeact_attributes:SeeActAttributes",
-    "the model describes the element in words, which are matched with all of the page (SeeAct)",
+    "describe the element in words, which are matched with all elements of the page (SeeAct)",
 )
 PROTOCOLS.add(
     "coordinates",
     "harness.protocols.coordinates:Coordinates",
-    "the model points at the page, in pixels, shares or thousandths (SeeClick, Qwen-VL, APIs)",
+    "point at the page, in pixels, fractions or thousandths (SeeClick, Qwen-VL, API models)",
 )
 PROTOCOLS.add(
     "mindact-choice",
     "harness.protocols.mindact_choice:MindActChoice",
-    "text only: a tournament of five candidates at a time, three solved examples (MindAct)",
+    "text only: a tournament of five candidates at a time, with three solved examples (MindAct)",
 )
 PROTOCOLS.add(
     "mindact-generate",
     "harness.protocols.mindact_generate:MindActGenerate",
-    "text only: the same tournament, but the model writes the element (Mind2Web)",
+    "text only: the same tournament, with the element written instead of chosen (Mind2Web)",
 )
 PROTOCOLS.add(
     "classify",
     "harness.protocols.classify:Classify",
-    "the ranker's first candidate, without asking anybody; element accuracy only (Mind2Web)",
+    "the ranker's first candidate, without any call; element accuracy only (Mind2Web)",
 )
 PROTOCOLS.add(
     "seq2seq",
     "harness.protocols.mindact_choice:Seq2Seq",
-    "MindAct's tournament in the form of its fine-tuned Flan-T5 models; text only",
+    "text only: the tournament in the form of MindAct's fine-tuned Flan-T5 models",
 )
 
 SHARED = tuple(name for name, setting in SETTINGS.items() if setting.to_protocol)
-"""Settings of protocols that have an option of their own on the command line."""
+"""Settings of protocols that have their own command-line option."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -80,17 +81,17 @@ def open_protocol(
     *,
     model: AdapterInfo | None = None,
 ) -> AskingProtocol:
-    """The protocol with its settings.
+    """Open a protocol with these settings and the defaults of all others.
 
     Args:
         name: the protocol's name.
-        shared: settings of `SHARED` that were given; a `history` of "all" is None for protocols.
-            `max_tokens` may be given to protocols that do not take it.
-        options: settings of this protocol alone, as text or as values.
-        model: what the model declares, for settings that follow from it; None for policies.
+        shared: settings named in `SHARED`; a `history` of "all" becomes None. `max_tokens` is
+            ignored by protocols that have no such field.
+        options: other settings of the protocol, as text or as values.
+        model: the model's declaration, from which some settings follow; None for policies.
 
     Raises:
-        UserError: there is no such protocol, it does not take a setting, or a value is wrong.
+        UserError: the protocol does not exist, lacks a setting, or rejects a value.
     """
     kinds = _settings_of(name)
     filled: dict[str, object] = {}
@@ -99,14 +100,14 @@ def open_protocol(
             value = None if key == "history" and value == "all" else value
             filled[key] = _read(f"--{key.replace('_', '-')} {value}", value, kinds[key])
         elif key != "max_tokens":
-            raise UserError(f"--{key.replace('_', '-')} means nothing to '{name}'; leave it out")
+            raise UserError(f"--{key.replace('_', '-')} has no effect on '{name}'; leave it out")
     for key, value in options.items():
         if key in SHARED:
             written = key.replace("_", "-")
-            raise UserError(f"--protocol-option {key}: give --{written} as an option of its own")
+            raise UserError(f"--protocol-option {key}: use --{written} instead")
         if key not in kinds:
-            taken = ", ".join(key for key in kinds if key not in SHARED) or "none"
-            raise UserError(f"--protocol-option {key}: '{name}' takes {taken}")
+            known = ", ".join(key for key in kinds if key not in SHARED) or "none"
+            raise UserError(f"--protocol-option {key}: unknown option; '{name}' has {known}")
         filled[key] = _read(f"--protocol-option {key}={value}", value, kinds[key])
     complete = getattr(PROTOCOLS.get(name), "for_model", None)
     if model is not None and complete is not None:
@@ -122,11 +123,11 @@ def open_protocol(
 def settled_settings(
     name: str, protocol: AskingProtocol, options: Mapping[str, object] = _NOTHING
 ) -> dict[str, Any]:
-    """The settings of a run that its protocol decides, as the opened protocol has them.
+    """The settings of a run that depend on its protocol, with the values of the opened one.
 
-    `none`, `first_of_many` and `value_style` are None where the protocol does not take them, as is
-    `history`, which is "all" where the protocol has None. `protocol_options` holds all others; for
-    those that `protocol.settings()` lacks, the values in `options`.
+    `none`, `history`, `first_of_many` and `value_style` are None if the protocol has no such field;
+    a `history` of None becomes "all". `protocol_options` holds the other fields, with values from
+    `options` for those that `protocol.settings()` lacks.
     """
     taken, known = _settings_of(name), protocol.settings()
     settled: dict[str, Any] = {
@@ -135,9 +136,9 @@ def settled_settings(
     }
     if "history" in taken and settled["history"] is None:
         settled["history"] = "all"
-    given = {**options, **known}
-    own = sorted(key for key in taken if key not in SHARED and key in given)
-    settled["protocol_options"] = {key: _plain(given[key]) for key in own}
+    all_values = {**options, **known}
+    others = sorted(key for key in taken if key not in SHARED and key in all_values)
+    settled["protocol_options"] = {key: _plain(all_values[key]) for key in others}
     return settled
 
 
@@ -153,12 +154,12 @@ def _read(where: str, value: object, kind: Any) -> object:
 
 
 def _settings_of(name: str) -> Mapping[str, Any]:
-    """The settings that a protocol takes, with their types. Raises `UserError`."""
+    """The settings that a protocol has, with their types. Raises `UserError`."""
     try:
-        found = PROTOCOLS.get(name)
+        target = PROTOCOLS.get(name)
     except UnknownName as error:
         raise UserError(str(error)) from error
-    return {} if PROTOCOLS.is_instance(found) else _types_of(found)
+    return {} if PROTOCOLS.is_instance(target) else _types_of(target)
 
 
 @cache

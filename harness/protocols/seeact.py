@@ -1,8 +1,8 @@
 """SeeAct's two rounds with textual choices (Zheng et al. 2024, section 3.2 and appendix).
 
-Round 1 shows the page, the task and the history and asks for a description of the next action.
-Round 2 goes on from the model's reply, lists the choices with letters, and asks for three lines
-(`ELEMENT`, `ACTION`, `VALUE`). The picture is sent once, in round 1.
+Round 1 shows page, task and history and asks for a description of the next action. Round 2
+continues the conversation, lists the choices with letters and asks for three lines (`ELEMENT`,
+`ACTION`, `VALUE`). The picture is sent once, in round 1.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FIRST, SECOND = "round-1", "round-2"
 
 @dataclass(frozen=True)
 class TwoRounds(PromptedProtocol):
-    """A description of the next action, then a choice among all candidates in one list."""
+    """Describe the next action, then choose from one list of all candidates."""
 
     none: NoneRule = "last"
     """Position of the None option, if there is one."""
@@ -84,7 +84,7 @@ class TwoRounds(PromptedProtocol):
         return Lettering(choices, letter(count) if self.none == "last" else None)
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Describe, then choose. Raises ValueError when there are no choices."""
+        """Describe, then choose. Raises ValueError if there are no choices."""
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         rounds = described_first(
@@ -115,7 +115,7 @@ class TwoRounds(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """Both replies of a model that wants `prediction`, in the format asked for."""
+        """Both replies of a model that has settled on `prediction`."""
         position = next((i for i, c in enumerate(choices) if c.id == prediction.element), None)
         lettering = self.letters(len(choices))
         answer = spell_answer(
@@ -163,7 +163,7 @@ def first_messages(
 ) -> tuple[Message, ...]:
     """The messages of the first round: task, the `last` actions (None: all) and pictures.
 
-    Without pictures another text is taken, if the protocol has one.
+    Without pictures, `first_without_picture` is used if the protocol has such a text.
     """
     history = history_lines(texts, step.history, last)
     if not pictures and "first_without_picture" in texts.texts:
@@ -185,26 +185,26 @@ def described_first(
     max_tokens: Sequence[int] = (),
     prefix: str = "",
 ) -> Dialogue:
-    """Two rounds: the action described, then the question, whose answer `read` reads.
+    """Ask for a description of the next action, then the question, and `read` its answer.
 
     Args:
         start: the messages of the first round.
-        question: what the second round adds behind the model's reply.
-        read: makes a prediction of the second reply.
+        question: the messages that the second round adds after the model's reply.
+        read: turns the second reply into a prediction.
         places: the names of the rounds.
-        max_tokens: bounds of the replies, see `limit_of`.
-        prefix: put before the first reply where it is sent back.
+        max_tokens: the token limits of the rounds, see `limit_of`.
+        prefix: text put before the first reply when it is sent back.
     """
     first, second = places
     conversation = Conversation(tuple(start))
     described = yield Ask(conversation, first, True, limit_of(max_tokens, 0))
     assert isinstance(described, Reply)
     if described.finish in STOPPED:
-        # Nothing to go on from; asking on would score a conversation the model never had.
+        # Without a description there is nothing to continue from.
         return Prediction(STOPPED[described.finish], flags=("round-1",))
     sent_back = replace(described, text=prefix + described.text) if prefix else described
-    going_on = conversation.then(sent_back, *question)
-    answered = yield Ask(going_on, second, max_tokens=limit_of(max_tokens, 1))
+    continued = conversation.then(sent_back, *question)
+    answered = yield Ask(continued, second, max_tokens=limit_of(max_tokens, 1))
     assert isinstance(answered, Reply)
     prediction = read(answered)
     return flagged(prediction, ["round-1-truncated"] if described.finish == "length" else [])

@@ -1,9 +1,9 @@
 """SeeAct's image annotation: letters drawn on the picture (Zheng et al. 2024, section 3.2).
 
-The candidates come in the batches of `seeact-choice`, and every batch has the same two rounds. But
-nothing is listed: the picture carries a box and a letter for each candidate of the batch (set of
-marks), and the model reads the letter off it, or says NA where the element it means is not marked.
-Elements without a visible box on the page cannot be marked and hence not be chosen.
+Batches and rounds are those of `seeact-choice`, but nothing is listed: the picture shows a box and
+a letter for each candidate of the batch (set of marks), and the model answers with a letter, or NA
+if the element it means is not marked. Elements without a visible box on the page cannot be marked,
+so they cannot be chosen.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ SCHEMA = Schema(
     needed={"first": frozenset({"task"}), "history_line": frozenset({"action"})},
 )
 SHOWS_ALL = ("candidates", "full", "tiles")
-"""Picture policies that show every candidate they are asked for."""
+"""Picture policies that show every candidate of a batch."""
 UNMARKED = "unmarked"
-"""Flag of a step some of whose candidates had no visible box, so that they carried no letter."""
+"""Flag of a step in which some candidates have no visible box and so no letter."""
 
 
 class SeeActAnnotation(SeeActChoice):
@@ -65,26 +65,26 @@ class SeeActAnnotation(SeeActChoice):
         if pictures.name not in SHOWS_ALL:
             raise UserError(
                 f"--image-policy {pictures.name}: '{self.name}' marks candidates all down the "
-                f"page, and some would lie outside of the picture; ask with {', '.join(SHOWS_ALL)}"
+                f"page, and some would lie outside the picture; use {', '.join(SHOWS_ALL)}"
             )
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         lines = super().notes(flags)
         if count := flags.get(UNMARKED, 0):
             return [
-                f"marks: {count} steps have candidates without a visible box, not marked",
+                f"marks: in {count} steps some candidates have no visible box, so no letter",
                 *lines,
             ]
         return lines
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """The candidates in the words of the published rows: not those of the textual choices."""
+        """The words of the textual choices, set apart from their published rows."""
         return f"{super().candidate_description(source, top_k)}, annotated"
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Ask about the batches. Raises ValueError when there are no choices.
+        """Ask about the batches. Raises ValueError if there are no choices.
 
-        A step none of whose candidates can be marked is settled as none without a question.
+        If none of the candidates can be marked, the answer is none and nothing is asked.
         """
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
@@ -97,33 +97,33 @@ class SeeActAnnotation(SeeActChoice):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The replies of a model that wants `prediction`; NA where its element is not marked."""
-        told: dict[str, str] = {}
+        """The replies of a model that has settled on `prediction`; NA if it is not marked."""
+        replies: dict[str, str] = {}
         for place, group in self._groups(step, choices):
             ids = [choice.id for choice in group.choices]
             position = ids.index(prediction.element) if prediction.element in ids else None
-            found = "it is framed" if position is not None else "it is not shown here"
-            told[f"{place}-describe"] = f"{prediction.operation or 'No action'}: {found}"
-            told[f"{place}-choose"] = spell_answer(
+            what = "it is framed" if position is not None else "it is not shown here"
+            replies[f"{place}-describe"] = f"{prediction.operation or 'No action'}: {what}"
+            replies[f"{place}-choose"] = spell_answer(
                 position,
                 prediction.operation,
                 prediction.value,
                 letters=letters_of(group),
                 none_letter="NA",
             )
-        return told
+        return replies
 
     def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, Group]]:
-        """The batches of `seeact-choice`; one without anything to mark is not asked about."""
+        """The batches of `seeact-choice` without those that have nothing to mark."""
         groups = super()._groups(step, choices)
         return [(place, group) for place, group in groups if group.choices]
 
     def _group(self, step: Step, choices: Sequence[Choice], ids: Sequence[str]) -> Group:
-        """Candidates in the order in which they are marked, without texts: none are shown."""
+        """The candidates that can be marked, without texts, since none are shown."""
         by_id = {choice.id: choice for choice in choices}
         size = step.page_size
-        seen = [choice for node_id in ids if can_be_marked(choice := by_id[node_id], size)]
-        return Group(tuple(replace(choice, text="") for choice in seen), ("",) * len(seen))
+        visible = [choice for node_id in ids if can_be_marked(choice := by_id[node_id], size)]
+        return Group(tuple(replace(choice, text="") for choice in visible), ("",) * len(visible))
 
     def _read(self, reply: Reply, group: Group) -> Prediction:
         lettering = Lettering(letters_of(group), None)
@@ -136,26 +136,26 @@ class SeeActAnnotation(SeeActChoice):
             first_of_many=self.first_of_many,
             value_style=self.value_style,
         )
-        # The model was shown no texts that a remark behind the letter could disagree with.
+        # No texts were shown, so a remark after the letter cannot contradict any.
         flags = tuple(flag for flag in answer.flags if flag != "text_mismatch")
         return to_prediction(replace(answer, flags=flags), group.choices, lettering)
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
-        """The messages of a batch's first round, with the marked picture."""
+        """The messages of the first round for a batch, with the marked picture."""
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.marked([choice.id for choice in group.choices], letters_of(group))
         return first_messages(self.texts, step, pictures, self.history)
 
     def question(self, group: Group) -> Message:
-        """The message that a batch's second round adds."""
+        """The message that the second round adds for a batch."""
         return user(self.texts.fill("second", last_letter=letters_of(group)[-1]))
 
 
 def can_be_marked(choice: Choice, page: tuple[int, int] | None = None) -> bool:
-    """Whether a candidate has a box with some area on the page, whose size is in pixels.
+    """Whether part of a candidate's box lies on the `page` (width and height in pixels).
 
-    Pages have candidates beyond their edges: the next pictures of a carousel, say.
+    Candidates may lie beyond the edges of a page, such as the hidden slides of a carousel.
     """
     box = choice.box
     if box is None or not (box.is_visible and box.right > 0 and box.bottom > 0):

@@ -1,9 +1,9 @@
 """SeeAct's grounding by attributes (Zheng et al. 2024, section 3.2).
 
 The model describes the next action on the whole page, then writes five lines about the element. No
-choices are offered: the description is matched with all candidates of the page (`matcher`). Flags
-on each prediction tell errors of the matching from errors of the model. What the matching costs at
-least, a run of the policy `oracle` shows: it writes the right element's own attributes.
+choices are listed: the description is matched with all candidates of the page (`matcher`). Flags on
+each prediction separate errors of the matcher from errors of the model. A run of the policy
+`oracle`, which writes the right element's own attributes, measures the matcher's share alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 from adapters.conversation import Message, Reply, user
 from harness.dialogue import Dialogue
 from harness.protocols.contract import Needs
-from harness.protocols.matcher import match, match_notes, told_of
+from harness.protocols.matcher import described_as, match, match_notes
 from harness.protocols.seeact import described_first, first_messages
 from harness.protocols.texts import PromptedProtocol, Schema
 from harness.records import Choice, Step
@@ -40,7 +40,7 @@ FIRST, SECOND = "describe", "attributes"
 
 @dataclass(frozen=True)
 class SeeActAttributes(PromptedProtocol):
-    """A description of the next action, then of its element, which is matched with the page."""
+    """Describe the next action, then its element, which is matched with the page."""
 
     history: int | None = None
     """Number of previous actions shown; None shows all."""
@@ -76,36 +76,35 @@ class SeeActAttributes(PromptedProtocol):
         return (yield from rounds)
 
     def read(self, reply: Reply, choices: Sequence[Choice]) -> Prediction:
-        """The five lines as a prediction, flagged with how the element was found.
+        """The five lines as a prediction, with flags for how the element was matched.
 
-        A description that comes near no element has the status `no_element`.
+        The status is `no_element` if no element matches.
         """
-        said = read_described(reply.text, finish=reply.finish.value)
-        if said.status is not Status.ANSWERED:
+        answer = read_described(reply.text, finish=reply.finish.value)
+        if answer.status is not Status.ANSWERED:
             return Prediction(
-                said.status, operation=said.operation, value=said.value, flags=said.flags
+                answer.status, operation=answer.operation, value=answer.value, flags=answer.flags
             )
-        found = match(choices, said.type, said.text or ("" if said.type else said.name))
+        matched = match(choices, answer.type, answer.text or ("" if answer.type else answer.name))
         return Prediction(
-            Status.ANSWERED if found.choice else Status.NO_ELEMENT,
-            element=found.choice.id if found.choice else None,
-            operation=said.operation,
-            value=said.value,
-            flags=tuple(sorted({*said.flags, *found.flags})),
+            Status.ANSWERED if matched.choice else Status.NO_ELEMENT,
+            element=matched.choice.id if matched.choice else None,
+            operation=answer.operation,
+            value=answer.value,
+            flags=tuple(sorted({*answer.flags, *matched.flags})),
         )
 
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """Both replies of a model that wants `prediction` and reads its element off the page.
+        """Both replies of a model that describes the element of `prediction` as the page shows it.
 
-        Read back, they give the element only where no other has the same type and text; else the
-        highest of those on the page.
+        Reading them gives the element back unless a higher one has the same type and text.
         """
         chosen = next((c for c in choices if c.id == prediction.element), None)
         about = None
         if chosen is not None:
-            kind, text = told_of(chosen)
+            kind, text = described_as(chosen)
             about = {"name": f"{kind.lower()} {text}".strip(), "type": kind, "text": text}
         answer = spell_described(about, prediction.operation, prediction.value)
         what = about["name"] if about else "none of the elements"

@@ -1,9 +1,9 @@
 """SeeAct's textual choices over a ranker's candidates (Zheng et al. 2024, section 3.2).
 
-The candidates are cut into batches from the top of the page to its bottom. Every batch has two
-rounds of its own: the part of the page around its candidates is shown and the next action is
-described; then the batch is listed, and a choice is made or none. Which choice of several batches
-counts is not published; here it is the first in order, as in the authors' online agent, or that of
+The candidates are split into batches from the top of the page to its bottom. Each batch is asked
+about in two rounds: the model sees the part of the page around its candidates and describes the
+next action; then it chooses from the list of the batch, or none. How SeeAct combines batches is not
+published. Here the first choice in order counts, as in the authors' online agent, or the choice of
 a final round among the winners.
 """
 
@@ -47,20 +47,17 @@ _COUNTED = ("", "one batch", "two batches", "three batches", "four batches", "fi
 
 @dataclass(frozen=True)
 class SeeActChoice(PromptedProtocol):
-    """Batches of a ranker's candidates, each described and chosen from.
-
-    Batches are asked one after the other until one is answered with an element.
-    """
+    """Batches of a ranker's candidates, asked one after the other until an element is chosen."""
 
     batch_size: int = 17
     """Largest number of candidates in a batch."""
     cut: Cut = "even"
-    """How candidates become batches, see `batches`."""
+    """How candidates are split into batches, see `batches`."""
     eager: bool = False
-    """Whether all batches are asked at the same time, for the same result."""
+    """Whether all batches are asked at the same time; the result is the same."""
     final: bool = False
-    """Whether all batches are asked and the winners, if there are several, asked about as a batch
-    of their own, whose answer stands."""
+    """Whether all batches are asked and several winners then form a last batch, whose answer
+    counts."""
     history: int | None = None
     """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
@@ -77,19 +74,19 @@ class SeeActChoice(PromptedProtocol):
     schema = SCHEMA
 
     def __post_init__(self) -> None:
-        """Raise `UserError` for a prompt pack and ValueError for an impossible batch size."""
+        """Raise `UserError` for a wrong prompt file, ValueError for an impossible batch size."""
         if not 1 <= self.batch_size <= 100:
             raise ValueError(f"batch_size={self.batch_size}: expected 1 to 100")
         super().__post_init__()
 
     def calls(self, count: int) -> tuple[int, int]:
-        """Two per batch that is asked, and two for a final round."""
+        """Two per batch, and two for a final round."""
         number = math.ceil(count / self.batch_size)
         last = 2 if self.final and number > 1 else 0
         return 2 * (number if self.eager or self.final else min(number, 1)), 2 * number + last
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """The candidates in the words of the published rows."""
+        """The candidates in the words of published rows."""
         if source != "ranker" or top_k is None:
             return f"{source}, batches of {self.batch_size}"
         number = math.ceil(top_k / self.batch_size)
@@ -100,15 +97,17 @@ class SeeActChoice(PromptedProtocol):
         return f"ranker top-{top_k}, {counted}{otherwise}"
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Ask about the batches. Raises ValueError when there are no choices."""
+        """Ask about the batches. Raises ValueError if there are no choices."""
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
-        held = [self._batch(step, group, place) for place, group in self._groups(step, choices)]
+        dialogues = [
+            self._batch(step, group, place) for place, group in self._groups(step, choices)
+        ]
         results: list[Prediction] = []
         if self.eager or self.final:
-            results.extend((yield from together(*held)))
+            results.extend((yield from together(*dialogues)))
         else:
-            for dialogue in held:
+            for dialogue in dialogues:
                 results.append((yield from dialogue))
                 if results[-1].status is Status.ANSWERED:
                     break
@@ -125,23 +124,21 @@ class SeeActChoice(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The replies of a model that wants `prediction`, for all batches."""
-        told: dict[str, str] = {}
+        """The replies to all batches of a model that has settled on `prediction`."""
+        replies: dict[str, str] = {}
         for place, group in self._groups(step, choices):
-            texts = {choice.id: number for number, choice in enumerate(group.choices)}
-            position = texts.get(prediction.element or "")
-            what = "nothing here"
-            if position is not None:
-                what = group.choices[position].text
-            told[f"{place}-describe"] = f"{prediction.operation or 'No action'}: {what}"
-            told[f"{place}-choose"] = spell_answer(
+            positions = {choice.id: number for number, choice in enumerate(group.choices)}
+            position = positions.get(prediction.element or "")
+            what = "nothing here" if position is None else group.choices[position].text
+            replies[f"{place}-describe"] = f"{prediction.operation or 'No action'}: {what}"
+            replies[f"{place}-choose"] = spell_answer(
                 position,
                 prediction.operation,
                 prediction.value,
                 letters=letters_of(group),
                 none_letter=letter(len(group.choices)),
             )
-        return told
+        return replies
 
     def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, Group]]:
         cut = batches(choices, self.batch_size, self.cut)
@@ -177,16 +174,17 @@ class SeeActChoice(PromptedProtocol):
         return to_prediction(answer, group.choices, lettering)
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
-        """The messages of a batch's first round."""
+        """The messages of the first round for a batch."""
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.crop([choice.id for choice in group.choices])
         return first_messages(self.texts, step, pictures, self.history)
 
     def question(self, group: Group) -> Message:
-        """The message that a batch's second round adds."""
+        """The message that the second round adds for a batch."""
         none = letter(len(group.shown))
-        lines = [f"{own}. {text}" for own, text in zip(letters_of(group), group.shown, strict=True)]
+        lettered = zip(letters_of(group), group.shown, strict=True)
+        lines = [f"{option}. {text}" for option, text in lettered]
         lines.append(f"{none}. {self.texts['none_option']}")
         notice = self.texts.fill("none_notice", none_letter=none)
         return user(
@@ -205,14 +203,14 @@ def letters_of(group: Group) -> tuple[str, ...]:
 
 
 def batches(choices: Sequence[Choice], size: int, cut: Cut) -> list[tuple[Choice, ...]]:
-    """Choices in batches of at most `size`, ordered by where they stand on the page.
+    """Split choices into batches of at most `size`, by position on the page.
 
-    `even` is the offline rule: by the top of the box, equal tops in document order, in as few
-    batches as hold them, which begin at floor(i n / batches). So 50 candidates in batches of 17
-    are 16, 17 and 17, as in the example that Zheng et al. 2024 released. `fixed` is the online
-    rule: by top, then by left, every batch full but the last. The released code drops a last batch
-    of one; here no candidate is lost. Candidates without a box come last. Where document order is
-    not known, the order given takes its place.
+    `even` is the offline rule: sorted by the top of the box, ties in document order (or the given
+    order if that is unknown), and split into as few batches as possible, which begin at
+    floor(i n / batches). 50 candidates in batches of 17 become 16, 17 and 17, as in the example
+    that Zheng et al. 2024 released. `fixed` is the online rule: sorted by top, then left, and every
+    batch full except the last. The released code drops a last batch of one; here no candidate is
+    lost. Candidates without a box come last.
 
     >>> [len(b) for b in batches([Choice("", str(i), "a", "") for i in range(50)], 17, "even")]
     [16, 17, 17]

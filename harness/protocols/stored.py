@@ -1,4 +1,4 @@
-"""Questions that a snapshot on disk fixed: turned into conversations as they are."""
+"""Conversations from the questions that a snapshot stores, unchanged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ROLES: Mapping[str, Role] = {
 def to_messages(
     stored: Iterable[Mapping[str, object]], pictures: Iterable[Picture]
 ) -> tuple[Message, ...]:
-    """Stored messages. Their image parts take the pictures in order, each picture once.
+    """The stored messages, whose image parts are replaced by the pictures in order.
 
-    Raises ValueError for a role or a part of another kind, or more image parts than pictures.
+    Raises ValueError for an unknown role or kind of part, and if there are too few pictures.
     """
     left = iter(pictures)
     return tuple(_message(message, left) for message in stored)

@@ -1,9 +1,8 @@
-"""Prompt packs: texts in TOML files, with placeholders that are checked, hashed into the run.
+"""Prompt files: texts in TOML with checked placeholders, whose digest is part of a run.
 
-Every protocol has a `Schema`: the keys of its file and the placeholders of each. Placeholders are
-names in braces; one that a text does not know is an error with the file and the key, so that a
-typing mistake never reaches a model as text. Braces around anything but a lower-case name are left
-alone (a prompt may show JSON).
+A protocol's `Schema` lists the keys of its file and the placeholders of each. Placeholders are
+names in braces; an unknown one is an error that names file and key, so that a typo never reaches a
+model. Braces around anything but a lower-case name are left alone (a prompt may show JSON).
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True)
 class Schema:
-    """`allowed` has the placeholders of every key, `needed` those that a text cannot do without.
-
-    `file` is the name of the shipped file below `harness/prompts`.
-    """
+    """The form of a protocol's prompt file."""
 
     file: str
+    """Name of the shipped file in `harness/prompts`."""
     allowed: Mapping[str, frozenset[str]]
+    """Keys of the file, with the placeholders that each text may contain."""
     needed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Placeholders that a text must contain, by key."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of a protocol by key; `name` is what the pack calls itself."""
+    """The texts of a protocol by key; the key `name` holds the name of the prompt file's texts."""
 
     texts: Mapping[str, str]
 
@@ -51,16 +50,16 @@ class Texts:
         return self.texts[key]
 
     def fill(self, key: str, **values: object) -> str:
-        """The text with values in place of names, in one pass: values are never filled in turn."""
+        """The text with its placeholders replaced; placeholders inside values are left alone."""
         return PLACEHOLDER.sub(lambda match: str(values[match.group(1)]), self.texts[key])
 
     def digest(self) -> str:
-        """SHA-256 over all texts, independent of the layout of the file."""
+        """SHA-256 of all texts, independent of the file's layout."""
         return hashlib.sha256(canonical_json(dict(self.texts)).encode()).hexdigest()
 
 
 def open_texts(schema: Schema, path: Path | None = None) -> Texts:
-    """The shipped texts, or those of a file. Raises `UserError` for one that is not of the form."""
+    """The shipped texts, or those in `path`. Raises `UserError` if they do not fit the schema."""
     if path is None:
         shipped = files("harness").joinpath(f"prompts/{schema.file}").read_text("utf-8")
         return _parse(shipped, schema, schema.file)
@@ -98,24 +97,24 @@ def _parse(text: str, schema: Schema, where: str) -> Texts:
 
 @dataclass(frozen=True)
 class PromptedProtocol(AskingProtocol):
-    """A protocol with a prompt pack, which is read and checked when it is opened."""
+    """A protocol with a prompt file, which is read and checked when the protocol is opened."""
 
     prompts: Path | None = None
-    """A file of texts in place of the shipped ones."""
+    """File with texts that replace the shipped ones."""
 
     schema: ClassVar[Schema]
 
     def __post_init__(self) -> None:
-        """Raise `UserError` for a prompt pack of another form."""
+        """Raise `UserError` if the prompt file does not fit the schema."""
         self.texts  # noqa: B018
 
     @cached_property
     def texts(self) -> Texts:
-        """The texts of its prompts."""
+        """The texts of the prompt file."""
         return open_texts(self.schema, self.prompts)
 
     def settings(self) -> dict[str, object]:
-        """The fields by name; the pack by its name and digest, wherever its file is."""
+        """The fields by name; the prompt file by name and digest of its texts, not by path."""
         settings = super().settings()
         del settings["prompts"]
         named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}

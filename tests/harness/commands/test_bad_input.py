@@ -71,7 +71,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "none of a protocol without": (
         (*ORACLE, "--protocol", "mindact-choice", "--none", "last"),
-        "--none means nothing to 'mindact-choice'",
+        "--none has no effect on 'mindact-choice'",
     ),
     "form of groups": (
         (*LEXICAL, "--protocol", "mindact-choice", "--form", "bnid"),
@@ -100,7 +100,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "protocol option of its own": (
         (*ORACLE, "--protocol-option", "history=3"),
-        "--protocol-option history: give --history as an option of its own",
+        "--protocol-option history: use --history instead",
     ),
     "shuffles of a draw": ((*ORACLE, "--shuffles", "3"), "use --repeats"),
     "shuffles and repeats": (

@@ -140,10 +140,10 @@ def test_how_elements_were_found_and_groups_passed_over_is_told() -> None:
     told = call(*asked, "--out", "a")
     found = sum("match-number" in s["prediction"]["flags"] for s in steps("a") if s["prediction"])
     assert found > 0
-    assert f"elements that were written, found: {found} by number" in told.out
+    assert f"written elements matched: {found} by number" in told.out
     model = ("--model", script("without_letters"), *RANKED, "--protocol", "mindact-choice")
     for reader, status in (("strict", "parse_error"), ("reference", "no-letter")):
         told = call(*model, "--protocol-option", f"reader={reader}", "--out", reader)
         passed = sum(f"group-{status}" in s["prediction"]["flags"] for s in steps(reader))
         assert passed > 0
-        assert f"reply could not count: {passed} with {status}" in told.out
+        assert f"unusable reply about some group: {passed} with {status}" in told.out

@@ -59,7 +59,7 @@ def test_what_the_matcher_costs_is_told_beside_what_the_model_got_wrong() -> Non
         assert "matched-exactly" in flags
         assert step["scores"]["element"] or "matcher-tie" in flags
     line = next(line for line in told.out.splitlines() if line.startswith("matched"))
-    assert line.startswith(f"matched with an element: {len(valid)} exactly, 0 nearly (")
+    assert line.startswith(f"descriptions matched: {len(valid)} exactly, 0 approximately (")
 
 
 @pytest.mark.parametrize("asked", [MARKS, WORDS, PER_MILLE], ids=lambda asked: asked[-1])

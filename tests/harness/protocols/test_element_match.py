@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.protocols.mindact_generate import matched
+from harness.protocols.mindact_generate import match_element
 from harness.records import Choice
 from parsers import Answer, Status
 from parsers.mindact import read_element
@@ -41,7 +41,7 @@ CHOICES = [
 def test_an_element_is_matched_by_number_then_text_then_words(
     said: str, position: int | None, rule: str
 ) -> None:
-    assert matched(said, CHOICES) == (None if position is None else (position, (rule,)))
+    assert match_element(said, CHOICES) == (None if position is None else (position, (rule,)))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_element_is_matched_by_number_then_text_then_words(
     ],
 )
 def test_written_elements(text: str, expected: Answer) -> None:
-    found = read_element(text, lambda said: matched(said, CHOICES), len(CHOICES))
+    found = read_element(text, lambda said: match_element(said, CHOICES), len(CHOICES))
     assert found == expected
 
 

@@ -80,10 +80,14 @@ def test_shared_settings_are_passed_and_a_history_of_all_is_no_default() -> None
 @pytest.mark.parametrize(
     ("shared", "options", "told"),
     [
-        ({"none": "last"}, {}, "--none means nothing to 'small'; leave it out"),
-        ({"first_of_many": True}, {}, "--first-of-many means nothing to 'small'"),
-        ({}, {"egaer": "true"}, "--protocol-option egaer: 'small' takes eager, size, share, rule"),
-        ({}, {"history": "3"}, "give --history as an option of its own"),
+        ({"none": "last"}, {}, "--none has no effect on 'small'; leave it out"),
+        ({"first_of_many": True}, {}, "--first-of-many has no effect on 'small'"),
+        (
+            {},
+            {"egaer": "true"},
+            "--protocol-option egaer: unknown option; 'small' has eager, size",
+        ),
+        ({}, {"history": "3"}, "--protocol-option history: use --history instead"),
         ({}, {"eager": "maybe"}, "--protocol-option eager=maybe: expected true or false"),
         ({}, {"size": "many"}, "--protocol-option size=many: expected a whole number"),
         ({}, {"rule": "second"}, "--protocol-option rule=second: expected one of first, final"),

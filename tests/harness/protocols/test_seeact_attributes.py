@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.page import Box
-from harness.protocols.matcher import match, normal, texts_of, told_of, types_of
+from harness.protocols.matcher import described_as, match, normal, texts_of, types_of
 from harness.protocols.seeact_attributes import SeeActAttributes
 from harness.records import Choice
 from parsers import OPERATIONS, Operation
@@ -94,7 +94,7 @@ def test_types_come_from_role_tag_and_input_type() -> None:
     assert types_of(element("", "input", role="combobox")) == ("SELECTBOX", "TEXTBOX")
     assert types_of(element("", "input", kind="checkbox")) == ("BUTTON",)
     assert types_of(element("", "div")) == ()
-    assert told_of(element("", "div", "x")) == ("DIV", "x")
+    assert described_as(element("", "div", "x")) == ("DIV", "x")
     assert normal("A.B:C/D'E\"F,  G") == "abcdef g"
 
 
@@ -143,7 +143,7 @@ def test_spelling_gives_back_an_element_whose_description_is_its_own(
         for i, (tag, text, label, role) in enumerate(parts)
     ]
     chosen = pool[picked % len(pool)]
-    kind, text = told_of(chosen)
+    kind, text = described_as(chosen)
     if normal(text) in ("", "none"):
         return  # nothing to be described by
     value = "" if operation == "CLICK" else "5 PM"
@@ -187,5 +187,5 @@ def test_on_a_real_page_two_buttons_say_search_and_position_decides_wrongly() ->
     assert (found.choice.id, found.exact, found.tied) == ("10628", True, True)
     without = [choice for choice in pool if choice.id != "10628"]
     assert getattr(match(without, "BUTTON", "Search").choice, "id", None) == positive
-    own = sum(match(pool, *told_of(choice)).choice is choice for choice in pool)
+    own = sum(match(pool, *described_as(choice)).choice is choice for choice in pool)
     assert own / len(pool) > 0.75, "most elements are found by what they say of themselves"
