@@ -1,4 +1,4 @@
-"""Baselines: selected like models, run anywhere.
+"""Baselines, which are selected like models and need none.
 
 policy = POLICIES.make("random")
 model = PolicyAdapter(policy, protocol, seed=42)    # from harness.policies.as_model
@@ -15,20 +15,20 @@ POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predi
 POLICIES.add(
     "random",
     "harness.policies.baselines:RandomPolicy",
-    "element and operation by chance",
+    "a random element with a random operation",
 )
 POLICIES.add(
     "always-click",
     "harness.policies.baselines:AlwaysClick",
-    "clicks an element by chance: the floor of every table",
+    "clicks a random element: the floor of every table",
 )
 POLICIES.add(
     "oracle",
     "harness.policies.baselines:Oracle",
-    "the recorded answer: tests the plumbing",
+    "the recorded answer: an upper bound, and a test of the whole pipeline",
 )
 POLICIES.add(
     "lexical",
     "harness.policies.lexical:Lexical",
-    "text overlap of task and history with the choices, no model",
+    "word overlap of task and history with the choices, without a model",
 )

@@ -1,7 +1,7 @@
-"""A policy dressed as a model, so that baselines take every line of code that models take.
+"""An adapter around a policy, so that baselines run through the same code as models.
 
-The policy settles on a prediction, the protocol spells it in its answer format, and the spelled
-text goes through the engine, the run directory and the parser like any reply.
+The policy makes a prediction and the protocol spells it in its answer format; the text then passes
+engine, run directory and parser like any reply.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ from harness.protocols.contract import AskingProtocol
 from harness.records import Choice, Step
 
 StepKey = tuple[str, int]
-"""A step and the number of its repeat."""
+"""Step id and number of the repeat."""
 
 
 class PolicyAdapter:
-    """The adapter around a policy. Steps must be announced before they are asked about.
+    """Answers calls with a policy's predictions. Steps have to be announced before they are asked.
 
-    `always-click` shares the draws of `random`: the policies of one run differ in nothing else.
+    All policies draw from the same generator: with one seed, `always-click` clicks the element that
+    `random` picks.
     """
 
     def __init__(
         self, policy: Policy, protocol: AskingProtocol, seed: int, *, identified: bool = False
     ) -> None:
-        """`identified` has the policy's class put on record beside its name."""
+        """`identified` records the policy's class beside its name."""
         self._policy = policy
         self._protocol = protocol
         self._seed = seed
         self._steps: dict[StepKey, tuple[Step, Sequence[Choice], Secret | None]] = {}
-        # A policy settles on its answer once, not once for every round.
+        # Replies to all rounds of a step, so that a policy is asked once per step.
         self._spelled: dict[StepKey, Mapping[str, str]] = {}
         self._info = AdapterInfo(
             name=policy.name,
             model=policy.name,
             provider="policy",
             concurrency=64,
-            # The pages of open steps are in memory, and a policy gains nothing by more of them.
+            # Open steps keep their pages in memory, and more of them would not help a policy.
             open_dialogues=32,
             takes_pictures=True,
             settings={"seed": seed, **(_class_of(policy) if identified else {})},
@@ -56,35 +57,36 @@ class PolicyAdapter:
     def announce(
         self, step: Step, choices: Sequence[Choice], secret: Secret | None, repeat: int = 0
     ) -> None:
-        """Make a repeat of a step known. `secret` is dropped unless the policy declares its need.
+        """Announce a repeat of a step. `secret` is dropped unless the policy declares `needs_gold`.
 
-        A repeat that was not announced is asked about as the first one is.
+        A repeat that was not announced is answered for the step of the first one.
         """
         known = secret if self._policy.needs_gold else None
         self._steps[step.step_id, repeat] = (step, choices, known)
         self._spelled.pop((step.step_id, repeat), None)
 
     def forget(self, step_id: str) -> None:
-        """All repeats of the step are done."""
-        for held in (self._steps, self._spelled):
-            for key in [key for key in held if key[0] == step_id]:
-                del held[key]
+        """Drop a step, all of whose repeats are done."""
+        for by_step in (self._steps, self._spelled):
+            for key in [key for key in by_step if key[0] == step_id]:
+                del by_step[key]
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """The policy's answer in the protocol's words. Raises `Fatal` for an unknown step."""
+        """The policy's answer as the protocol spells it. Raises `Fatal` for an unknown step."""
         key = request.step_id, request.repeat
         if key not in self._spelled:
             self._spelled[key] = self._settle(*key)
         if request.place not in self._spelled[key]:
-            raise Fatal(f"policy '{self._policy.name}' has no words for call '{request.place}'")
+            name = self._policy.name
+            raise Fatal(f"policy '{name}': its protocol spells no reply for '{request.place}'")
         return Reply(self._spelled[key][request.place], model=self._policy.name)
 
     def _settle(self, step_id: str, repeat: int) -> Mapping[str, str]:
-        """The policy's replies for all rounds of a step, by place."""
-        known = self._steps.get((step_id, repeat)) or self._steps.get((step_id, 0))
-        if known is None:
+        """The replies to all calls of a step, by place."""
+        announced = self._steps.get((step_id, repeat)) or self._steps.get((step_id, 0))
+        if announced is None:
             raise Fatal(f"policy '{self._policy.name}' was asked about a step it does not know")
-        step, choices, secret = known
+        step, choices, secret = announced
         chance = chance_for(self._seed, repeat, step_id, "policy")
         prediction = self._policy.predict(step, choices, chance, secret)
         return self._protocol.spell(step, choices, prediction)

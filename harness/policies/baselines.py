@@ -1,8 +1,8 @@
-"""Baselines without knowledge, and the one that knows everything.
+"""Baselines that know nothing, and the oracle.
 
-`random` is the chance level. `always-click` is the floor that every table needs: 81 to 84 % of the
-recorded operations are clicks, so this alone earns 0.80 to 0.84 operation F1 on the test splits.
-`oracle` answers with the truth and must reach 100 % on valid rows; less is a fault of the plumbing.
+`random` is the chance level. `always-click` is the floor of every table: 81 to 84 % of the recorded
+operations are clicks, so that it reaches an operation F1 of 0.80 to 0.84 on the test splits.
+`oracle` gives the recorded answer and must reach 100 % on valid rows; less is a bug.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _answer(choice: Choice, operation: Operation, value: str = "") -> Prediction
 
 @dataclass(frozen=True, slots=True)
 class RandomPolicy:
-    """Element uniform over the choices (None excluded), operation uniform, no value."""
+    """A uniformly random choice (never None) and a uniformly random operation, without a value."""
 
     name: str = "random"
     needs_gold: bool = False
@@ -51,7 +51,7 @@ class AlwaysClick:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A listed positive with the recorded operation and value; None where no positive is listed."""
+    """A listed positive with the recorded operation and value; None if no positive is listed."""
 
     name: str = "oracle"
     needs_gold: bool = True
@@ -60,10 +60,10 @@ class Oracle:
         self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
     ) -> Prediction:
         if secret is None:
-            raise ValueError("the oracle was not given the answer")
+            raise ValueError("the oracle needs the recorded answer")
         gold = secret.gold
         listed = [c for c in choices if c.id in gold.elements]
-        # Where an answer is a mark or a point, an element without a box cannot be given.
+        # Protocols with marks or points cannot refer to an element without a box.
         listed.sort(key=lambda c: (c.box is None or not c.box.is_visible, c.id != gold.original))
         right = next(iter(listed), None)
         if right is None:

@@ -1,4 +1,4 @@
-"""What a policy is: a function from a step and its choices to a prediction."""
+"""The contract of policies: functions from a step and its choices to a prediction."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from parsers.records import Gold, Prediction
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """The answer of a step: handed only to policies that declare `needs_gold`.
-
-    `shown` is the id of the positive among the choices, None when the row has none.
-    """
+    """The recorded answer of a step, given only to policies that declare `needs_gold`."""
 
     gold: Gold
+    """The recorded action with all acceptable elements."""
     shown: str | None
+    """Id of the positive among the choices, None if there is none."""
 
 
 class Policy(Protocol):
-    """Answers a step without being a model. Instances are values."""
+    """Answers steps without a model. Instances are values."""
 
     @property
     def name(self) -> str: ...
@@ -44,9 +43,9 @@ class Policy(Protocol):
 
 
 def chance_for(seed: int, repeat: int, step_id: str, label: str) -> random.Random:
-    """A generator for one step, independent of all others and of the order of steps.
+    """A random generator for one step, independent of other steps and of their order.
 
-    `label` separates the uses: two policies that share a label share their draws.
+    `label` separates uses: two policies with the same label make the same draws.
     """
     text = "\n".join([str(seed), str(repeat), step_id, label])
     return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))

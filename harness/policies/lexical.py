@@ -1,12 +1,12 @@
-"""A baseline that reads: text overlap of task and history with the choices; no model, no picture.
+"""A lexical baseline: word overlap of task and history with the choices; no model, no picture.
 
-Element: each word of the task has a weight, higher when few choices have it and lower when an
-earlier action has dealt with it. A choice earns the weights of the words it shares with the task,
-divided by a slowly growing function of its own length, and points for what it is: something one can
-act on, a field or list that the task has an unused value for, the button of a form that is filled
-in. Operation: from the kind of element. Value: the phrase of the task that fits the element.
+Element: a word of the task weighs more if few choices contain it, and less if a previous action has
+dealt with it. A choice scores the weights of the words it shares with the task, divided by a slowly
+growing function of its length, plus points for its kind: an interactive element, a field or list
+for which the task has an unused value, the button of a form that has been filled in. Operation: by
+the kind of element. Value: the phrase of the task that fits the element.
 
-The rules and weights were developed on the `dev` sites of the sample, and on nothing else.
+Rules and weights were developed on the `dev` sites of the sample only.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ REPEATED_POINTS = -1.5
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """The policy. Ties go to the choice higher up on the page; nothing is drawn."""
+    """The policy. It is deterministic; ties go to the choice higher up on the page."""
 
     name: str = "lexical"
     needs_gold: bool = False
@@ -74,7 +74,7 @@ class Lexical:
 
 
 class Reader:
-    """What the task and the history say about the choices of one step."""
+    """Scores the choices of one step by its task and history."""
 
     def __init__(self, step: Step, choices: Sequence[Choice]) -> None:
         self._task = step.task
@@ -88,28 +88,28 @@ class Reader:
         self._filling = bool(self._history) and self._history[-1].operation in ("TYPE", "SELECT")
 
     def points(self, choice: Choice) -> float:
-        """How well a choice fits as the next element."""
-        own = words(plain(choice.text))
+        """The score of a choice as the next element."""
+        inside = words(plain(choice.text))
         kind = kind_of(choice)
         if kind in ("field", "list"):
             if self._is_filled(choice, kind):
-                # Without a button for it, what was just typed is sent with the enter key.
+                # Without a submit button, the text just typed is sent with the enter key.
                 last = self._history[-1].value.lower()
                 sent = self._filling and kind == "field" and last in choice.text.lower()
                 return ENTER_POINTS if sent else REPEATED_POINTS
-            # Words of options and of values say nothing more: they are in the value already.
+            # Words of options and values add nothing, since the value covers them.
             return VALUE_POINTS * self._value(choice, kind)[1]
-        shared = sum(self._weights.get(word, 0.0) for word in set(own))
-        points: float = KIND_POINTS[kind] + shared / (1 + len(own)) ** LENGTH_POWER
-        if self._filling and kind == "button" and SUBMITTING & set(own):
+        shared = sum(self._weights.get(word, 0.0) for word in set(inside))
+        points: float = KIND_POINTS[kind] + shared / (1 + len(inside)) ** LENGTH_POWER
+        if self._filling and kind == "button" and SUBMITTING & set(inside):
             # After the last field comes the button; open fields earn more than it does.
             points += SUBMIT_POINTS
-        if own and own in self._touched:
+        if inside and inside in self._touched:
             points += REPEATED_POINTS
         return points
 
     def action(self, choice: Choice) -> tuple[Operation, str]:
-        """What one does to a choice, and with which value."""
+        """The operation on a choice, and its value."""
         kind = kind_of(choice)
         if kind == "list":
             return "SELECT", self._value(choice, kind)[0]
@@ -128,33 +128,33 @@ class Reader:
         return for_field(self._phrases, label)
 
     def _is_filled(self, choice: Choice, kind: Kind) -> bool:
-        """Whether a field or list shows a value that an earlier action gave it."""
+        """Whether a field or list shows a value that a previous action set."""
         if kind == "list":
             # The last option shown may be cut short, and the one selected may not be shown.
             listed = [option.lower() for option in options_of(choice)]
             return any(value.startswith(option) for option in listed for value in self._used)
         text = plain(choice.text)
         shown = " ".join(text.lower().split())
-        own = set(words(text))
+        inside = set(words(text))
         typed = (set(words(done.what)) for done in self._history if done.operation == "TYPE")
         return any(value in shown for value in self._used) or any(
-            what and what <= own for what in typed
+            what and what <= inside for what in typed
         )
 
 
 def options_of(choice: Choice) -> list[str]:
-    """The options of a list as far as the choice text shows them."""
-    found = (" ".join(option.split()) for option in OPTION.findall(choice.text))
-    return [option for option in found if option]
+    """The options of a list, as far as the choice text shows them."""
+    options = (" ".join(option.split()) for option in OPTION.findall(choice.text))
+    return [option for option in options if option]
 
 
 def above(choice: Choice) -> tuple[float, float]:
-    """Larger for what comes earlier on the page: forms are filled in from the top."""
+    """A sort key that is larger higher up on the page: forms are filled in from the top."""
     return (-choice.box.y, -choice.box.x) if choice.box else (-math.inf, -math.inf)
 
 
 def kind_of(choice: Choice) -> Kind:
-    """What sort of element a choice is, from its tag and the words of its opening tag."""
+    """The kind of element, by its tag and the words of its opening tag."""
     tag = choice.tag.lower()
     first = choice.text.partition(">")[0].lower()
     about = set(words(plain(first)))
@@ -176,7 +176,7 @@ def kind_of(choice: Choice) -> Kind:
 
 
 def task_weights(task: str, history: Sequence[Done], choices: Sequence[Choice]) -> dict[str, float]:
-    """A weight for each word that counts: rare among the choices is more, dealt with is less."""
+    """The weight of each word: more if rare among the choices, less if dealt with before."""
     seen = Counter(word for choice in choices for word in set(words(plain(choice.text))))
     done = {word for line in history for word in words(f"{line.what} {line.value}")}
     wanted = {kin: KIN_WEIGHT for word in words(task) for kin in KIN.get(word, ())}

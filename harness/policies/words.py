@@ -36,12 +36,12 @@ KIN = {
     "reserve": ("book", "reservation", "booking"),
     "show": ("view",),
 }
-"""What websites call the things that tasks ask for."""
+"""Words that websites use for what tasks ask for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An earlier action: the description of its element, the operation, and the value if any."""
+    """A previous action: description of its element, operation, and value if any."""
 
     what: str
     operation: str
@@ -58,7 +58,7 @@ def stem(word: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words without plural endings and words that say nothing.
+    """Lower-case words without plural endings and stop words.
 
     >>> words("Find the flights to Oslo")
     ['find', 'flight', 'oslo']
@@ -68,7 +68,7 @@ def words(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """A choice text without its markup: attribute words and visible words.
+    """A choice text without markup: the words of attributes and the visible words.
 
     >>> plain("<button id=7 submit search> Go </button>").split()
     ['submit', 'search', 'Go']
@@ -77,7 +77,7 @@ def plain(text: str) -> str:
 
 
 def read_line(line: str) -> Done:
-    """A history line such as `[textbox]  Zip code -> TYPE: 10203`; others are description only.
+    """Parse a history line such as `[textbox]  Zip code -> TYPE: 10203`; others are descriptions.
 
     >>> read_line("[textbox]  Zip code -> TYPE: 10203")
     Done(what='Zip code', operation='TYPE', value='10203')
@@ -117,7 +117,7 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""Kinds of phrases, the most telling first: a phrase inside an earlier one is left out."""
+"""Kinds of phrases, the most specific first; a phrase inside an earlier one is left out."""
 
 FIELDS: tuple[tuple[str, str, str], ...] = (
     ("email mail e-mail", "mail", ""),
@@ -134,18 +134,18 @@ FIELDS: tuple[tuple[str, str, str], ...] = (
     ("quantity amount price age min max people adult year", "number", ""),
     ("search q query keyword find looking term", "quoted name object", ""),
 )
-"""Label words of a field, the kinds of phrases it takes, and the words that stand before them."""
+"""Label words of a field, the kinds of phrases it takes, and words that precede such phrases."""
 
 PLACEHOLDER = re.compile(r"(?:choose|select|please|pick|any|all|-)\b|-", re.I)
 MANY_OPTIONS = 30
 
 GOOD, FAIR, WEAK = 1.0, 0.7, 0.3
-"""How well a phrase fits a field: in kind and position, in kind, or for lack of a better one."""
+"""How well a phrase fits a field: in kind and position, in kind only, or as a last resort."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A run of words of the task; `lead` and `tail` are the words around it."""
+    """A sequence of words in the task; `lead` and `tail` are the words before and after it."""
 
     kind: str
     text: str
@@ -154,10 +154,10 @@ class Phrase:
 
 
 def phrases(task: str, used: Iterable[str]) -> list[Phrase]:
-    """The phrases of a task that may be values, without those that were typed or selected."""
+    """The phrases of a task that may be values, except those already typed or selected."""
     done = [tuple(words(value)) for value in used]
     taken = bytearray(len(task))
-    found: list[Phrase] = []
+    matches: list[Phrase] = []
     for kind, pattern in PATTERNS:
         for match in pattern.finditer(task):
             start, end = match.span(1)
@@ -165,13 +165,13 @@ def phrases(task: str, used: Iterable[str]) -> list[Phrase]:
             if (kind == "name" and start == 0) or any(taken[start:end]):
                 continue
             taken[start:end] = b"\1" * (end - start)
-            own = tuple(words(match[1]))
-            if own and not any(contains(value, own) for value in done):
+            inside = tuple(words(match[1]))
+            if inside and not any(contains(value, inside) for value in done):
                 before, after = task[max(0, start - 30) : start], task[end : end + 30]
                 lead, tail = edge(before, -1), edge(after, 0)
                 text = " ".join(match[1].split()).rstrip(" .,:/-")
-                found.append(Phrase(kind, text, lead, tail))
-    return found
+                matches.append(Phrase(kind, text, lead, tail))
+    return matches
 
 
 def edge(text: str, position: int) -> str:
@@ -181,7 +181,7 @@ def edge(text: str, position: int) -> str:
 
 
 def contains(outer: Sequence[str], inner: Sequence[str]) -> bool:
-    """Whether the inner words stand in the outer ones, side by side."""
+    """Whether the inner words occur in the outer ones, next to each other."""
     size = len(inner)
     return any(list(outer[i : i + size]) == list(inner) for i in range(len(outer) - size + 1))
 
@@ -208,7 +208,7 @@ def for_list(
     label: Sequence[str],
     options: Sequence[str],
 ) -> tuple[str, float]:
-    """The option to select, and how well it fits; only the first options of a list are known."""
+    """The option to select and how well it fits; only the first options of a list are known."""
     wanted = set(words(task)) - {word for value in used for word in words(value)}
     spoken = wanted | {kin for word in wanted for kin in KIN.get(word, ())}
     known = [option for option in options[:MANY_OPTIONS] if not PLACEHOLDER.match(option)]
@@ -229,13 +229,13 @@ def for_list(
     return (names[0].text, WEAK) if names else ("", 0.0)
 
 
-def share(own: Sequence[str], spoken: set[str]) -> float:
+def share(option: Sequence[str], spoken: set[str]) -> float:
     """The share of an option's words that the task has."""
-    return sum(word in spoken for word in own) / len(own) if own else 0.0
+    return sum(word in spoken for word in option) / len(option) if option else 0.0
 
 
 def form_of(option: str) -> re.Pattern[str]:
-    """What has the form of an option: its words with other numbers, days and months."""
+    """A pattern for texts in the form of an option, with other numbers, days and months."""
     parts = []
     for word in option.split()[:6]:
         if re.fullmatch(_DAY, word, re.I):

@@ -96,7 +96,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "protocol option": (
         (*ORACLE, "--protocol-option", "eager=true"),
-        "--protocol-option eager: 'seeact-two-rounds' takes none",
+        "--protocol-option eager: unknown option; 'seeact-two-rounds' has none",
     ),
     "protocol option of its own": (
         (*ORACLE, "--protocol-option", "history=3"),

@@ -58,7 +58,7 @@ def test_what_the_matcher_costs_is_told_beside_what_the_model_got_wrong() -> Non
         flags = step["prediction"]["flags"]
         assert "matched-exactly" in flags
         assert step["scores"]["element"] or "matcher-tie" in flags
-    line = next(line for line in told.out.splitlines() if line.startswith("matched"))
+    line = next(line for line in told.out.splitlines() if line.startswith("descriptions"))
     assert line.startswith(f"descriptions matched: {len(valid)} exactly, 0 approximately (")
 
 

@@ -88,7 +88,7 @@ def test_the_oracle_says_none_where_no_positive_is_listed() -> None:
 
 
 def test_the_oracle_does_not_guess() -> None:
-    with pytest.raises(ValueError, match="not given the answer"):
+    with pytest.raises(ValueError, match="needs the recorded answer"):
         Oracle().predict(STEPS[0], LISTED, draw(STEPS[0]), None)
 
 
