@@ -7,6 +7,7 @@ from typing import Literal
 
 _PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
 _COMMIT = re.compile("[0-9a-f]{40}")
+OFFLINE = "HF_HUB_OFFLINE is set and the cache lacks files of it"
 _LOG_IN = "`hf auth login` or HF_TOKEN"
 
 
@@ -31,7 +32,7 @@ def hub_error(
         revision: the revision that was asked for.
         otherwise: what to do without the hub.
     """
-    from huggingface_hub import errors
+    from huggingface_hub import constants, errors
 
     if isinstance(error, errors.GatedRepoError | errors.DisabledRepoError):
         return (
@@ -44,6 +45,8 @@ def hub_error(
         return f"the hub has no {kind} {repo}, or it is private ({_LOG_IN}); {otherwise}"
     if isinstance(error, errors.HFValidationError):
         return f"'{repo}' is neither a folder nor a {kind} id of the hub"
+    if isinstance(error, errors.LocalEntryNotFoundError) and constants.is_offline_mode():
+        error = OSError(OFFLINE)
     at = "" if revision is None or _COMMIT.fullmatch(revision) else f" at revision {revision}"
     return f"cannot get {repo}{at} from the hub ({_reason(error)}); {otherwise}"
 
@@ -54,4 +57,6 @@ def _reason(error: Exception) -> str:
         return f"it refuses access (HTTP {status}; {_LOG_IN})"
     if status is not None:
         return f"it answers with HTTP {status}"
-    return (str(error).splitlines() or [""])[0] or type(error).__name__
+    # What stands in front of it is how the client came upon it.
+    text = (str(error).splitlines() or [""])[0].removeprefix("Got: ").removeprefix("ConnectError: ")
+    return text or type(error).__name__

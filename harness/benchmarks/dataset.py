@@ -53,10 +53,6 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def index(self) -> tuple[IndexEntry, ...]:
-        """One entry per distinct row, in file order."""
-        return self.entries
-
     def select(self, filters: Filters) -> Dataset:
         """The steps that meet the filters. Raises `DataError` for values that no step has."""
         return replace(self, entries=_select(self.entries, filters))

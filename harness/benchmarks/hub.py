@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adapters.hub import hub_error, hub_page
+from adapters.hub import OFFLINE, hub_error, hub_page
 from harness.benchmarks.files import DataFile, missing_shards
 from harness.errors import DataError
 
@@ -68,8 +68,7 @@ def fetch(
     if cached is not None:
         return cached
     if constants.is_offline_mode():
-        lacking = OSError("HF_HUB_OFFLINE is set and the cache lacks files of it")
-        raise DataError(hub_error(lacking, repo, "dataset", revision, _otherwise(repo)))
+        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, _otherwise(repo)))
     with _translated(repo, revision):
         info = _answer(lambda: _listing(repo, revision, patience_s), patience_s)
         listed = [f for f in info.siblings or () if f.rfilename.endswith(suffix)]

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.html_pages import NODE_ID, as_page
 from harness.benchmarks.index import IndexEntry, Key, whole
 from harness.benchmarks.mind2web_fields import decode_operation, find_problems
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
-from harness.page import Box, Candidate, Page, PageError, PageNode
+from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode, as_page
 from harness.records import Row
 
 

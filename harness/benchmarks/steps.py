@@ -23,11 +23,11 @@ import msgspec
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, local_files
-from harness.benchmarks.html_pages import NODE_ID
 from harness.benchmarks.index import IndexEntry, Key, Scanned, TableLayout, build_index, of_splits
 from harness.benchmarks.parquet import Record, column_names
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.errors import DataError, suggestion
+from harness.page import NODE_ID
 from harness.records import Row
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ def _measured(named: list[str], dataset: Any, without_fails: bool) -> Iterator[t
 
     opened = [open_ranks(name) for name in named]
     for ranks in opened:
-        check_covered(ranks, [entry.step_id for entry in dataset.index()])
+        check_covered(ranks, [entry.step_id for entry in dataset.entries])
     steps: list[list[Ranked]] = [[] for _ in opened]
     # A page is parsed once for all of them.
     for row in dataset.rows():

@@ -85,7 +85,7 @@ def train_ranker(**values: Any) -> int:
         base,
         out,
         recipe,
-        data={"splits": sorted({e.split for e in dataset.index()}), **dataset.fingerprint},
+        data={"splits": sorted({e.split for e in dataset.entries}), **dataset.fingerprint},
         told=lambda step, of, loss: click.echo(f"{step} of {of}: loss {loss:.4f}", err=True),
     )
     without = f"; {counted(done.left_out, 'step')} left out" if done.left_out else ""

@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from harness.page._candidates import Box, Candidate, decode_candidates
 from harness.page._compact import CUT_MARK
+from harness.page._html import FORBIDDEN, as_page
 from harness.page._nodes import NodeFacts, PageNode
 from harness.page._page import ChoiceText, Page, Snippet
 from harness.page._render import Brackets, RankingText
-from harness.page._tree import TextNodeCandidate, UnknownNode
+from harness.page._tree import NODE_ID, TextNodeCandidate, UnknownNode
 from parsers.cleaned_page import PageError
 
 __all__ = [
     "CUT_MARK",
+    "FORBIDDEN",
+    "NODE_ID",
     "Box",
     "Brackets",
     "Candidate",
@@ -34,5 +37,6 @@ __all__ = [
     "Snippet",
     "TextNodeCandidate",
     "UnknownNode",
+    "as_page",
     "decode_candidates",
 ]

@@ -89,7 +89,7 @@ def rank_benchmark(
     folder = out.with_name(out.name + ".parts")
     with _claimed(folder, settings):
         finished = _finished(folder)
-        todo = [e.step_id for e in dataset.index() if e.step_id not in finished]
+        todo = [e.step_id for e in dataset.entries if e.step_id not in finished]
         resumed = len(dataset) - len(todo)
         on_progress(resumed)
         chunks = [todo[i : i + STEPS_PER_PART] for i in range(0, len(todo), STEPS_PER_PART)]
@@ -163,7 +163,7 @@ def _in_this_process(dataset: Dataset, ranks: Ranks, parts: Sequence[Part]) -> G
 
 def _pages(dataset: Dataset, step_ids: Sequence[str]) -> list[Any]:
     wanted = frozenset(step_ids)
-    entries = tuple(entry for entry in dataset.index() if entry.step_id in wanted)
+    entries = tuple(entry for entry in dataset.entries if entry.step_id in wanted)
     rows = replace(dataset, entries=entries).rows()
     # Rankers look at no picture, and it is larger than all the rest.
     return [(replace(row, screenshot=None), page_of(row)) for row in rows]
@@ -237,7 +237,7 @@ def _join(
         part_of.update(dict.fromkeys(RankTable(path).steps(), path))
     current: tuple[Path, RankTable] | None = None
     with table_writer(out, settings, overwrite=overwrite) as table:
-        for entry in dataset.index():
+        for entry in dataset.entries:
             path = part_of[entry.step_id]
             if current is None or current[0] != path:
                 current = (path, RankTable(path))

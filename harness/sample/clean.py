@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from harness.page import FORBIDDEN
 from harness.sample.nodes import Node, Text
 
 _DROPPED = frozenset({"head", "script", "style", "link", "meta", "title", "template", "br"})
@@ -12,8 +12,6 @@ _KEPT_ATTRIBUTES = frozenset(
     {"role", "type", "alt", "aria_description", "aria_label", "label", "title"}
     | {"name", "value", "placeholder"}
 )
-# XML 1.0 has no way to write these, not even as references.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
@@ -80,4 +78,4 @@ def _attributes(node: Node) -> Iterator[str]:
 
 def escape(text: str) -> str:
     """Make text fit for XML; characters that XML cannot hold become blanks."""
-    return _FORBIDDEN.sub(" ", text).translate(_ESCAPES)
+    return FORBIDDEN.sub(" ", text).translate(_ESCAPES)

@@ -120,14 +120,14 @@ def test_missing_shards_are_noticed(tmp_path: Path) -> None:
 def test_files_without_a_split_in_their_name_take_the_one_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.parquet", task("a", 1))
     for asked, split in [(None, "local"), (["test_domain"], "test_domain")]:
-        (entry,) = open_benchmark("multimodal-mind2web", splits=asked, data=path).index()
+        (entry,) = open_benchmark("multimodal-mind2web", splits=asked, data=path).entries
         assert entry.split == split
     assert "ask for one split" in complaint(path, "test_task", "train")
 
 
 def test_a_folder_may_tell_the_split(tmp_path: Path) -> None:
     write(tmp_path / "test_website" / "0000.parquet", task("a", 1))
-    (entry,) = open_benchmark("multimodal-mind2web", data=tmp_path).index()
+    (entry,) = open_benchmark("multimodal-mind2web", data=tmp_path).entries
     assert entry.split == "test_website"
 
 

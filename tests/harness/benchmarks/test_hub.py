@@ -27,7 +27,7 @@ from harness.errors import DataError
 hub.fetch.__defaults__ = (float(sys.argv[1]),)
 try:
     dataset = open_benchmark(sys.argv[2], splits=sys.argv[3:] or None)
-    print(json.dumps({"steps": [e.step_id for e in dataset.index()],
+    print(json.dumps({"steps": [e.step_id for e in dataset.entries],
                       "rows": len(list(dataset.rows())), "fingerprint": dataset.fingerprint}))
 except DataError as error:
     print(json.dumps({"error": str(error)}))

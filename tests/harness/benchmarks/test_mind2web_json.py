@@ -118,7 +118,7 @@ def test_a_row_without_a_picture_is_valid_and_one_without_a_positive_is_not(
 
 def test_one_step_is_read_without_the_others(tmp_path: Path, sample: list[Row]) -> None:
     dataset = opened(written(tmp_path, sample).parent)
-    wanted = dataset.index()[5]
+    wanted = dataset.entries[5]
     assert dataset.row(wanted.step_id).html == sample[5].html
     assert list(dataset.negatives()) == [len(row.negatives) for row in sample]
 
@@ -127,10 +127,10 @@ def test_the_index_is_remembered_until_the_file_changes(
     tmp_path: Path, sample: list[Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, sample)
-    first = opened(path).index()
+    first = opened(path).entries
     with monkeypatch.context() as patched:
         patched.setattr(module, "split", lambda path: pytest.fail("the file was read again"))
-        assert opened(path).index() == first
+        assert opened(path).entries == first
     path.write_text(json.dumps([original_task(sample[:1])]), encoding="utf-8")
     assert len(opened(path)) == 1
 
@@ -143,7 +143,7 @@ def test_splits_are_told_by_folders_and_file_names(tmp_path: Path, sample: list[
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     dataset = opened(tmp_path / "data")
-    assert {entry.split for entry in dataset.index()} == {"test_domain"}
+    assert {entry.split for entry in dataset.entries} == {"test_domain"}
     assert len(opened(tmp_path / "data", splits=["train"])) == 2
     with pytest.raises(DataError, match="no file of split test_task"):
         opened(tmp_path / "data", splits=["test_task"])

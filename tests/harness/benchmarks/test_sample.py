@@ -12,7 +12,7 @@ from tests.harness.benchmarks._files import task, write
 def test_the_sample_is_read_like_any_file_of_its_form() -> None:
     for splits in (None, ["dev", "test"]):
         dataset = open_benchmark("sample", splits=splits)
-        assert {entry.split for entry in dataset.index()} == set(splits or ["test"])
+        assert {entry.split for entry in dataset.entries} == set(splits or ["test"])
         for step in dataset.rows():
             assert step.index < step.total_steps
             assert len(step.history) == step.index

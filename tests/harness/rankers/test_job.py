@@ -46,14 +46,14 @@ def test_stored_ranks_are_those_of_the_ranker(
     assert progress[0] == 0 and progress[-1] == len(dataset) and progress == sorted(progress)
     assert not (tmp_path / "r.parquet.parts").exists()
     table = RankTable(out)
-    assert list(table.steps()) == [entry.step_id for entry in dataset.index()]
+    assert list(table.steps()) == [entry.step_id for entry in dataset.entries]
     assert table.settings["ranker"] == "lexical"
     assert table.settings["benchmark"]["benchmark"] == "sample"
     stored, ranks = open_ranks(str(out)), open_ranks("lexical")
     for row in dataset.rows():
         page = page_of(row)
         assert list(stored.of(row, page)) == list(ranks.of(row, page))
-    entry = table.entry(dataset.index()[0].step_id)
+    entry = table.entry(dataset.entries[0].step_id)
     assert entry.scores is not None and list(entry.scores) == sorted(entry.scores, reverse=True)
 
 

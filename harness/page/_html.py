@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from lxml import etree, html
+from lxml import etree
 
-NODE_ID = "backend_node_id"
-"""The attribute that holds an element's id on every page of the harness."""
+from harness.page._tree import NODE_ID
+
+if TYPE_CHECKING:
+    from lxml import html
 
 _CLEANED = f'<text {NODE_ID}="'
 _DROPPED = frozenset(
     {"base", "head", "link", "meta", "noscript", "script", "style", "template", "title"}
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-# XML 1.0 has no way to write these, not even as references.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold, not even as references."""
 
 
 def as_page(text: str, id_attribute: str = NODE_ID) -> str:
@@ -29,6 +32,8 @@ def as_page(text: str, id_attribute: str = NODE_ID) -> str:
     """
     if _CLEANED in text and id_attribute == NODE_ID:
         return text
+    from lxml import html  # Not needed for the pages of most benchmarks.
+
     try:
         parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
         found = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
@@ -60,4 +65,4 @@ def _add_text(parent: etree._Element, text: str | None) -> None:
 
 
 def _words(text: str) -> str:
-    return " ".join(_FORBIDDEN.sub(" ", text).split())
+    return " ".join(FORBIDDEN.sub(" ", text).split())
