@@ -84,7 +84,8 @@ def _about(protocol: AskingProtocol) -> list[str]:
     }
     shown = "none" if needs.pictures == "none" else needs.picture_policy
     unit = "call" if calls == "1" else "calls"
-    return [protocol.paper, f"{calls} {unit} per step; {offered[source]}; pictures: {shown}"]
+    asks = f"{calls} {unit} per step; {offered[source]}; pictures: {shown}"
+    return [protocol.paper, asks] if protocol.paper else [asks]
 
 
 @click.command()

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
+from adapters import AdapterInfo
+from harness.dialogue import Dialogue
 from harness.errors import UserError
+from harness.pictures import PicturePolicy
 from harness.protocols import PROTOCOLS, SHARED, AskingProtocol, open_protocol, settled_settings
 from harness.protocols.seeact import TwoRounds
+from harness.records import Choice, Step
+from parsers import Prediction, Status
 
 GIVEN: dict[str, Any] = {}
 
@@ -118,3 +125,95 @@ def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
         assert protocol.paper
         assert protocol.candidate_description(protocol.needs.sources[0], 50)
         assert len(protocol.letters(4).choices) == 4
+
+
+QWEN = AdapterInfo(
+    name="openai:Qwen2.5-VL-7B", model="Qwen2.5-VL-7B", provider="openai", coordinates="absolute"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "form", "coordinates"),
+    [
+        ({}, "qwen2.5-vl", "absolute"),
+        ({"form": "auto"}, "qwen2.5-vl", "absolute"),
+        ({"form": "plain"}, "plain", "absolute"),
+        ({"coordinates": "unit"}, "qwen2.5-vl", "unit"),
+    ],
+)
+def test_settings_that_follow_from_the_model_are_completed_unless_given(
+    options: dict[str, object], form: str, coordinates: str
+) -> None:
+    settings = open_protocol("coordinates", {}, options, model=QWEN).settings()
+    assert (settings["form"], settings["coordinates"]) == (form, coordinates)
+    assert open_protocol("coordinates").settings()["form"] == "plain"
+
+
+@pytest.mark.parametrize(
+    ("name", "pictures", "message"),
+    [
+        ("coordinates", "tiles", "--image-policy tiles shows several pictures"),
+        ("coordinates", "full", "what the coordinates of somebody's mean"),
+        ("seeact-annotation", "viewport", "some would lie outside the picture"),
+    ],
+)
+def test_a_protocol_refuses_pictures_and_models_that_it_cannot_use(
+    name: str, pictures: str, message: str
+) -> None:
+    model = AdapterInfo(name="somebody's", model="m", provider="p")
+    with pytest.raises(UserError, match=message):
+        open_protocol(name).check(PicturePolicy.parse(pictures), model)
+    open_protocol("seeact-choice").check(PicturePolicy.parse(pictures), model)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "lines"),
+    [
+        ("seeact-two-rounds", {"round-1-truncated": 2}, []),
+        ("seeact-choice", {"group-parse_error": 2}, ["2 with parse_error"]),
+        (
+            "seeact-annotation",
+            {"unmarked": 3, "group-refusal": 1},
+            ["in 3 steps", "1 with refusal"],
+        ),
+        ("seeact-attributes", {"matched-nearly": 4, "matcher-tie": 1}, ["4 approximately (1 of"]),
+        ("mindact-generate", {"match-text": 5, "match-words": 1}, ["5 by text, 1 by words"]),
+    ],
+)
+def test_a_protocol_says_what_its_flags_mean(
+    name: str, flags: dict[str, int], lines: list[str]
+) -> None:
+    notes = open_protocol(name).notes(flags)
+    assert len(notes) == len(lines)
+    assert all(part in note for part, note in zip(lines, notes, strict=True))
+
+
+@dataclass(frozen=True)
+class Smallest(AskingProtocol):
+    """A protocol with nothing but what has no default."""
+
+    share: float = 0.5
+    names: tuple[str, ...] = ("a",)
+    file: Path | None = None
+
+    name = "smallest"
+
+    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+        return Prediction(Status.NONE)
+        yield ()
+
+
+def test_everything_else_has_a_default() -> None:
+    PROTOCOLS.add("smallest", Smallest)
+    options = {"share": "0.25", "file": "some/where"}
+    protocol = open_protocol("smallest", {"max_tokens": (9,)}, options)
+    assert protocol == Smallest(0.25, file=Path("some/where"))
+    assert protocol.settings() == {
+        "protocol": "smallest",
+        "share": 0.25,
+        "names": ["a"],
+        "file": "some/where",
+    }
+    assert protocol.calls(50) == (0, 0)
+    assert protocol.letters(2).choices == ("", "")
+    assert protocol.candidate_description("ranker", 50) == "ranker top-50, smallest"
