@@ -13,7 +13,7 @@ from harness.benchmarks import open_benchmark
 from harness.page import Page
 from parsers.cleaned_page import PageError
 from parsers.records import Description
-from reports.errors import described, distance, relations
+from reports.errors import classifying, described, relations
 from reports.errors.classes import Relation
 from reports.errors.classifying import edit_distance
 from reports.errors.described import described_target, first_replies, quoted
@@ -25,7 +25,7 @@ ONCE = tuple(choice for choice in CHOICES if choice.id not in ("13", "29"))
 """Choices of which only the target has its words."""
 
 
-@pytest.mark.parametrize("module", [described, distance, relations])
+@pytest.mark.parametrize("module", [described, classifying, relations])
 def test_examples_in_docstrings_hold(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
