@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from parsers.records import StepInfo
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from adapters.conversation import Usage
@@ -39,16 +41,18 @@ def step(number: int) -> StepRecord:
     return StepRecord(
         step_id=f"task-{task:05d}-of-the-test-splits_action-{number:06d}-of-all",
         repeat=0,
-        task_id=f"task-{task:05d}-of-the-test-splits",
-        action_uid=f"action-{number:06d}-of-all",
-        index=index,
-        total_steps=6,
-        benchmark="synthetic",
-        split=("test_task", "test_website", "test_domain")[task % 3],
-        website=f"site-{task % 60}",
-        domain=f"domain-{task % 5}",
-        subdomain=f"subdomain-{task % 30}",
-        task="Find it.",
+        info=StepInfo(
+            task_id=f"task-{task:05d}-of-the-test-splits",
+            action_uid=f"action-{number:06d}-of-all",
+            index=index,
+            total_steps=6,
+            benchmark="synthetic",
+            split=("test_task", "test_website", "test_domain")[task % 3],
+            website=f"site-{task % 60}",
+            domain=f"domain-{task % 5}",
+            subdomain=f"subdomain-{task % 30}",
+            task="Find it.",
+        ),
         history=(),
         invalid="no_positive" if number % 19 == 0 else None,
         asked=True,

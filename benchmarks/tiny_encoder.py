@@ -26,7 +26,7 @@ def texts(rows: Iterable[Row]) -> Iterator[str]:
     """What a ranker reads of the rows, each query and candidate once."""
     for row in rows:
         page = page_of(row)
-        yield query(row.task, row.history)
+        yield query(row.info.task, row.history)
         for node_id in page.elements(c.id for c in (*row.positives, *row.negatives)):
             yield document(page, node_id)
 

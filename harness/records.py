@@ -12,7 +12,7 @@ from typing import Protocol
 
 from adapters.conversation import Picture
 from harness.page import Box, Brackets, Candidate
-from parsers.records import Description, Gold, Operation
+from parsers.records import Description, Gold, Operation, StepInfo
 
 NO_POSITIVE = "no_positive"
 NO_SCREENSHOT = "no_screenshot"
@@ -99,16 +99,7 @@ class Row:
     when an agent opts in to rows without a screenshot.
     """
 
-    benchmark: str
-    split: str
-    task_id: str
-    action_uid: str
-    index: int
-    total_steps: int
-    website: str
-    domain: str
-    subdomain: str
-    task: str
+    info: StepInfo
     history: tuple[str, ...]
     html: str
     screenshot: bytes | None
@@ -123,7 +114,7 @@ class Row:
 
     @property
     def step_id(self) -> str:
-        return f"{self.task_id}_{self.action_uid}"
+        return f"{self.info.task_id}_{self.info.action_uid}"
 
     @property
     def gold(self) -> Gold:
@@ -155,13 +146,7 @@ class Step:
     """
 
     step_id: str
-    task_id: str
-    index: int
-    split: str
-    website: str
-    domain: str
-    subdomain: str
-    task: str
+    info: StepInfo
     history: tuple[str, ...]
     pictures: tuple[Picture, ...] = ()
     stored: StoredQuestion | None = None

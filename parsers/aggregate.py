@@ -98,7 +98,7 @@ def _without_operations(metrics: Metrics) -> Metrics:
 
 
 def _check_unique(rows: Sequence[ScoredStep]) -> None:
-    twice = [step for step, n in Counter((r.split, r.step_id) for r in rows).items() if n > 1]
+    twice = [step for step, n in Counter((r.info.split, r.step_id) for r in rows).items() if n > 1]
     if twice:
         raise ValueError(f"step {twice[0][1]} of {twice[0][0]} occurs more than once")
 
@@ -108,7 +108,7 @@ def _excluded(row: ScoredStep) -> ScoredStep:
 
 
 def _task(row: ScoredStep) -> Task:
-    return row.split, row.task_id
+    return row.info.split, row.info.task_id
 
 
 def _scores(row: ScoredStep, rules: AggregationRules) -> Scores | None:
@@ -185,7 +185,7 @@ def _task_success(
     complete = successes = 0
     for task in tasks:
         scores = [_scores(row, rules) for row in task if row.invalid is None]
-        missing = len(task) < lengths.get(task[0].task_id, 0)
+        missing = len(task) < lengths.get(task[0].info.task_id, 0)
         if None in scores or (missing and rules.unattempted != "fail"):
             continue
         complete += 1
@@ -239,12 +239,17 @@ def by(
         raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(GROUP_KEYS)}")
     groups: dict[str, list[ScoredStep]] = {}
     for step in steps:
-        groups.setdefault(getattr(step, key), []).append(step)
+        groups.setdefault(group_of(step, key), []).append(step)
     whole = key != "operation"
     return {
         name: aggregate(groups[name], rules, task_lengths=task_lengths, whole_tasks=whole)
         for name in sorted(groups)
     }
+
+
+def group_of(step: ScoredStep, key: GroupKey) -> str:
+    """The name of the subgroup that a step belongs to."""
+    return step.operation if key == "operation" else str(getattr(step.info, key))
 
 
 def mean_of_groups(

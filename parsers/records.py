@@ -132,6 +132,31 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
+class StepInfo:
+    """What a step is, whoever answers it.
+
+    task_id: the task, that is a goal with its recorded trajectory (`annotation_id` of Mind2Web).
+    action_uid: the recorded action that the step asks for; unique within the task.
+    index: place of the step in the trajectory, from 0.
+    total_steps: steps of the whole trajectory.
+    benchmark, split: the data set and its part.
+    website, domain, subdomain: where the task is done, and what kind of site that is.
+    task: the goal in words.
+    """
+
+    task_id: str
+    action_uid: str
+    index: int
+    total_steps: int
+    benchmark: str
+    split: str
+    website: str
+    domain: str
+    subdomain: str
+    task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredStep:
     """What the aggregates need to know of one row of the selection.
 
@@ -141,12 +166,7 @@ class ScoredStep:
     """
 
     step_id: str
-    task_id: str
-    index: int
-    split: str
-    website: str
-    domain: str
-    subdomain: str
+    info: StepInfo
     operation: Operation
     invalid: str | None
     scores: Scores | None

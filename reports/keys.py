@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from parsers import GROUP_KEYS
+from parsers.aggregate import group_of
 
 if TYPE_CHECKING:
     from harness.runs import StepRecord
@@ -58,7 +59,7 @@ Group = tuple[float, str]
 def groups(rows: RunRows, key: Key) -> list[Group]:
     """The group of every row of `rows.frame`, in its order."""
     if key in GROUP_KEYS:
-        return [(0.0, str(getattr(step, key))) for _, step in rows.trials]
+        return [(0.0, group_of(step, key)) for _, step in rows.trials]
     return _NUMBERS[key](rows)
 
 

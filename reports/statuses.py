@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from parsers import ELEMENT_ONLY, PARSE_FAILURES, Status, cluster_t
+from parsers import ELEMENT_ONLY, PARSE_FAILURES, ScoredStep, Status, cluster_t
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
@@ -73,7 +73,7 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
     variant = rows.rules.variant
     valid = [(repeat, step) for repeat, step in rows.trials if step.invalid is None]
     settled = [step for _, step in valid if step.scores is not None and step.status is not None]
-    tasks = [(step.split, step.task_id) for step in settled]
+    tasks = [(step.info.split, step.info.task_id) for step in settled]
     # A run is asked for operations on all of its steps or on none; not asked for is not zero.
     operations = not any(ELEMENT_ONLY in step.flags for step in settled)
     counts: dict[str, int] = {}
@@ -93,7 +93,7 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
             "share_low": reach.low if reach else None,
             "share_high": reach.high if reach else None,
             "share_clusters": len(set(tasks)),
-            "tasks": len({(step.split, step.task_id) for step in own}),
+            "tasks": len({(step.info.split, step.info.task_id) for step in own}),
             "element": sum(score.element for score in scores) / count,
             "operation_f1": (
                 sum(score.operation_f1[variant] for score in scores) / count if operations else None
@@ -111,8 +111,8 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
         yield _outside(rows.label, f"{INVALID}: {reason}", "cannot be answered", rest)
 
 
-def _outside(label: str, status: str, kind: str, steps: list[Any]) -> dict[str, Any]:
-    tasks = {(step.split, step.task_id) for step in steps}
+def _outside(label: str, status: str, kind: str, steps: list[ScoredStep]) -> dict[str, Any]:
+    tasks = {(step.info.split, step.info.task_id) for step in steps}
     return {
         "run": label,
         "status": status,

@@ -42,8 +42,8 @@ class RowCounts:
 
     def add(self, row: Row) -> None:
         """Count a row."""
-        counts = self._rows.setdefault(row.split, Counter())
-        self._tasks.setdefault(row.split, set()).add(row.task_id)
+        counts = self._rows.setdefault(row.info.split, Counter())
+        self._tasks.setdefault(row.info.split, set()).add(row.info.task_id)
         counts["rows"] += 1
         counts[row.operation] += 1
         counts["valid" if row.invalid is None else row.invalid] += 1

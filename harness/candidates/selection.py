@@ -114,7 +114,7 @@ def choose(
     """
     if page is None and (options.exclude_related or options.exclude_same_text):
         raise ValueError("leaving out related or same-text candidates takes the page")
-    ranking = Ranking(seed, row.task_id, row.action_uid)
+    ranking = Ranking(seed, row.info.task_id, row.info.action_uid)
     right = accepted(row, options)
     never = {candidate.id for candidate in row.positives}
     negatives = [c.id for c in row.negatives if c.id not in never]

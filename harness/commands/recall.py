@@ -91,7 +91,7 @@ def _measured(named: list[str], dataset: Any, without_fails: bool) -> Iterator[t
         page = page_of(row)
         right = [candidate.id for candidate in row.positives]
         for own, ranks in zip(steps, opened, strict=True):
-            own.append(ranked(row.split, row.task_id, right, ranks.of(row, page)))
+            own.append(ranked(row.info.split, row.info.task_id, right, ranks.of(row, page)))
     for ranks, own in zip(opened, steps, strict=True):
         for part in measure(own, without_fails=without_fails):
             yield ranks.name, part

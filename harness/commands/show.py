@@ -48,10 +48,11 @@ def show(step: str, model: str, answer: bool, **_: Any) -> int:
     row = plan.dataset.row(_full_id(plan.dataset, step))
     question = plan.preparer().prepare(row)
     record = question.record
+    info = record.info
     size = f"{record.page_size[0]} x {record.page_size[1]}" if record.page_size else "lost"
     tell(
-        f"step {record.step_id} ({record.split}, {record.website}, number {record.index + 1} of "
-        f"{record.total_steps}), screenshot {size}, "
+        f"step {record.step_id} ({info.split}, {info.website}, number {info.index + 1} of "
+        f"{info.total_steps}), screenshot {size}, "
         f"{record.positives} positive and {record.negatives} negative candidates"
     )
     if record.invalid:

@@ -36,13 +36,15 @@ class EarlierActions:
         with self._lock:
             if self._known is None:
                 self._known = self._read()
-        actions = self._known.get((row.split, row.task_id), {})
-        return tuple(actions[index] for index in sorted(actions) if index < row.index)
+        actions = self._known.get((row.info.split, row.info.task_id), {})
+        return tuple(actions[index] for index in sorted(actions) if index < row.info.index)
 
     def _read(self) -> dict[tuple[str, str], dict[int, Earlier]]:
         known: dict[tuple[str, str], dict[int, Earlier]] = {}
         for row in self.tasks.rows():
-            known.setdefault((row.split, row.task_id), {})[row.index] = action_of(row)
+            known.setdefault((row.info.split, row.info.task_id), {})[row.info.index] = action_of(
+                row
+            )
         return known
 
 

@@ -232,7 +232,9 @@ def _tasks_with_missing_rows(records: Sequence[StepRecord], task_rows: Mapping[s
     rows: dict[str, set[str]] = {}
     actions: dict[str, int] = {}
     for record in records:
-        rows.setdefault(record.task_id, set()).add(record.step_id)
-        actions[record.task_id] = max(actions.get(record.task_id, 0), record.total_steps)
+        rows.setdefault(record.info.task_id, set()).add(record.step_id)
+        actions[record.info.task_id] = max(
+            actions.get(record.info.task_id, 0), record.info.total_steps
+        )
     # What the data holds, where that is known: an interrupted run has not seen every row.
     return sum(task_rows.get(task, len(rows[task])) < actions[task] for task in rows)

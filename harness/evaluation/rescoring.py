@@ -140,7 +140,9 @@ def task_rows_of(run: Run, records: Sequence[StepRecord]) -> dict[str, int]:
     Rows that an unfinished run did not reach have no record; their task is as long as its
     trajectory.
     """
-    known = {} if run.complete else {record.task_id: record.total_steps for record in records}
+    known = (
+        {} if run.complete else {record.info.task_id: record.info.total_steps for record in records}
+    )
     cut_short: dict[str, int] = run.manifest.dataset.get("partial_tasks", {})
     return known | cut_short
 

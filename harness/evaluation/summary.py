@@ -124,7 +124,7 @@ def parts(
     """The numbers of every subgroup, by name."""
     groups: dict[str, list[StepRecord]] = {}
     for record in records:
-        value = record.gold.operation if key == "operation" else getattr(record, key)
+        value = record.gold.operation if key == "operation" else getattr(record.info, key)
         groups.setdefault(value, []).append(record)
     whole = key != "operation"
     return {
@@ -146,7 +146,7 @@ def floor(records: Iterable[StepRecord], rules: AggregationRules, *, joint: bool
         if record.invalid is not None and rules.invalid != "fail":
             continue
         listed = listed or bool(record.choices)
-        task = record.split, record.task_id
+        task = record.info.split, record.info.task_id
         hit = click = 0.0
         if record.invalid is None and not _settled_unasked(record):
             if record.choices:
@@ -180,7 +180,7 @@ def _ceiling(records: Sequence[StepRecord], rules: AggregationRules) -> float | 
     valid: dict[tuple[str, str], list[float]] = {}
     for record in records:
         if record.invalid is None or rules.invalid == "fail":
-            task = record.split, record.task_id
+            task = record.info.split, record.info.task_id
             offered = record.invalid is None and not not_offered(record)
             valid.setdefault(task, []).append(float(offered))
     return _macro(valid)

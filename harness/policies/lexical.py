@@ -77,13 +77,13 @@ class Reader:
     """Scores the choices of one step by its task and history."""
 
     def __init__(self, step: Step, choices: Sequence[Choice]) -> None:
-        self._task = step.task
+        self._task = step.info.task
         self._history = [read_line(line) for line in step.history]
         self._used = [done.value.lower() for done in self._history if done.value]
         # A brand or place that was clicked is dealt with like one that was typed.
         clicked = [done.what for done in self._history if not done.value]
-        self._phrases = phrases(step.task, (*self._used, *clicked))
-        self._weights = task_weights(step.task, self._history, choices)
+        self._phrases = phrases(step.info.task, (*self._used, *clicked))
+        self._weights = task_weights(step.info.task, self._history, choices)
         self._touched = [words(done.what) for done in self._history]
         self._filling = bool(self._history) and self._history[-1].operation in ("TYPE", "SELECT")
 

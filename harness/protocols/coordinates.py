@@ -222,13 +222,13 @@ class Coordinates(PromptedProtocol):
         if self.form == "seeclick":
             shown = SEECLICK_HISTORY if self.history is None else min(self.history, 4)
             history = seeclick_history(texts, step.earlier, shown)
-            return (user(picture, texts.fill("seeclick", task=step.task, history=history)),)
+            return (user(picture, texts.fill("seeclick", task=step.info.task, history=history)),)
         numbers = texts.fill(
             self.convention.replace("-", "_"), width=picture.width, height=picture.height
         )
         text = texts.fill(
             "question",
-            task=step.task,
+            task=step.info.task,
             history=history_lines(texts, step.history, self.history),
             answer=texts.fill(_TEXT_OF[self.answer_form], numbers=numbers),
         )

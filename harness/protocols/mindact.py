@@ -84,8 +84,8 @@ class MindAct(PromptedProtocol):
 
     def order(self, step: Step, choices: Sequence[Choice]) -> list[str]:
         """The queue: ids in an order that follows from seed, step and number of the shuffle."""
-        action_uid = step.step_id.removeprefix(f"{step.task_id}_")
-        ranking = Ranking(self.seed, step.task_id, action_uid)
+        action_uid = step.step_id.removeprefix(f"{step.info.task_id}_")
+        ranking = Ranking(self.seed, step.info.task_id, action_uid)
         return ranking.sorted(f"tournament {step.shuffle}", (choice.id for choice in choices))
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:

@@ -73,7 +73,7 @@ class Lettered(MindAct):
         """The solved examples and the question about a group."""
         texts = self.texts
         values = {
-            "task": step.task,
+            "task": step.info.task,
             "history": history_lines(texts, step.history, self.history),
             "choices": self._listed(group.shown),
         }

@@ -77,7 +77,7 @@ class MindActGenerate(MindAct):
         """The examples, and the question about a group."""
         texts = self.texts
         history = history_lines(texts, step.history, self.history)
-        question = texts.fill("question", page=group.snippet, task=step.task, history=history)
+        question = texts.fill("question", page=group.snippet, task=step.info.task, history=history)
         return Conversation((*opening(texts), user(question)))
 
     def read(self, reply: Reply, group: Group) -> Prediction:

@@ -167,12 +167,12 @@ def first_messages(
     """
     history = history_lines(texts, step.history, last)
     if not pictures and "first_without_picture" in texts.texts:
-        text = texts.fill("first_without_picture", task=step.task, history=history)
+        text = texts.fill("first_without_picture", task=step.info.task, history=history)
         return system(texts["system"]), user(text)
     shown = texts["one_picture"]
     if len(pictures) > 1:
         shown = texts.fill("several_pictures", count=len(pictures))
-    text = texts.fill("first", task=step.task, history=history, pictures=shown)
+    text = texts.fill("first", task=step.info.task, history=history, pictures=shown)
     return system(texts["system"]), user(*pictures, text)
 
 

@@ -82,7 +82,7 @@ class CrossEncoderScorer:
         step must have the same order whatever is scored along with it."""
         import torch
 
-        asked = query(row.task, row.history)
+        asked = query(row.info.task, row.history)
         pairs = [(document(page, node_id), asked) for node_id in ids]
         if not pairs:
             return []

@@ -125,7 +125,7 @@ def training_pairs(rows: Iterable[Row], recipe: Recipe) -> tuple[list[Pair], int
             left_out += 1
             continue
         steps += 1
-        asked = query(row.task, row.history)
+        asked = query(row.info.task, row.history)
         for number, epoch in enumerate(epochs):
             chance = _chance(recipe.seed, number, row.step_id)
             drawn = chance.sample(wrong, min(recipe.negatives, len(wrong)))

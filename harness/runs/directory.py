@@ -32,7 +32,7 @@ from harness.runs.manifest import (
     read_manifest,
     write_manifest,
 )
-from harness.runs.records import SCHEMA, CallRecord, StepRecord
+from harness.runs.records import SCHEMA, CallRecord, StepRecord, line_decoder
 from harness.runs.table import write_table
 
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"
@@ -262,7 +262,7 @@ def _recorded(
 ) -> tuple[dict[StepKey, dict[str, CallRecord]], float]:
     calls: dict[StepKey, dict[str, CallRecord]] = {}
     spent = 0.0
-    heads, records = msgspec.json.Decoder(_CallHead), msgspec.json.Decoder(CallRecord)
+    heads, records = line_decoder(_CallHead), line_decoder(CallRecord)
     for line in read_lines(path / CALLS):
         head = decode(heads, line, path / CALLS)
         spent += head.cost or 0.0

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from harness.runs.errors import DiskFull, RunError
+from harness.runs.records import line_decoder, to_line
 
 T = TypeVar("T")
 CHUNK = 1 << 16
@@ -45,10 +46,10 @@ def read_lines(path: Path) -> Iterator[Line]:
         raise RunError(f"{path} cannot be read: {error}") from error
 
 
-def decode(decoder: msgspec.json.Decoder[T], line: Line, path: Path) -> T:
+def decode(decoder: Callable[[bytes], T], line: Line, path: Path) -> T:
     """The record on a line. Raises `RunError` naming the line if it holds none."""
     try:
-        return decoder.decode(line.data)
+        return decoder(line.data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RunError(f"{path} line {line.number} cannot be read: {error}") from error
 
@@ -61,7 +62,7 @@ def read_records(
     Raises `RunError` for a line that cannot be read, unless `on_unreadable` is there to be called
     with one text per such line, which is then skipped.
     """
-    decoder = msgspec.json.Decoder(kind)
+    decoder = line_decoder(kind)
     for line in read_lines(path):
         try:
             record = decode(decoder, line, path)
@@ -75,7 +76,7 @@ def read_records(
 
 def encode(record: Any) -> bytes:
     """A record as a line, newline included."""
-    return msgspec.json.encode(record, enc_hook=_plain) + b"\n"
+    return msgspec.json.encode(to_line(record), enc_hook=_plain) + b"\n"
 
 
 def _plain(value: Any) -> Any:

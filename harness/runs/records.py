@@ -2,18 +2,24 @@
 
 `calls.jsonl` holds a `CallRecord` per finished call, `steps.jsonl` a `StepRecord` per row of the
 selection, rows that were never asked included. Field names are part of the schema: `SCHEMA` rises
-when one changes its meaning.
+when one changes its meaning. Lines are flat: what a step is (`StepRecord.info`) stands on its line
+field by field, behind the step's id and repeat.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from operator import attrgetter
+from typing import Any, TypeVar, get_type_hints
+
+import msgspec
 
 from adapters.conversation import Message, Picture, Reply, Text, Usage
-from parsers.records import Description, Gold, Prediction, ScoredStep, Scores
+from parsers.records import Description, Gold, Prediction, ScoredStep, Scores, StepInfo
 
 SCHEMA = 1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +94,7 @@ class StepRecord:
 
     step_id: str
     repeat: int
-    task_id: str
-    action_uid: str
-    index: int
-    total_steps: int
-    benchmark: str
-    split: str
-    website: str
-    domain: str
-    subdomain: str
-    task: str
+    info: StepInfo
     history: tuple[str, ...]
     invalid: str | None
     asked: bool
@@ -127,15 +124,48 @@ class StepRecord:
         """What the aggregates need of this line."""
         return ScoredStep(
             step_id=self.step_id,
-            task_id=self.task_id,
-            index=self.index,
-            split=self.split,
-            website=self.website,
-            domain=self.domain,
-            subdomain=self.subdomain,
+            info=self.info,
             operation=self.gold.operation,
             invalid=self.invalid,
             scores=self.scores if self.settled else None,
             status=self.prediction.status if self.prediction and self.settled else None,
             flags=self.prediction.flags if self.prediction else (),
         )
+
+
+_INFO = tuple(field.name for field in fields(StepInfo))
+_OTHERS = tuple(field.name for field in fields(StepRecord) if field.name != "info")
+_info, _others = attrgetter(*_INFO), attrgetter(*_OTHERS)
+
+
+def _line_of_a_step() -> Any:
+    hints = get_type_hints(StepInfo) | get_type_hints(StepRecord)
+    defaults = {one.name: one.default for one in fields(StepRecord) if one.default is not MISSING}
+    names = (*_OTHERS[:2], *_INFO, *_OTHERS[2:])
+    declared = [(n, hints[n], defaults[n]) if n in defaults else (n, hints[n]) for n in names]
+    return msgspec.defstruct("StepLine", declared, gc=False)
+
+
+_StepLine = _line_of_a_step()
+
+
+def to_line(record: Any) -> Any:
+    """What is written for a record: a step's fields side by side, another record as it is."""
+    if not isinstance(record, StepRecord):
+        return record
+    step_id, repeat, *others = _others(record)
+    return _StepLine(step_id, repeat, *_info(record.info), *others)
+
+
+def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
+    """What reads lines of one kind of record; it raises what msgspec raises."""
+    if kind is not StepRecord:
+        return msgspec.json.Decoder(kind).decode
+    decode = msgspec.json.Decoder(_StepLine).decode
+
+    def decode_step(data: bytes) -> Any:
+        line = decode(data)
+        step_id, repeat, *others = _others(line)
+        return StepRecord(step_id, repeat, StepInfo(*_info(line)), *others)
+
+    return decode_step

@@ -15,7 +15,7 @@ from harness.runs.directory import CALLS, STEPS, SUMMARY
 from harness.runs.errors import DataGone, RunError
 from harness.runs.files import Line, decode, read_lines, read_records
 from harness.runs.manifest import Manifest, read_manifest
-from harness.runs.records import CallRecord, StepRecord
+from harness.runs.records import CallRecord, StepRecord, line_decoder
 from harness.runs.table import latest_steps
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Run:
         places = self._calls_by_step.get((step_id, repeat), ())
         if not places:
             return
-        decoder = msgspec.json.Decoder(CallRecord)
+        decoder = line_decoder(CallRecord)
         with path.open("rb") as file:
             for number, offset, length in places:
                 file.seek(offset)
@@ -175,7 +175,7 @@ class Run:
     @cached_property
     def _calls_by_step(self) -> dict[tuple[str, int], list[tuple[int, int, int]]]:
         path = self.path / CALLS
-        decoder = msgspec.json.Decoder(_Key)
+        decoder = line_decoder(_Key)
         index: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
         for line in read_lines(path):
             key = decode(decoder, line, path)

@@ -14,7 +14,7 @@ from harness.runs.directory import CALLS, STEPS, RunDirectory, StepKey
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import decode, read_lines, read_records
 from harness.runs.manifest import Manifest, Setup, difference, identity, read_manifest
-from harness.runs.records import CallRecord, StepRecord
+from harness.runs.records import CallRecord, StepRecord, line_decoder
 
 SHARD = "shard"
 """The key of the configuration that may differ between the runs of a merge."""
@@ -81,7 +81,7 @@ class _Key(msgspec.Struct):
 
 
 def _own(run: Path, file: str, chosen: dict[StepKey, _Claim]) -> Iterator[bytes]:
-    decoder = msgspec.json.Decoder(_Key)
+    decoder = line_decoder(_Key)
     for line in read_lines(run / file):
         key = decode(decoder, line, run / file)
         if chosen[key.step_id, key.repeat].run == run:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.runs.files import read_records, write_error
-from harness.runs.records import StepRecord
+from harness.runs.records import StepRecord, to_line
 from parsers.records import F1_VARIANTS
 
 LONG = {"task", "history", "choices", "gold", "pictures", "prediction", "scores", "usage", "calls"}
@@ -42,11 +42,11 @@ def write_table(steps: Path, table: Path, note: str = "") -> None:
 
 
 def _order(record: StepRecord) -> tuple[str, str, int, str, int]:
-    return record.split, record.task_id, record.index, record.step_id, record.repeat
+    return record.info.split, record.info.task_id, record.info.index, record.step_id, record.repeat
 
 
 def _row(record: StepRecord) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(record)
+    plain: dict[str, Any] = msgspec.to_builtins(to_line(record))
     row = {name: value for name, value in plain.items() if name not in LONG}
     gold, prediction = record.gold, record.prediction
     row["gold_operation"] = gold.operation

@@ -57,7 +57,7 @@ def ceilings(
         valid = [record for record in rows if record.invalid is None]
         groups: dict[str, list[StepRecord]] = {}
         for record in rows:
-            groups.setdefault(record.split, []).append(record)
+            groups.setdefault(record.info.split, []).append(record)
         if len(groups) > 1:
             groups[POOLED] = rows
         for split, own in groups.items():
@@ -112,7 +112,7 @@ def touches(target: Box, crop: Box) -> bool:
 def _first_repeat(run: Run) -> list[StepRecord]:
     found: dict[tuple[str, str], StepRecord] = {}
     for record in run.records():
-        found.setdefault((record.split, record.step_id), record)
+        found.setdefault((record.info.split, record.step_id), record)
     return list(found.values())
 
 
@@ -133,7 +133,7 @@ def _bounds(
         yield {**head, **_share(BOTH, valid, both)}
     if recall is None:
         return
-    each = [_recall(recall, record.split) for record in valid]
+    each = [_recall(recall, record.info.split) for record in valid]
     if None not in each and valid:
         yield {**head, **_by_recall(valid, [value for value in each if value is not None])}
 

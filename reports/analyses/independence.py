@@ -97,7 +97,7 @@ def complete_trials(run: Run) -> tuple[list[Trial], int]:
     trials = []
     left_out = 0
     for (task, _), records in found.items():
-        wanted = lengths.get(task[1], 0) if run.complete else records[0].total_steps
+        wanted = lengths.get(task[1], 0) if run.complete else records[0].info.total_steps
         valid = tuple(record for record in records if record.invalid is None)
         if not valid:
             continue
@@ -186,7 +186,7 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
     overall = math.fsum(map(_succeeds, steps)) / len(steps)
     rho = correlation([(trial.wins, len(trial.steps)) for trial in trials]) or 0.0
     by_operation = _rates(steps, lambda record: record.gold.operation)
-    by_website = _rates(steps, lambda record: record.website)
+    by_website = _rates(steps, lambda record: record.info.website)
     for name, own in ((ALL, list(trials)), *((key[1], bands[key]) for key in sorted(bands))):
         sizes = [len(trial.steps) for trial in own]
         wins = sum(trial.wins == len(trial.steps) for trial in own)

@@ -126,7 +126,7 @@ def headline_values(
         if scores is None and not failed:
             continue
         values.append(0.0 if scores is None else float(pick(scores)))
-        tasks.append((step.split, step.task_id))
+        tasks.append((step.info.split, step.info.task_id))
     return values, tasks
 
 

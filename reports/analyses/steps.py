@@ -27,7 +27,7 @@ def scored(run: Run) -> dict[Key, StepRecord]:
 
 
 def task_of(record: StepRecord) -> Task:
-    return record.split, record.task_id
+    return record.info.split, record.info.task_id
 
 
 def variant_of(run: Run) -> F1Variant:

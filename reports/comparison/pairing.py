@@ -73,7 +73,7 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
                 own = scores[side]
                 assert own is not None
                 columns[metric][side].append(own[place])
-    tasks = tuple((name[0], ours[name][0].task_id) for name in kept)
+    tasks = tuple((name[0], ours[name][0].info.task_id) for name in kept)
     successes, incomplete = _successes(first, second, splits)
     return Pairs(
         tasks=tasks,
@@ -88,14 +88,14 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
 def _by_step(rows: RunRows, splits: Sequence[str]) -> dict[StepName, list[ScoredStep]]:
     found: dict[StepName, list[ScoredStep]] = {}
     for _, step in _counted(rows, splits):
-        found.setdefault((step.split, step.step_id), []).append(step)
+        found.setdefault((step.info.split, step.step_id), []).append(step)
     return found
 
 
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
     """The rows of these splits as the run's rules count them, like `parsers.aggregate` does."""
     for repeat, step in rows.trials:
-        if splits and step.split not in splits:
+        if splits and step.info.split not in splits:
             continue
         if step.status in rows.rules.exclude:
             yield repeat, replace(step, invalid=step.invalid or f"excluded_{step.status}")
@@ -167,7 +167,7 @@ Repeats = dict[int, list[ScoredStep]]
 def _by_task(rows: RunRows, splits: Sequence[str]) -> dict[Task, Repeats]:
     found: dict[Task, Repeats] = {}
     for repeat, step in _counted(rows, splits):
-        task = found.setdefault((step.split, step.task_id), {})
+        task = found.setdefault((step.info.split, step.info.task_id), {})
         task.setdefault(repeat, []).append(step)
     return found
 
@@ -185,7 +185,9 @@ def _share(rows: RunRows, repeats: Repeats) -> float | None:
 
 def _succeeds(rows: RunRows, task: Sequence[ScoredStep]) -> bool | None:
     valid = [step for step in task if step.invalid is None]
-    if len(task) < rows.lengths.get(task[0].task_id, 0) or any(s.scores is None for s in valid):
+    if len(task) < rows.lengths.get(task[0].info.task_id, 0) or any(
+        s.scores is None for s in valid
+    ):
         return None
     spoilt = rows.rules.invalid == "fail" and len(valid) < len(task)
     return not spoilt and all(step.scores is not None and step.scores.success for step in valid)

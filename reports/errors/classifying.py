@@ -149,8 +149,8 @@ def _by_line(record: StepRecord) -> StepError:
         ErrorClass.SUCCESS,
         chosen=clean(as_told(chosen)) if chosen else "",
         target=clean(as_told(target)) if target else "",
-        split=record.split,
-        website=record.website,
+        split=record.info.split,
+        website=record.info.website,
         operation=record.gold.operation,
     )
     if record.invalid is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast, get_args
 
 import pandas as pd
@@ -21,6 +21,7 @@ from parsers import (
     TaskMetrics,
     TaskSuccess,
 )
+from parsers.records import StepInfo
 from parsers.repeats import Repeated, Trial, aggregate_repeats
 from parsers.scoring import step_success
 from reports.frames.steps import steps_frame
@@ -127,10 +128,13 @@ def _unreached(manifest: Manifest, recorded: int) -> int:
     return max(0, rows * max(repeats, shuffles) - recorded)
 
 
+_INFO = [field.name for field in fields(StepInfo) if field.name != "task"]
+
+
 def _trials(frame: pd.DataFrame, variant: F1Variant | None) -> tuple[Trial, ...]:
     """The rows as scored; with a `variant`, step success is decided anew by that one."""
     f1 = [f"operation_f1.{name}" for name in F1_VARIANTS]
-    names = ["repeat", "step_id", "task_id", "index", "split", "website", "domain", "subdomain"]
+    names = ["repeat", "step_id", *_INFO]
     names += ["gold_operation", "invalid", "status", "flags", "element_correct"]
     names += ["operation_exact", "success", *f1]
     columns = [_objects(frame[name]) for name in names]
@@ -143,25 +147,20 @@ def _objects(column: pd.Series[Any]) -> list[Any]:
 
 
 def _trial(row: Sequence[Any], variant: F1Variant | None) -> Trial:
-    repeat, step_id, task_id, index, split, website, domain, subdomain = row[:8]
-    operation, invalid, status, flags, element, exact, success = row[8:15]
+    repeat, step_id, *info = row[: len(_INFO) + 2]
+    operation, invalid, status, flags, element, exact, success, *variants = row[len(_INFO) + 2 :]
     scores = None
     if success is not None:
         f1: dict[str, float] = {
             name: math.nan if value is None else float(value)
-            for name, value in zip(F1_VARIANTS, row[15:], strict=True)
+            for name, value in zip(F1_VARIANTS, variants, strict=True)
         }
         if variant is not None:
             success = step_success(bool(element), f1[variant], bool(exact))
         scores = Scores(bool(element), f1, bool(exact), bool(success))
     step = ScoredStep(
         step_id=step_id,
-        task_id=task_id,
-        index=int(index),
-        split=split,
-        website=website,
-        domain=domain,
-        subdomain=subdomain,
+        info=StepInfo(*info),
         operation=cast(Operation, operation),
         invalid=invalid,
         scores=scores,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,12 +12,15 @@ import pyarrow as pa
 
 from harness.runs import Run, RunError, StepRecord
 from parsers import F1_VARIANTS, Prediction, Scores
+from parsers.records import StepInfo
 from reports.frames.arrow import from_table, from_values, joined
 from reports.frames.schema import Column, Kind, schema
 from reports.load import RunLike, corrupt_lines, open_runs, without_table
 from reports.settings import compare
 
 TABLE = "steps.parquet"
+_INFO = {field.name for field in fields(StepInfo)}
+
 Getter = Callable[[StepRecord], object]
 
 
@@ -26,7 +30,9 @@ class _Step(NamedTuple):
 
 
 def _of(name: str, kind: Kind, meaning: str, get: Getter | None = None) -> _Step:
-    return _Step(Column(name, kind, meaning), get or attrgetter(name))
+    if get is None:
+        get = attrgetter(f"info.{name}" if name in _INFO else name)
+    return _Step(Column(name, kind, meaning), get)
 
 
 def _predicted(name: str) -> Getter:

@@ -59,7 +59,7 @@ def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: F1Variant | None = Non
 def _tasks(rows: RunRows) -> dict[str, list[Any]]:
     places: dict[tuple[str, str, int], list[int]] = {}
     for place, (repeat, step) in enumerate(rows.trials):
-        places.setdefault((step.split, step.task_id, repeat), []).append(place)
+        places.setdefault((step.info.split, step.info.task_id, repeat), []).append(place)
     found: dict[str, list[Any]] = {column.name: [] for column in COLUMNS}
     spent = {
         name: rows.frame[name].astype("float64").tolist()
@@ -79,11 +79,11 @@ def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
     metrics = aggregate(steps, rows.rules, task_lengths=rows.lengths)
     counts, valid, tasks = metrics.counts, metrics.valid, metrics.tasks
     assert tasks is not None
-    cut = len(steps) < rows.lengths.get(steps[0].task_id, 0)
+    cut = len(steps) < rows.lengths.get(steps[0].info.task_id, 0)
     return {
-        "website": steps[0].website,
-        "domain": steps[0].domain,
-        "subdomain": steps[0].subdomain,
+        "website": steps[0].info.website,
+        "domain": steps[0].info.domain,
+        "subdomain": steps[0].info.subdomain,
         "rows": counts.n_rows,
         "valid": counts.n_valid,
         "settled": counts.n_settled,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from parsers import F1_VARIANTS, OPERATIONS, ScoredStep, Scores, Status
+from parsers.records import StepInfo
 
 
 def scores(success: bool, f1: float | None = None, element: bool | None = None) -> Scores:
@@ -32,14 +33,12 @@ def step(
     operation = named.pop("operation", "CLICK")
     return ScoredStep(
         step_id=f"{task}_{index}",
-        task_id=task,
-        index=index,
+        info=StepInfo(task, f"{index}", index, 9, "test", **named),
         operation=operation,  # type: ignore[arg-type]
         invalid=invalid,
         scores=outcome,
         status=None if outcome is None else status,
         flags=flags,
-        **named,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parsers import ScoredStep, Scores, Status, aggregate
-from parsers.records import F1_VARIANTS
+from parsers.records import F1_VARIANTS, StepInfo
 from parsers.repeats import aggregate_repeats
 
 
@@ -13,12 +13,7 @@ def _step(task: str, index: int, right: bool) -> ScoredStep:
     scores = Scores(right, dict.fromkeys(F1_VARIANTS, float(right)), right, right)
     return ScoredStep(
         step_id=f"{task}_{index}",
-        task_id=task,
-        index=index,
-        split="s",
-        website="w",
-        domain="d",
-        subdomain="b",
+        info=StepInfo(task, f"{index}", index, 2, "test", "s", "w", "d", "b"),
         operation="CLICK",
         invalid=None,
         scores=scores,

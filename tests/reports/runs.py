@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from harness.runs import (
     Setup,
     StepRecord,
 )
-from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
+from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status, StepInfo
 
 WORKED = {"A": (True, True), "B": (True, None, True), "C": (True, False)}
 
@@ -87,7 +88,9 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
         "usage": Usage(100, output=5) if asked else None,
         "cost": 0.25 if asked else None,
     }
-    return StepRecord(**{**values, **more})
+    values |= more
+    info = StepInfo(**{field.name: values.pop(field.name) for field in fields(StepInfo)})
+    return StepRecord(info=info, **values)
 
 
 def worked(**more: Any) -> list[StepRecord]:

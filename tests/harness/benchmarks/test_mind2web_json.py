@@ -28,15 +28,15 @@ def original_task(rows: list[Row]) -> dict[str, Any]:
     """A task of the sample as Mind2Web's own JSON has it (protocol description, 1.3)."""
     first = rows[0]
     return {
-        "website": first.website,
-        "domain": first.domain,
-        "subdomain": first.subdomain,
-        "annotation_id": first.task_id,
-        "confirmed_task": first.task,
+        "website": first.info.website,
+        "domain": first.info.domain,
+        "subdomain": first.info.subdomain,
+        "annotation_id": first.info.task_id,
+        "confirmed_task": first.info.task,
         "action_reprs": [*rows[-1].history, '[button]  {last} "one" -> CLICK'],
         "actions": [
             {
-                "action_uid": row.action_uid,
+                "action_uid": row.info.action_uid,
                 "raw_html": '<!DOCTYPE html><p title="]}{[\\">' + "x" * 50,
                 "cleaned_html": row.html,
                 "operation": {
@@ -73,7 +73,7 @@ def sample() -> list[Row]:
 def written(folder: Path, sample: list[Row], **options: Any) -> Path:
     tasks: dict[str, list[Row]] = {}
     for row in sample:
-        tasks.setdefault(row.task_id, []).append(row)
+        tasks.setdefault(row.info.task_id, []).append(row)
     listed = [original_task(rows) for rows in tasks.values()]
     path = folder / "test_task" / "test_task_0.json"
     path.parent.mkdir(parents=True)
@@ -93,14 +93,19 @@ def test_rows_are_those_that_were_written(
     rows = list(dataset.rows())
     assert len(rows) == len(dataset) == len(sample)
     for row, expected in zip(rows, sample, strict=True):
-        assert row.split == "test_task" and row.benchmark == "mind2web"
-        assert row.total_steps == len([r for r in sample if r.task_id == row.task_id])
+        assert row.info.split == "test_task" and row.info.benchmark == "mind2web"
+        assert row.info.total_steps == len(
+            [r for r in sample if r.info.task_id == row.info.task_id]
+        )
         same = replace(
             expected,
-            benchmark=row.benchmark,
-            split=row.split,
+            info=replace(
+                expected.info,
+                benchmark=row.info.benchmark,
+                split=row.info.split,
+                total_steps=row.info.total_steps,
+            ),
             source=row.source,
-            total_steps=row.total_steps,
             screenshot=None,
             problems=row.problems,
             invalid=row.invalid,
@@ -137,7 +142,7 @@ def test_the_index_is_remembered_until_the_file_changes(
 
 def test_splits_are_told_by_folders_and_file_names(tmp_path: Path, sample: list[Row]) -> None:
     text = json.dumps([original_task(sample[:2])])
-    other = text.replace(sample[0].task_id, "another")
+    other = text.replace(sample[0].info.task_id, "another")
     for name, content in (("test_domain/test_domain_3.json", text), ("train_1.json", other)):
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,9 +21,13 @@ def test_the_recorded_row_is_decoded_through_all_levels() -> None:
     (entry,) = dataset.entries
     (step,) = dataset.rows()
     assert (entry.split, entry.index, entry.row) == ("test_domain", 2, 1)
-    assert (step.split, step.website, step.domain) == ("test_domain", "thumbtack", "Service")
-    assert len(step.history) == step.index == 2
-    assert step.total_steps == 7
+    assert (step.info.split, step.info.website, step.info.domain) == (
+        "test_domain",
+        "thumbtack",
+        "Service",
+    )
+    assert len(step.history) == step.info.index == 2
+    assert step.info.total_steps == 7
     assert len(step.negatives) == 467
     assert step.positives[0].box == Box(587.0, 596.59375, 93.0, 54.0)
     assert step.gold.elements == ("8635",)
@@ -44,9 +48,9 @@ def test_rows_come_in_file_order_over_groups_and_shards(tmp_path: Path) -> None:
         *[(0, 0, 1), (0, 1, 2), (1, 0, 3)],
     ]
     rows = list(dataset.rows())
-    assert [r.action_uid for r in rows] == wanted
+    assert [r.info.action_uid for r in rows] == wanted
     assert [len(r.history) for r in rows] == [0, 1, 2, 0, 1, 2, 3]
-    assert {r.total_steps for r in rows if r.task_id == "a"} == {4}
+    assert {r.info.total_steps for r in rows if r.info.task_id == "a"} == {4}
     assert all(dataset.row(r.step_id) == r for r in rows)
     assert "lacks" not in " ".join(dataset.notices)
     assert any("no file of test_website, test_domain" in notice for notice in dataset.notices)
@@ -56,13 +60,15 @@ def test_step_numbers_are_numbers_though_stored_as_text(tmp_path: Path) -> None:
     path = write(tmp_path / "test_task.parquet", task("a", 12))
     indices = [entry.index for entry in opened(path).entries]
     assert indices == list(range(12))
-    assert opened(path).row("a_a-10").index == 10
+    assert opened(path).row("a_a-10").info.index == 10
 
 
 def test_a_row_never_tells_what_comes_later(tmp_path: Path) -> None:
     path = write(tmp_path / "test_task.parquet", task("a", 3, op="TYPE", value="secret"))
     for step in opened(path).rows():
-        assert step.history == tuple(f"[button]  Button {n} -> CLICK" for n in range(step.index))
+        assert step.history == tuple(
+            f"[button]  Button {n} -> CLICK" for n in range(step.info.index)
+        )
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ def test_the_sample_is_read_like_any_file_of_its_form() -> None:
         dataset = open_benchmark("sample", splits=splits)
         assert {entry.split for entry in dataset.entries} == set(splits or ["test"])
         for step in dataset.rows():
-            assert step.index < step.total_steps
-            assert len(step.history) == step.index
+            assert step.info.index < step.info.total_steps
+            assert len(step.history) == step.info.index
 
 
 def test_a_sample_that_was_not_installed_is_told(

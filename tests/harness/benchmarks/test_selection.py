@@ -24,7 +24,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def uids(dataset: Dataset) -> list[str]:
-    assert [r.action_uid for r in dataset.rows()] == [e.action_uid for e in dataset.entries]
+    assert [r.info.action_uid for r in dataset.rows()] == [e.action_uid for e in dataset.entries]
     return [entry.action_uid for entry in dataset.entries]
 
 

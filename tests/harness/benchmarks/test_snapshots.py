@@ -46,7 +46,7 @@ def test_prompts_candidates_and_targets_are_taken_as_stored(tmp_path: Path) -> N
     assert step.screenshot == picture()
     assert step.gold.elements == ("20", "40")
     assert [c.id for c in step.negatives] == ["10", "30"]
-    assert (step.index, step.total_steps, step.invalid) == (3, 4, None)
+    assert (step.info.index, step.info.total_steps, step.invalid) == (3, 4, None)
     assert step.step_id == "t_3"
 
 

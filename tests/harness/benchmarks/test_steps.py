@@ -46,13 +46,13 @@ def opened(path: Path, **values: Any) -> Dataset:
 
 def test_four_columns_make_a_step(tmp_path: Path) -> None:
     (row,) = opened(lines(tmp_path / "steps.jsonl", step())).rows()
-    assert (row.benchmark, row.split, row.task, row.operation) == (
+    assert (row.info.benchmark, row.info.split, row.info.task, row.operation) == (
         "steps",
         "local",
         "Find a lamp",
         "CLICK",
     )
-    assert (row.index, row.total_steps, row.history, row.value) == (0, 1, (), "")
+    assert (row.info.index, row.info.total_steps, row.history, row.value) == (0, 1, (), "")
     assert [c.id for c in row.positives] == ["go"]
     assert [(c.id, c.tag) for c in row.negatives] == [("q", "input"), ("home", "a"), ("d", "div")]
     assert (row.screenshot, row.invalid) == (None, "no_screenshot")
@@ -90,7 +90,7 @@ def test_steps_of_a_task_count_in_file_order_and_tell_later_ones_what_was_done(
         step(history=["something else"]),
     )
     rows = list(opened(path).rows())
-    assert [(row.task, row.index, row.total_steps) for row in rows] == [
+    assert [(row.info.task, row.info.index, row.info.total_steps) for row in rows] == [
         ("Find a lamp", 0, 4),
         ("Go home", 0, 1),
         ("Find a lamp", 1, 4),
@@ -110,8 +110,13 @@ def test_ids_steps_and_splits_are_taken_as_given(tmp_path: Path) -> None:
         step(task_id=7, step=0, split="test"),
     )
     first, second = opened(path).rows()
-    assert (first.step_id, first.index, first.split, first.website) == ("7_x", 2, "dev", "shop")
-    assert (second.step_id, second.index) == ("7_0", 0)
+    assert (first.step_id, first.info.index, first.info.split, first.info.website) == (
+        "7_x",
+        2,
+        "dev",
+        "shop",
+    )
+    assert (second.step_id, second.info.index) == ("7_0", 0)
     assert [e.step_id for e in SimpleBenchmark().open(data=path, splits=["test"]).entries] == [
         "7_0"
     ]
@@ -189,7 +194,7 @@ def test_a_schema_file_maps_one_s_own_names(tmp_path: Path, form: str) -> None:
     schema.write_text(SCHEMA if form == "toml" else json.dumps(tomllib.loads(SCHEMA)))
     dataset = open_benchmark("steps", data=schema)
     (row,) = dataset.rows()
-    assert (row.task, row.operation, row.website) == ("Go", "CLICK", "shop")
+    assert (row.info.task, row.operation, row.info.website) == ("Go", "CLICK", "shop")
     assert dataset.fingerprint["columns"] == {
         "names": {
             "task": "goal",
@@ -207,7 +212,7 @@ def test_a_package_names_its_data_and_columns_in_a_line(tmp_path: Path) -> None:
     path = lines(tmp_path / "s.jsonl", step(task=None, goal="Go"))
     shop = SimpleBenchmark("shop", data=path, columns={"task": "goal"}, screenshots=False)
     (row,) = shop.open().rows()
-    assert (row.benchmark, row.task, row.invalid) == ("shop", "Go", None)
+    assert (row.info.benchmark, row.info.task, row.invalid) == ("shop", "Go", None)
 
 
 def episodes(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -222,7 +227,7 @@ def test_a_loader_makes_records_of_files_of_any_kind(tmp_path: Path) -> None:
     path.write_text(json.dumps(told), encoding="utf-8")
     dataset = opened(path, loader=episodes, suffixes=(".json",))
     rows = list(dataset.rows())
-    assert [(row.task, row.index, row.positives[0].id) for row in rows] == [
+    assert [(row.info.task, row.info.index, row.positives[0].id) for row in rows] == [
         ("a", 0, "q"),
         ("a", 1, "go"),
         ("b", 0, "home"),

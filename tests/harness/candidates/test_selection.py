@@ -20,6 +20,7 @@ from harness.candidates import (
 from harness.errors import DataError
 from harness.page import Candidate, Page
 from harness.records import Row
+from parsers.records import StepInfo
 from tests.harness.benchmarks._files import page, row, shared_data, write
 from tests.harness.candidates.prepared import prepare
 
@@ -44,16 +45,18 @@ def step(
     taken = {c.id for c in positives}
     others = (f"b{n}" for n in range(1, negatives + 1))
     return Row(
-        benchmark="made",
-        split="test_task",
-        task_id="task",
-        action_uid="step",
-        index=0,
-        total_steps=1,
-        website="shop",
-        domain="Shopping",
-        subdomain="General",
-        task="Press it",
+        info=StepInfo(
+            benchmark="made",
+            split="test_task",
+            task_id="task",
+            action_uid="step",
+            index=0,
+            total_steps=1,
+            website="shop",
+            domain="Shopping",
+            subdomain="General",
+            task="Press it",
+        ),
         history=(),
         html=html or page(),
         screenshot=None,

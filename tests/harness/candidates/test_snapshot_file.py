@@ -44,7 +44,7 @@ def text(content: str) -> dict[str, Any]:
 def prepared(step: Row) -> SnapshotRow:
     listed = prepare(step, Page.parse(step.html), distractors=5)
     shown = {"type": "image_url", "image_url": {"url": URL, "detail": "high"}}
-    user = [text(f"Task: {step.task} ↵\n"), *([shown] if step.screenshot else [])]
+    user = [text(f"Task: {step.info.task} ↵\n"), *([shown] if step.screenshot else [])]
     return SnapshotRow(
         step,
         listed.choices,
@@ -89,7 +89,12 @@ def test_a_snapshot_comes_back_as_it_was(tmp_path: Path, original: Dataset) -> N
         assert parts[0] == one.first[1]["content"][0]  # type: ignore[index]
         if one.row.screenshot:
             assert parts[1] == {"type": "image_url", "image_url": {"detail": "high"}}
-        same = replace(found, stored=None, benchmark="multimodal-mind2web", source=one.row.source)
+        same = replace(
+            found,
+            stored=None,
+            info=replace(found.info, benchmark="multimodal-mind2web"),
+            source=one.row.source,
+        )
         assert same == one.row
         assert found.gold == one.row.gold
         assert found.step_id == one.row.step_id

@@ -18,7 +18,7 @@ from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup, StepRecord
-from parsers.records import Gold, Prediction, Scores, Status
+from parsers.records import Gold, Prediction, Scores, Status, StepInfo
 
 
 class Chat:
@@ -77,16 +77,18 @@ def step_record(outcome: Outcome) -> StepRecord:
     return StepRecord(
         step_id=outcome.step_id,
         repeat=outcome.repeat,
-        task_id=f"t{int(outcome.step_id[1:]) // 5}",
-        action_uid=outcome.step_id,
-        index=int(outcome.step_id[1:]) % 5,
-        total_steps=5,
-        benchmark="test",
-        split="test",
-        website="w",
-        domain="d",
-        subdomain="s",
-        task="Do it.",
+        info=StepInfo(
+            task_id=f"t{int(outcome.step_id[1:]) // 5}",
+            action_uid=outcome.step_id,
+            index=int(outcome.step_id[1:]) % 5,
+            total_steps=5,
+            benchmark="test",
+            split="test",
+            website="w",
+            domain="d",
+            subdomain="s",
+            task="Do it.",
+        ),
         history=(),
         invalid=None,
         asked=True,

@@ -9,7 +9,7 @@ from harness.dialogue import Ask, Dialogue
 from harness.page import Box
 from harness.protocols.contract import AskingProtocol
 from harness.records import Choice, Step, StoredQuestion
-from parsers.records import Prediction
+from parsers.records import Prediction, StepInfo
 
 PICTURE = Picture("a" * 64, "full", 1280, 720)
 SECOND_PICTURE = Picture("b" * 64, "full", 1280, 900)
@@ -31,13 +31,18 @@ def step(
     """A step of some website."""
     return Step(
         step_id=step_id,
-        task_id=step_id.partition("_")[0],
-        index=len(history),
-        split="dev",
-        website="somewhere",
-        domain="Travel",
-        subdomain="Restaurant",
-        task=task,
+        info=StepInfo(
+            task_id=step_id.partition("_")[0],
+            action_uid=step_id.partition("_")[2],
+            index=len(history),
+            total_steps=9,
+            benchmark="test",
+            split="dev",
+            website="somewhere",
+            domain="Travel",
+            subdomain="Restaurant",
+            task=task,
+        ),
         history=tuple(history),
         pictures=tuple(pictures),
         stored=stored,

@@ -18,7 +18,7 @@ from harness.protocols.mindact_choice import Seq2Seq
 from harness.protocols.seeact_choice import SeeActChoice
 from harness.records import Choice, Step
 from parsers import score
-from parsers.records import Gold
+from parsers.records import Gold, StepInfo
 from tests.harness.page import recorded
 from tests.harness.protocols.scenes import hold
 
@@ -54,13 +54,18 @@ def question() -> tuple[Step, tuple[Choice, ...]]:
     )
     step = Step(
         f"{query['annotation_id']}_{query['action_uid']}",
-        query["annotation_id"],
-        len(query["previous_actions"]),
-        "test_domain",
-        query["website"],
-        "",
-        "",
-        query["confirmed_task"],
+        StepInfo(
+            query["annotation_id"],
+            query["action_uid"],
+            len(query["previous_actions"]),
+            7,
+            "seeact",
+            "test_domain",
+            query["website"],
+            "",
+            "",
+            query["confirmed_task"],
+        ),
         tuple(query["previous_actions"]),
         scene=scene,
     )
@@ -118,7 +123,9 @@ def test_the_question_of_a_fine_tuned_model_is_the_stored_one_in_its_own_words(
     step, pool = question
     for query in recorded.batches():
         asked: str = query["question"].strip()
-        texts = asked.replace(step.task, "{task}").replace("\n".join(step.history), "{history}")
+        texts = asked.replace(step.info.task, "{task}").replace(
+            "\n".join(step.history), "{history}"
+        )
         head, _, listed = texts.partition("\nA. ")
         pack = {
             "name": "stored",

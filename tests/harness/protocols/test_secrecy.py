@@ -57,9 +57,9 @@ def test_the_recorded_action_and_those_after_it_are_never_shown(rows: tuple[Row,
         question = prepare.prepare(row)
         if not question.choices:
             continue
-        past = recorded[row.task_id][: row.index]
+        past = recorded[row.info.task_id][: row.info.index]
         assert list(question.step.history) == past
-        for line in set(recorded[row.task_id][row.index :]) - set(past):
+        for line in set(recorded[row.info.task_id][row.info.index :]) - set(past):
             checked += 1
             for conversation in conversations(question):
                 assert not any(line in text for text in texts(conversation))
@@ -73,8 +73,8 @@ def test_no_word_of_the_data_set_marks_the_answer(rows: tuple[Row, ...]) -> None
         if question.choices:
             sent = "\n".join(texts(conversations(question)[-1]))
             assert not any(marker in sent for marker in MARKERS)
-            assert row.action_uid not in sent
-            assert row.task_id not in sent
+            assert row.info.action_uid not in sent
+            assert row.info.task_id not in sent
 
 
 def test_another_operation_and_value_give_the_same_conversations(rows: tuple[Row, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.page import Candidate
 from harness.records import Row
+from parsers.records import StepInfo
 from tests.harness.benchmarks._files import page
 
 
@@ -22,16 +23,18 @@ def step(
     offered = ids if ids is not None else tuple(f"b{n}" for n in range(buttons))
     known = {i: Candidate(i, "button", None, False, False, "{}") for i in offered}
     return Row(
-        benchmark="made-up",
-        split="test",
-        task_id=task_id,
-        action_uid=action_uid,
-        index=len(history),
-        total_steps=len(history) + 1,
-        website="w",
-        domain="d",
-        subdomain="s",
-        task=task,
+        info=StepInfo(
+            benchmark="made-up",
+            split="test",
+            task_id=task_id,
+            action_uid=action_uid,
+            index=len(history),
+            total_steps=len(history) + 1,
+            website="w",
+            domain="d",
+            subdomain="s",
+            task=task,
+        ),
         history=history,
         html=html if html is not None else page(buttons),
         screenshot=None,

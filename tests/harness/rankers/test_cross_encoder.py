@@ -63,7 +63,9 @@ def ranker(tmp_path_factory: pytest.TempPathFactory, encoder: Path, rows: list[R
 
 def test_the_texts_are_those_of_the_paper() -> None:
     row = step(history=("[a]  one -> CLICK", "two", "three", "four"), task="Press it")
-    assert query(row.task, row.history) == ("task is: Press it\nPrevious actions: two; three; four")
+    assert query(row.info.task, row.history) == (
+        "task is: Press it\nPrevious actions: two; three; four"
+    )
     assert query("t", ()) == "task is: t\nPrevious actions: "
     told = document(page_of(row), "b1")
     assert told.startswith("ancestors: /") and "\ntarget: (button id=0 button " in told
@@ -83,7 +85,7 @@ def test_scores_are_those_of_the_model_pair_by_pair(ranker: Path, rows: list[Row
     for node_id, score in list(zip(found.ids, found.scores, strict=True))[::20]:
         inputs = tokenizer(
             document(page, node_id),
-            query(row.task, row.history),
+            query(row.info.task, row.history),
             truncation=True,
             max_length=64,
             return_tensors="pt",

@@ -95,7 +95,7 @@ def test_recall_on_the_sample_is_what_the_guide_says() -> None:
     ranks = open_ranks("lexical")
     rows = open_benchmark("sample", splits=["test"]).rows()
     found = [
-        ranked(r.split, r.task_id, [c.id for c in r.positives], ranks.of(r, page_of(r)))
+        ranked(r.info.split, r.info.task_id, [c.id for c in r.positives], ranks.of(r, page_of(r)))
         for r in rows
     ]
     (part,) = recall(found)

@@ -34,9 +34,7 @@ def test_the_recorded_queries_are_the_step_of_the_data_set(tmp_path: Path) -> No
     same = replace(
         theirs,
         screenshot=None,
-        domain="",
-        subdomain="",
-        total_steps=3,
+        info=replace(theirs.info, domain="", subdomain="", total_steps=3),
         source=ours.source,
         invalid="no_screenshot",
         problems=("no_screenshot",),
@@ -90,7 +88,7 @@ def test_the_lines_of_a_step_are_joined(tmp_path: Path) -> None:
     done = import_queries([source], tmp_path / "s.parquet", tmp_path / "r.parquet")
     assert (done.lines, done.steps, done.ranked) == (3, 2, 2)
     rows = list(open_benchmark("multimodal-mind2web", data=tmp_path / "s.parquet").rows())
-    assert [(row.action_uid, row.index, row.history) for row in rows] == [
+    assert [(row.info.action_uid, row.info.index, row.history) for row in rows] == [
         ("u", 1, ("[a]  b -> CLICK",)),
         ("v", 0, ()),
     ]

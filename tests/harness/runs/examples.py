@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from harness.runs import (
     Setup,
     StepRecord,
 )
-from parsers.records import Gold, Prediction, Scores, Status
+from parsers.records import Gold, Prediction, Scores, Status, StepInfo
 
 SETUP = Setup(config={"candidates": {"count": 17}, "protocol": "seeact"}, seed=1)
 
@@ -76,7 +77,9 @@ def step(step_id: str, *, settled: bool = True, letter: str = "A", **more: Any) 
         "usage": Usage(100, output=5),
         "cost": 0.25,
     }
-    return StepRecord(**{**values, **more})
+    values |= more
+    info = StepInfo(**{field.name: values.pop(field.name) for field in fields(StepInfo)})
+    return StepRecord(info=info, **values)
 
 
 def write(

@@ -53,7 +53,9 @@ def test_expected_is_the_mean_product_of_rates(tmp_path: Path) -> None:
 
 def test_operations_have_rates_of_their_own(tmp_path: Path) -> None:
     steps = _tasks("10", "11")
-    typed = [replace(s, gold=replace(s.gold, operation="TYPE")) if s.index else s for s in steps]
+    typed = [
+        replace(s, gold=replace(s.gold, operation="TYPE")) if s.info.index else s for s in steps
+    ]
     row = task_independence(write(tmp_path / "run", typed, setup(dataset={"rows": 4}))).iloc[0]
     assert row["by_operation"] == pytest.approx(1.0 * 0.5)
 

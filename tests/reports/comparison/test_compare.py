@@ -80,7 +80,9 @@ def test_numbers_equal_those_from_the_raw_lines(tmp_path: Path) -> None:
 def test_rates_are_those_of_the_report(tmp_path: Path, invalid: Any) -> None:
     a = _run(tmp_path, "a", worked())
     b = _run(
-        tmp_path, "b", [step(r.task_id, r.index, None if r.invalid else False) for r in worked()]
+        tmp_path,
+        "b",
+        [step(r.info.task_id, r.info.index, None if r.invalid else False) for r in worked()],
     )
     (found,) = compare_runs([a, b], invalid=invalid).others
     metrics = run_rows(a, invalid=invalid)[0].metrics().metrics

@@ -58,10 +58,10 @@ def _records() -> list[StepRecord]:
         replace(
             one,
             step_id=f"s{place}",
-            index=place,
-            website="=shop|<b>" if place < 5 else "café",
+            info=replace(
+                one.info, index=place, website="=shop|<b>" if place < 5 else "café", total_steps=10
+            ),
             html_digest=DIGEST,
-            total_steps=10,
         )
         for place, one in enumerate(made)
     ]

@@ -22,6 +22,7 @@ from harness.runs import (
     StepData,
     StepRecord,
 )
+from harness.runs.files import encode
 from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
 from reports.view.write import Made
 from reports.view.write import write as write_page
@@ -93,7 +94,7 @@ def _record(task: str, index: int, sign: str, site: str, text: str) -> StepRecor
         else None,
         scores=Scores(element, f1, success, success) if settled else None,
     )
-    return replace(made, task=f"Task {task}: {HOSTILE[int(task[1:]) % 4]}")
+    return replace(made, info=replace(made.info, task=f"Task {task}: {HOSTILE[int(task[1:]) % 4]}"))
 
 
 BOX = (320.0, 1500.0, 240.0, 60.0)
@@ -150,8 +151,12 @@ def many(path: Path, count: int) -> Path:
             task, index = divmod(number, 8)
             sign = signs[(number * 7 + number // 11) % len(signs)]
             one = _record(f"M{task:04}", index % 3, sign, f"site-{task % 73}", "Plain <text>")
-            one = replace(one, step_id=f"M{task:04}_{index}", index=index, total_steps=8)
-            file.write(msgspec.json.encode(one) + b"\n")
+            one = replace(
+                one,
+                step_id=f"M{task:04}_{index}",
+                info=replace(one.info, index=index, total_steps=8),
+            )
+            file.write(encode(one))
     with RunDirectory.start(path, setup()) as run:
         run.finish({}, complete=True)
     return path
