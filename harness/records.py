@@ -20,11 +20,13 @@ NO_SCREENSHOT = "no_screenshot"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A candidate as listed to the model. `box` is in page pixels, None when unknown.
+    """A candidate as listed to the model.
 
-    `letter` is "" where a protocol letters its groups one by one. `rank` counts from 0 among the
-    candidates of a ranker. `description` is there for protocols that need it. `place` counts from 0
-    in document order among the choices; None where the page is not known.
+    letter: option letter; "" if the protocol letters each group of choices by itself.
+    box: in page pixels, None if unknown.
+    rank: place in the ranker's order, from 0.
+    description: only for protocols that need it.
+    place: place in document order among the choices, from 0; None if the page is unknown.
     """
 
     letter: str
@@ -91,12 +93,16 @@ class StoredQuestion:
 class Row:
     """One recorded step as a benchmark stores it, decoded.
 
-    `history` holds the representations of the actions before this step only. `screenshot` is the
-    encoded picture of the full page before the action, None when it was lost. `source` says where
-    the row came from (file name and row number), for error messages. `invalid` is None or the
-    reason why no right answer can be given (`no_positive`, `no_screenshot`). `problems` holds every
-    such reason: of a row that has both, `no_positive` is the one in `invalid`, because it stays
-    when an agent opts in to rows without a screenshot.
+    info: what the step is.
+    history: representations of the actions before this step, and of those only.
+    html: the page before the action.
+    screenshot: encoded picture of the full page before the action; None if it was lost.
+    positives, negatives: acceptable elements, and all other candidates.
+    source: file name and row number, for error messages.
+    invalid: None, or why the row has no right answer (`no_positive`, `no_screenshot`).
+    problems: every such reason. `invalid` names `no_positive` first, because that stays when an
+        agent accepts rows without a screenshot.
+    stored: the question of a snapshot on disk, None for rows that are rendered.
     """
 
     info: StepInfo
@@ -141,8 +147,10 @@ class Earlier:
 class Step:
     """What a protocol knows of a step: the page before it, the task, the actions so far.
 
-    `shuffle` numbers the shuffles of a protocol that deals candidates out by chance. `earlier` is
-    there for protocols that need it. `page_size` is that of the screenshot, None without one.
+    shuffle: number of the shuffle, for protocols that deal candidates out at random.
+    earlier: the actions before this one, for protocols that need their places.
+    scene: looks up further views of the page while the dialogue is open.
+    page_size: width and height of the screenshot in pixels, None without one.
     """
 
     step_id: str

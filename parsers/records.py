@@ -1,4 +1,4 @@
-"""What a model answered, what would have been right, and what that is worth.
+"""Answers, predictions, recorded actions and scores.
 
 The records are frozen and hold plain values only, so that they can be printed, compared and written
 to a run directory as they are.
@@ -52,9 +52,9 @@ class Status(StrEnum):
 class Answer:
     """What one reply says, in terms of the options it was offered.
 
-    `option` is the zero-based index among the listed choices. `flags` are short names of what the
-    parser had to overlook or repair (`multiple`, `text_mismatch`, `mapped_operation`,
-    `missing_value`, `truncated`, ...), in alphabetical order.
+    option: index among the listed choices, from 0.
+    flags: short names of what the parser had to ignore or repair (`multiple`, `text_mismatch`,
+        `mapped_operation`, `missing_value`, `truncated`, ...), in alphabetical order.
     """
 
     status: Status
@@ -68,9 +68,10 @@ class Answer:
 class Prediction:
     """Element, operation and value that the model settled on, or why there is none.
 
-    `element` is a node id of the page; `point` is (x, y) in page pixels for models that answer with
-    coordinates, and `under` the smallest candidate whose box holds that point. `value` is empty
-    when the operation takes none.
+    element: node id on the page.
+    point: (x, y) in page pixels, for models that answer with coordinates.
+    value: text to type or option to select; empty if the operation takes none.
+    under: the smallest candidate whose box contains `point`.
     """
 
     status: Status
@@ -100,10 +101,10 @@ class Description:
 class Gold:
     """The recorded action of a step: what counts as right.
 
-    `elements` are the node ids of all acceptable elements (Mind2Web, appendix C.1); `boxes` are
-    their boxes as (x, y, width, height) in page pixels, in the same order, None where unknown.
-    `shown` is the one among the choices, None when there is none or nothing was chosen yet;
-    `original` the one that was labelled, None where unknown.
+    elements: node ids of all acceptable elements (Mind2Web, appendix C.1).
+    boxes: their boxes as (x, y, width, height) in page pixels, in the same order; None if unknown.
+    shown: the one among the choices; None if there is none, or before choices are made.
+    original: the one that the annotator clicked; None if unknown.
     """
 
     operation: Operation
@@ -116,11 +117,14 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of one step. `operation_f1` holds every variant of `F1_VARIANTS`.
+    """The scores of one step.
 
-    Of an answer by coordinates, `element_in_box` says whether the point lies in the box of an
-    acceptable element, and `element_under` whether the smallest candidate under it is one, whatever
-    the rules take for `element`. Both are None for an answer that names an element.
+    operation_f1: by variant, every one of `F1_VARIANTS`.
+    element_in_box: whether the predicted point lies in the box of an acceptable element.
+    element_under: whether the smallest candidate under the predicted point is acceptable.
+
+    The last two are there for every answer with coordinates, whichever of them the rules take for
+    `element`, and None for an answer that names an element.
     """
 
     element: bool
@@ -160,9 +164,10 @@ class StepInfo:
 class ScoredStep:
     """What the aggregates need to know of one row of the selection.
 
-    `invalid` is None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
-    `scores` is None as long as the step is unsettled (not asked yet, or its calls failed), and for
-    invalid rows that were not asked. `flags` are those of the prediction, to be counted.
+    invalid: None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
+    scores: None while the step is unsettled (not asked yet, or a call failed), and for invalid rows
+        that were not asked.
+    flags: those of the prediction, to be counted.
     """
 
     step_id: str

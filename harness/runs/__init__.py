@@ -1,7 +1,7 @@
 """Runs on disk.
 
-`RunDirectory.start` gives the side that writes, `open_run` the side that reads; `merge` puts shards
-together. The lines are the records of `harness.runs.records`. A folder holds
+`RunDirectory.start` opens a run for writing, `open_run` for reading; `merge` puts shards together.
+A line is a record of `harness.runs.records`. A run directory holds
 
     manifest.json   what was run, with what, and each time it was started
     calls.jsonl     a line per finished call

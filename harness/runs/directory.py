@@ -1,4 +1,4 @@
-"""The writing side of a run: one process at a time, append only, synced."""
+"""Writing a run: one process at a time, append-only, synced to disk."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
         ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS)
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
-            raise RunError(f"{path} is no run and not empty: it holds {foreign[0]}")
+            raise RunError(f"{path} is not a run directory and not empty: it holds {foreign[0]}")
         manifest = Manifest(
             schema=SCHEMA,
             name=path.name,

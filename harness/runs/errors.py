@@ -1,4 +1,4 @@
-"""What can be wrong with a run directory. Every message is meant for the user."""
+"""Errors of run directories. Every message is meant for the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class RunError(UserError):
 
 
 class RunInUse(RunError):
-    """Another process works on the run."""
+    """Another process is working on the run."""
 
 
 class RunDiffers(RunError):
@@ -30,4 +30,4 @@ class DiskFull(RunError):
 
 
 class DataGone(Exception):
-    """The picture or page of a step cannot be had; the message is the reason."""
+    """The picture or page of a step is not available; the message says why."""

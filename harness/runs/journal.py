@@ -117,7 +117,7 @@ class Journal:
                     self._error = error
                     batch += self._queue
                     self._queue = []
-            _tell(batch, error)
+            _notify(batch, error)
             if error:
                 return
 
@@ -139,7 +139,7 @@ class Journal:
         return None
 
 
-def _tell(batch: Sequence[_Entry], error: RunError | None) -> None:
+def _notify(batch: Sequence[_Entry], error: RunError | None) -> None:
     loops: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
     for entry in batch:
         if isinstance(entry.waiter, threading.Event):

@@ -1,4 +1,4 @@
-"""What a run is: the settings that fix its results, and each time it was started."""
+"""The manifest of a run: the settings that fix its results, and the sessions that worked on it."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ DESCRIPTIONS = ("candidates_told", "none_rule")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """Everything that the results depend on; a run is continued only with an equal one.
+    """Everything that the results depend on; a run can only be resumed with an equal one.
 
-    `config` is the full configuration but for what belongs to a session. `model` says which model
-    (provider, name, revision, endpoint, settings). `dataset` holds the fingerprint of the data and
-    whatever finds it again. `prompts` is the hash of the prompt texts, `pictures` the recipe.
+    config: every setting, except those that may change between sessions.
+    model: which model: provider, name, revision, endpoint, settings.
+    dataset: fingerprint of the data, and what is needed to find it again.
+    prompts: hash of the prompt texts.
+    seed: seed that ranks the candidates.
+    pictures: recipe by which screenshots are prepared.
     """
 
     config: dict[str, Any]
@@ -49,10 +52,13 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One start of a run: when (ISO 8601, UTC), by which process, with what software.
+    """One start of a run.
 
-    `settings` are those that may change between sessions: concurrency, time limits, cost limit.
-    `measured` is what it found out about its own course: how long a local model waited, say.
+    started: when, in ISO 8601, UTC.
+    pid: the process.
+    settings: those that may change between sessions: concurrency, time limits, cost limit.
+    environment: Python, platform, package versions, git commit.
+    measured: what the session measured of itself, such as how long a local model waited.
     """
 
     started: str
@@ -136,12 +142,12 @@ def _flat(value: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
 
 
 def is_same(old: Setup, new: Setup) -> bool:
-    """Whether a run of one setup can be continued with the other."""
+    """Whether a run of one setup can be resumed with the other."""
     return identity(old) == identity(new)
 
 
 def check_same(path: Path, old: Setup, new: Setup) -> None:
-    """Raises `RunDiffers` when the run at `path` cannot be continued with `new`."""
+    """Raise `RunDiffers` if the run at `path` cannot be resumed with `new`."""
     lines = difference(identity(old), identity(new))
     # What else differs mostly follows from the settings: a reader wants to see those.
     lines = [line for line in lines if line.startswith("config.")] or lines
@@ -155,7 +161,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise RunError(f"{folder} is no run: it has no {MANIFEST}") from error
+        raise RunError(f"{folder} is not a run directory (no {MANIFEST})") from error
     except OSError as error:
         raise RunError(f"cannot read {path}: {error.strerror or error}") from error
     try:
@@ -167,7 +173,7 @@ def read_manifest(folder: Path) -> Manifest:
             )
         return msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise RunError(f"{path} is no manifest of a run: {error}") from error
+        raise RunError(f"{path} is not the manifest of a run: {error}") from error
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """A message that this call added. A part is a text or a picture by reference."""
+    """A message that a call added. A part is a text or a reference to a picture."""
 
     role: str
     parts: tuple[str | Picture, ...]
@@ -32,20 +32,24 @@ class MessageRecord:
 
     @classmethod
     def of(cls, message: Message) -> MessageRecord:
-        """A message as it is written."""
+        """The record of a message."""
         parts = tuple(part.text if isinstance(part, Text) else part for part in message.parts)
         return cls(message.role, parts, message.native)
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One finished call. `request` is the hash of everything that the reply depends on.
+    """One finished call.
 
-    `conversation` is the digest of the conversation that was sent; a replayed dialogue must arrive
-    at the same one. `earlier` is the digest of the conversation that this one was built on;
-    `messages` are those added to it, or all of them when it is None. `attempts` counts what was
-    sent until the reply came, 0 for a reply from the cache and a prompt too long to send. `cost` is
-    in US dollars, None without a price. `from_cache` replies cost nothing.
+    place: which call of the dialogue this is (`round-1`, `group-2`, ...).
+    request: hash of everything that the reply depends on.
+    conversation: digest of the conversation that was sent; a replay must arrive at the same one.
+    messages: those added to the conversation `earlier`, or all of them if that is None.
+    attempts: requests sent until the reply came; 0 for a reply from the cache and for a prompt that
+        was too long to send.
+    from_cache: whether the reply came from the cache, at no cost.
+    cost: in US dollars, None without a price.
+    earlier: digest of the conversation that this one extends.
     """
 
     id: str
@@ -82,14 +86,22 @@ class ChoiceRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One row of the selection and what became of it.
+    """One row of the selection and its outcome.
 
-    `asked` is False for rows that no model was asked about: invalid ones, and those of which a
-    ranker offers no acceptable element (status `not_offered`). `settled` says whether the step has
-    its final outcome; an unsettled step carries the reason in `error` and is asked again on resume.
-    `same_text` counts shown negatives that read exactly like the shown positive,
-    `related` those that are its ancestors or descendants; `short` says that the row had fewer
-    negatives than distractors were wanted. `prompt_tokens` is the estimate of the longest prompt.
+    info: what the step is. Its fields stand on the line itself.
+    invalid: why the row has no right answer, None for a valid row.
+    asked: whether a model was asked. Not for invalid rows, nor where a ranker offers no acceptable
+        element (status `not_offered`).
+    settled: whether the outcome is final. Otherwise `error` says why not, and resuming the run asks
+        again.
+    source: file and row of the data, for messages.
+    positives, negatives: numbers of acceptable elements and of other candidates of the row.
+    same_text, related: shown negatives that read exactly like the shown positive, and those that
+        are its ancestors or descendants.
+    short: whether the row had fewer negatives than were wanted.
+    prompt_tokens: estimate for the longest prompt.
+    calls: ids of the calls, in order.
+    cost: in US dollars, None without a price.
     """
 
     step_id: str

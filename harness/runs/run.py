@@ -1,4 +1,4 @@
-"""The reading side of a run: what tables and pages are made from."""
+"""Reading a run, complete or not."""
 
 from __future__ import annotations
 

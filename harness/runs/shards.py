@@ -1,4 +1,4 @@
-"""Putting the shards of a run together."""
+"""Merging the shards of a run."""
 
 from __future__ import annotations
 
@@ -57,15 +57,17 @@ def merge(runs: Sequence[Path], into: Path) -> None:
         # No line is there yet: all of this is beside the lines.
         directory.note_spent(sum(manifest.unrecorded for manifest in manifests))
         for run in runs:
-            directory.copy_lines(_own(run, CALLS, chosen), _own(run, STEPS, chosen))
+            directory.copy_lines(
+                _chosen_lines(run, CALLS, chosen), _chosen_lines(run, STEPS, chosen)
+            )
         directory.add_models(name for manifest in manifests for name in manifest.answered_by)
 
 
 def _claims(run: Path) -> dict[StepKey, _Claim]:
     replies: dict[StepKey, dict[str, str]] = {}
     for call in read_records(run / CALLS, CallRecord):
-        said = _digest([call.conversation, call.reply.text, call.reply.finish])
-        replies.setdefault((call.step_id, call.repeat), {})[call.place] = said
+        digest = _digest([call.conversation, call.reply.text, call.reply.finish])
+        replies.setdefault((call.step_id, call.repeat), {})[call.place] = digest
     claims = {key: _Claim(run, False, "") for key in replies}
     for step in read_records(run / STEPS, StepRecord):
         key = step.step_id, step.repeat
@@ -80,7 +82,7 @@ class _Key(msgspec.Struct):
     repeat: int
 
 
-def _own(run: Path, file: str, chosen: dict[StepKey, _Claim]) -> Iterator[bytes]:
+def _chosen_lines(run: Path, file: str, chosen: dict[StepKey, _Claim]) -> Iterator[bytes]:
     decoder = line_decoder(_Key)
     for line in read_lines(run / file):
         key = decode(decoder, line, run / file)

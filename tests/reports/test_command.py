@@ -67,7 +67,7 @@ def test_bad_input_exits_with_two(arguments: list[str]) -> None:
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:
     done = _call(tmp_path / "nothing")
     assert isinstance(done.exception, RunError)
-    assert "nothing is no run" in str(done.exception)
+    assert "nothing is not a run directory" in str(done.exception)
 
 
 def test_several_runs_are_shown_one_after_the_other(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_run_without_manifest_or_with_another_one_is_named(tmp_path: Path) -> 
     with pytest.raises(RunError, match=r"no manifest\.json"):
         open_run(tmp_path / "nowhere")
     (tmp_path / "manifest.json").write_text('{"name": "npm package"}')
-    with pytest.raises(RunError, match="no manifest of a run"):
+    with pytest.raises(RunError, match="not the manifest of a run"):
         open_run(tmp_path)
 
 

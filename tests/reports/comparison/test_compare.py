@@ -163,7 +163,7 @@ def test_one_run_is_no_comparison(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="nothing is no run"):
+    with pytest.raises(RunError, match="nothing is not a run directory"):
         compare_runs([_run(tmp_path, "a", worked()), tmp_path / "nothing"])
 
 

@@ -288,7 +288,7 @@ def test_a_label_for_two_runs_is_bad_input(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_or_has_a_corrupt_line_is_named(run: Path, tmp_path: Path) -> None:
-    assert "is no run" in str(_call(tmp_path / "nothing").exception)
+    assert "is not a run directory" in str(_call(tmp_path / "nothing").exception)
     path = run / "steps.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"repeat":0', b'"repeat":', 1))
     with pytest.raises(RunError, match="line 1"):

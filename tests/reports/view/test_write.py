@@ -192,5 +192,5 @@ def test_a_run_without_a_step_has_a_page(tmp_path: Path) -> None:
 
 def test_what_is_no_run_leaves_no_page_behind(tmp_path: Path) -> None:
     done = _call(tmp_path / "nothing", "--out", tmp_path / "out")
-    assert done.exit_code == 2 or "nothing is no run" in str(done.exception)
+    assert done.exit_code == 2 or "nothing is not a run directory" in str(done.exception)
     assert not (tmp_path / "out").exists()
