@@ -1,11 +1,12 @@
-"""Which candidates of a page are worth a question: rankers and stored ranks.
+"""Rankers: which candidates of a page are worth asking a model about.
 
     ranks = open_ranks("lexical")            # a registered ranker
     ranks = open_ranks("deberta.parquet")    # scores or ranks in a file
     ranks.of(row, page)[:50]
 
-A ranker is a name in `RANKERS` (entry-point group `vlm_eval.rankers`) for an instance of
-`Ranks`, or for a class or factory called with what follows the name and a colon ("" without one).
+A ranker is registered by name in `RANKERS` (entry-point group `vlm_eval.rankers`): an instance of
+`Ranks`, or a class or factory that is called with the text after the colon in `NAME:TEXT` ("" if
+there is none) and returns one.
 """
 
 from __future__ import annotations
@@ -23,24 +24,29 @@ RANKERS: Registry[Ranks] = Registry("ranker", "vlm_eval.rankers", has=("of",))
 RANKERS.add(
     "lexical",
     "harness.rankers.lexical:lexical",
-    "words of the task and of the candidate, no model",
+    "words of the task found in and around the candidate (BM25), no model",
 )
 RANKERS.add(
     "cross-encoder",
     "harness.rankers.cross_encoder:cross_encoder",
-    "a cross-encoder of sentence-transformers: cross-encoder:PATH, a folder or of the hub",
+    "a sentence-transformers cross-encoder: cross-encoder:PATH, a folder or a hub name",
 )
 RANKERS.add(
     "file",
     "harness.rankers.files:from_file",
-    "stored scores or ranks (JSON or parquet); the path alone does",
+    "stored scores or ranks, JSON or parquet; the path alone is enough",
 )
 SUFFIXES = (".json", ".jsonl", ".parquet", ".pkl", ".pickle")
-_LISTED = 10
+_MOST_LISTED = 10
 
 
 def open_ranks(text: str) -> Ranks:
-    """The ranker of a name, or the ranks in a file. Raises `UserError` for neither."""
+    """Open a ranker by name, or the ranks in a file.
+
+    Raises:
+        UserError: neither a ranker nor a file has this name.
+        DataError: the file cannot be read as ranks.
+    """
     path = Path(text)
     if path.suffix in SUFFIXES or path.is_file():
         return RANKERS.make("file", text)
@@ -52,15 +58,15 @@ def open_ranks(text: str) -> Ranks:
 
 
 def check_covered(ranks: Ranks, step_ids: Sequence[str]) -> None:
-    """Raise `DataError` with the steps that cannot be ranked, the first few and their number."""
+    """Raise `DataError` if `ranks` lacks any of the steps; it names the first of them."""
     missing = ranks.missing(step_ids)
     if not missing:
         return
-    some = ", ".join(missing[:_LISTED])
-    more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
-    # A file of ranks goes by the name of who made them; here it matters which file it is.
+    first = ", ".join(missing[:_MOST_LISTED])
+    more = f" and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
+    # Stored ranks are named after the ranker that made them; here the user must know which file.
     where = getattr(ranks, "path", ranks.name)
     raise DataError(
         f"{where} has no ranks for {len(missing)} of {len(step_ids)} selected steps: "
-        f"{some}{more}; rank them (vlm-eval rank), or select other steps"
+        f"{first}{more}; rank them with vlm-eval rank, or select other steps"
     )

@@ -1,6 +1,6 @@
-"""Opening a cross-encoder: options, the extra that it needs, and what is no cross-encoder.
+"""Checkpoints of cross-encoders: options, checks of the files, loading.
 
-The weights stay on this machine; code that a checkpoint brings along is never run.
+Code that comes with a checkpoint is never run.
 """
 
 from __future__ import annotations
@@ -34,41 +34,48 @@ _DECISIVE = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A folder, or a repository on the hub, and how to run it.
-
-    DeBERTa overflows in float16, hence float32 unless asked otherwise.
-    """
+    """Where a checkpoint is and how to run it."""
 
     path: str
+    """A folder, or the name of a repository on the hub."""
     revision: str | None = None
+    """Branch, tag or commit of the repository."""
     device: str | None = None
+    """torch's name of the device; None: the best there is."""
     dtype: str = "float32"
+    """Precision. DeBERTa overflows in float16."""
     batch_size: int = 64
+    """Pairs that are read at a time."""
 
     @classmethod
     def read(cls, argument: str) -> Checkpoint:
-        """From `PATH,name=value,...`. Raises `UserError`."""
+        """Read `PATH,name=value,...`. Raises `UserError` for an unknown name or a bad value."""
         path, *settings = argument.split(",")
         if not path:
-            raise UserError("name the checkpoint: cross-encoder:PATH, a folder or of the hub")
+            raise UserError("name the checkpoint: cross-encoder:PATH, a folder or a hub name")
         known = {field.name.replace("_", "-"): field.name for field in fields(cls)[1:]}
-        found = cls(path)
+        read = cls(path)
         for setting in settings:
             name, sign, value = setting.partition("=")
             if not sign or name not in known or not value:
                 raise UserError(
-                    f"cross-encoder: '{setting}' is none of {'=, '.join(sorted(known))}="
+                    f"cross-encoder: '{setting}' is not a setting; "
+                    f"expected {'=, '.join(sorted(known))}="
                 )
             if name == "batch-size":
                 if not value.isdigit() or int(value) < 1:
-                    raise UserError(f"cross-encoder: batch-size is {value}, not a number from 1")
-                found = replace(found, batch_size=int(value))
+                    raise UserError(
+                        f"cross-encoder: batch-size is {value}, not a positive whole number"
+                    )
+                read = replace(read, batch_size=int(value))
             else:
                 changed: dict[str, Any] = {known[name]: value}
-                found = replace(found, **changed)
-        if found.dtype not in DTYPES:
-            raise UserError(f"cross-encoder: dtype is {found.dtype}, not {', '.join(DTYPES)}")
-        return found
+                read = replace(read, **changed)
+        if read.dtype not in DTYPES:
+            raise UserError(
+                f"cross-encoder: dtype is {read.dtype}; expected one of {', '.join(DTYPES)}"
+            )
+        return read
 
     @property
     def is_local(self) -> bool:
@@ -76,7 +83,7 @@ class Checkpoint:
 
 
 def library() -> Any:
-    """sentence_transformers. Raises `UserError` with what to install."""
+    """Import sentence_transformers. Raises `UserError` that says what to install."""
     try:
         import sentence_transformers
     except ImportError as error:
@@ -85,13 +92,13 @@ def library() -> Any:
 
 
 def load(checkpoint: Checkpoint) -> CrossEncoder:
-    """The model, on its device.
+    """Load the model onto its device.
 
     Raises:
-        UserError: the extra is not installed, or the device is not there.
-        DataError: there is no such checkpoint, or it is no cross-encoder with one score.
+        UserError: the extra is not installed.
+        DataError: no such checkpoint, it does not load, or is not a cross-encoder with one score.
     """
-    # The model is what was looked at: a branch may move between two questions to the hub.
+    # Load the very files that were checked: a branch on the hub may move in between.
     folder = checked(checkpoint)
     import torch
     from sentence_transformers import CrossEncoder
@@ -102,11 +109,11 @@ def load(checkpoint: Checkpoint) -> CrossEncoder:
 
 
 def checked(checkpoint: Checkpoint) -> Path:
-    """The folder of what its files say is a cross-encoder; no weights are read.
+    """Return the folder of a checkpoint after checking its configuration; reads no weights.
 
     Raises:
         UserError: the extra is not installed.
-        DataError: there is no such checkpoint, or it is no cross-encoder with one score.
+        DataError: no such checkpoint, or not a cross-encoder with one score.
     """
     library()
     folder = located(checkpoint)
@@ -131,18 +138,18 @@ def _opened(name: str, folder: Path, cls: Any, torch: Any, checkpoint: Checkpoin
             local_files_only=True,
             model_kwargs={"dtype": getattr(torch, checkpoint.dtype)},
         )
-    except (
-        Exception
-    ) as error:  # weights, tokenizers and configurations each have errors of their own
+    except Exception as error:  # weights, tokenizers and configurations raise errors of many kinds
         raise DataError(f"{name} cannot be loaded: {_first_line(error)}") from error
     return model
 
 
 def located(checkpoint: Checkpoint) -> Path:
-    """The folder of the files, fetched from the hub if need be. Raises `DataError`."""
+    """Return the folder of the files; downloads them if needed. Raises `DataError`."""
     if checkpoint.is_local:
         if checkpoint.revision is not None:
-            raise UserError(f"{checkpoint.path} is a folder, which has no revisions")
+            raise UserError(
+                f"{checkpoint.path} is a folder, which has no revisions; leave out the revision"
+            )
         return Path(checkpoint.path)
     if checkpoint.path.startswith((".", "/", "~")) or checkpoint.path.count("/") > 1:
         raise DataError(f"no such folder: {checkpoint.path}")
@@ -152,7 +159,7 @@ def located(checkpoint: Checkpoint) -> Path:
         folder = snapshot_download(
             checkpoint.path, revision=checkpoint.revision, allow_patterns=list(_DECISIVE)
         )
-    except Exception as error:  # the hub's own errors, those of its HTTP library, and ValueError
+    except Exception as error:  # the hub's errors, those of its HTTP library, and ValueError
         otherwise = "there is no folder of that name either"
         reason = hub_error(error, checkpoint.path, "model", checkpoint.revision, otherwise)
         raise DataError(reason) from error
@@ -160,68 +167,68 @@ def located(checkpoint: Checkpoint) -> Path:
 
 
 def check_tokenizer(name: str, folder: Path) -> None:
-    """Raise where there is no tokenizer, or one (DeBERTa-v3's) that takes a package not there."""
+    """Raise if there is no tokenizer, or if it needs a package that is missing (DeBERTa-v3's)."""
     if not any((folder / file).exists() for file in _TOKENIZERS):
-        # transformers would go on with one that knows no word.
+        # transformers would continue with an empty vocabulary.
         raise DataError(f"{name} has no tokenizer (none of {', '.join(_TOKENIZERS)})")
     if (folder / "tokenizer.json").exists() or not (folder / "spm.model").exists():
         return
     for package in ("sentencepiece", "google.protobuf"):
         try:
-            found = importlib.util.find_spec(package)
+            spec = importlib.util.find_spec(package)
         except ModuleNotFoundError:
-            found = None
-        if found is None:
+            spec = None
+        if spec is None:
             raise UserError(
-                f"the tokenizer of {name} takes {package.rpartition('.')[2]}: "
+                f"the tokenizer of {name} needs {package.rpartition('.')[2]}: "
                 "pip install 'vlm-web-eval[rank]'"
             )
 
 
 def digest_of(checkpoint: Checkpoint) -> str:
-    """What decides the scores: every file's SHA-256, and the precision."""
+    """Digest what decides the scores: every file's SHA-256 and the precision."""
     import hashlib
 
     folder = located(checkpoint)
     paths = sorted({path for pattern in _DECISIVE for path in folder.glob(pattern)})
     files = [DataFile(path, None, path.name, path.stat().st_size) for path in paths]
-    told = [f"{one['name']}:{one['sha256']}" for one in fingerprint(files)]
-    return hashlib.sha256("\n".join([checkpoint.dtype, *told]).encode()).hexdigest()
+    digests = [f"{file['name']}:{file['sha256']}" for file in fingerprint(files)]
+    return hashlib.sha256("\n".join([checkpoint.dtype, *digests]).encode()).hexdigest()
 
 
 def _check(name: str, folder: Path) -> None:
-    """Refuse what would load with a random head: any model that was not trained to give a score."""
+    """Reject models that were not trained to give one score: their head would be random."""
     config = _json(folder / "config.json")
     if config is None:
-        raise DataError(f"{name} has no config.json; is it a checkpoint of a cross-encoder?")
-    told_kinds = config.get("architectures")
-    kinds = [str(kind) for kind in told_kinds] if isinstance(told_kinds, list) else []
-    if not any(kind.endswith("ForSequenceClassification") for kind in kinds):
-        told = ", ".join(kinds) or "nothing that says so"
+        raise DataError(f"{name} has no config.json; is it the checkpoint of a cross-encoder?")
+    stated = config.get("architectures")
+    architectures = [str(name) for name in stated] if isinstance(stated, list) else []
+    if not any(name.endswith("ForSequenceClassification") for name in architectures):
+        kind = ", ".join(architectures) or "no architecture named"
         raise DataError(
-            f"{name} is no cross-encoder ({told}); fine-tune one: vlm-eval train-ranker"
+            f"{name} is not a cross-encoder ({kind}); fine-tune one: vlm-eval train-ranker"
         )
     labels = config.get("id2label")
     count = len(labels) if isinstance(labels, dict) else config.get("num_labels") or 2
     if count != 1:
-        raise DataError(f"{name} gives {count} labels, where a ranker has one score")
+        raise DataError(f"{name} gives {count} labels; a ranker needs exactly one score")
 
 
 def _check_head(name: str, folder: Path, model: CrossEncoder) -> None:
-    """Refuse a file without the layer that gives the score, which was then drawn at random."""
+    """Reject weights without the layer that gives the score: it was initialised at random."""
     stored = _stored_names(folder)
     prefix = f"{getattr(model.model, 'base_model_prefix', '')}."
     head = [key for key in model.model.state_dict() if not key.startswith(prefix)]
     absent = [key for key in head if key not in stored]
     if stored and absent:
         raise DataError(
-            f"{name} is no cross-encoder: its weights lack the layer that gives the score "
+            f"{name} is not a cross-encoder: its weights lack the layer that gives the score "
             f"({absent[0]}); fine-tune it: vlm-eval train-ranker"
         )
 
 
 def _stored_names(folder: Path) -> set[str]:
-    """The names of the weights in the files; none where they are in another format."""
+    """Return the names of the stored weights; empty if they are in an unknown format."""
     from safetensors import safe_open
 
     names: set[str] = set()
@@ -238,10 +245,10 @@ def _stored_names(folder: Path) -> set[str]:
 
 def _json(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return config if isinstance(config, dict) else None
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,6 +1,6 @@
-"""What a ranker is: an order of a page's candidates, the likeliest for the next action first.
+"""The ranker interface: order a page's candidates, the likeliest target of the next action first.
 
-What has an order is `Ranks`; what gives scores is a `Scorer`, which `ByScore` puts in order.
+`Ranks` gives an order. A `Scorer` gives each candidate a score, and `ByScore` makes it `Ranks`.
 """
 
 from __future__ import annotations
@@ -14,63 +14,74 @@ from harness.page import Page
 from harness.records import Row
 
 PUBLISHED = "mind2web"
-"""What the DeBERTa scores of Mind2Web's authors are called."""
+"""Name of the DeBERTa ranking that Mind2Web's authors published."""
 
 
 class Ranks(Protocol):
-    """The candidates of any step in order. The same step has the same order every time.
-
-    `name` says which ranker made the order and not where it lies: a file of ranks has on record
-    who made it (`lexical`), and the scores that Mind2Web published go by `PUBLISHED`, which alone
-    lets a run stand beside published rows. `digest` (SHA-256, hexadecimal) stands for everything
-    that the order depends on (the scores of a file, the version of a rule); with the name, a run is
-    bound to it.
-    """
+    """An order of the candidates of every step; the same step always gets the same order."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The ranker that made the order, wherever the ranks are stored (`lexical`).
+
+        Only runs whose ranker is called `PUBLISHED` are compared with published rows.
+        """
+        ...
 
     @property
-    def digest(self) -> str: ...
+    def digest(self) -> str:
+        """SHA-256 (hexadecimal) of all that the order depends on: scores, weights, version.
+
+        A run records name and digest and can be continued only with the same ranks.
+        """
+        ...
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        """Ids of the row's candidates, best first, positives and negatives together.
+        """Ids of the row's candidates, positives and negatives together, best first.
 
-        Nothing of the row's answer is looked at. Raises `DataError` naming the step where a score
-        file has nothing on it.
+        Must not depend on the row's answer. Raises `DataError` naming the step if a score file
+        does not contain it.
         """
         ...
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
-        """Those of the steps that cannot be ranked, in the order given: none where ranks are worked
-        out, the steps that a score file misses."""
+        """The steps that cannot be ranked because a score file lacks them, in the order given."""
         ...
 
 
 class Scorer(Protocol):
-    """Gives candidates scores, higher for those likelier to be acted on next.
-
-    `parallel` says that steps may be scored in several processes, which a model that fills a
-    device must not be.
-    """
+    """Scores candidates: the higher, the likelier to be acted on next."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """See `Ranks.name`."""
+        ...
 
     @property
-    def digest(self) -> str: ...
+    def digest(self) -> str:
+        """See `Ranks.digest`."""
+        ...
 
     @property
-    def parallel(self) -> bool: ...
+    def parallel(self) -> bool:
+        """Whether steps may be scored in several processes; False for a model that fills a GPU."""
+        ...
 
     def scores(self, steps: Sequence[tuple[Row, Page, Sequence[str]]]) -> list[list[float]]:
-        """Scores of the given elements of each step, in the order given."""
+        """Score some elements of each step's page.
+
+        Args:
+            steps: row, its page and the ids of the elements to score.
+
+        Returns:
+            For each step one score per id, in the order of the ids.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The candidates of a step, best first, with their scores; -inf for one not on the page."""
+    """A step's candidates, best first, with their scores; -inf for those missing from the page."""
 
     step_id: str
     ids: tuple[str, ...]
@@ -79,7 +90,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class ByScore:
-    """`Ranks` by the scores of a scorer."""
+    """`Ranks` that sort candidates by the scores of `scorer`."""
 
     scorer: Scorer
 
@@ -96,38 +107,39 @@ class ByScore:
         return rank(self.scorer, [(row, page)])[0].ids
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
-        """None: ranks are worked out."""
+        """Always empty: any step can be scored."""
         return ()
 
 
 def rank(scorer: Scorer, steps: Sequence[tuple[Row, Page]]) -> list[Ranking]:
-    """Rank the candidates of some steps.
+    """Rank the candidates of some steps by score.
 
-    Equal scores go by document order, so nothing depends on whether a row lists a candidate as
+    Ties are broken by document order, so it does not matter whether a row lists a candidate as
     positive or negative. Candidates that the page does not have as elements come last.
     """
     known = [candidates(row, page) for row, page in steps]
-    given = [(row, page, there) for (row, page), (there, _) in zip(steps, known, strict=True)]
-    found = []
-    for (row, _), (there, absent), scores in zip(steps, known, scorer.scores(given), strict=True):
-        if len(scores) != len(there):
-            raise ValueError(f"{scorer.name} gave {len(scores)} scores for {len(there)} elements")
-        # The sort is stable; NaN, which a broken model gives, must not upset it.
+    queries = [(row, page, present) for (row, page), (present, _) in zip(steps, known, strict=True)]
+    scored = zip(steps, known, scorer.scores(queries), strict=True)
+    rankings = []
+    for (row, _), (present, absent), scores in scored:
+        if len(scores) != len(present):
+            raise ValueError(f"{scorer.name} gave {len(scores)} scores for {len(present)} elements")
+        # The sort is stable; NaN, which a broken model gives, is sorted last.
         order = sorted(
-            range(len(there)), key=lambda i: math.inf if math.isnan(scores[i]) else -scores[i]
+            range(len(present)), key=lambda i: math.inf if math.isnan(scores[i]) else -scores[i]
         )
-        found.append(
+        rankings.append(
             Ranking(
                 row.step_id,
-                (*(there[i] for i in order), *absent),
+                (*(present[i] for i in order), *absent),
                 (*(float(scores[i]) for i in order), *(-math.inf for _ in absent)),
             )
         )
-    return found
+    return rankings
 
 
 def candidates(row: Row, page: Page) -> tuple[list[str], list[str]]:
-    """The candidates that the page has as elements, in document order, and the others by id."""
-    wanted = {candidate.id for candidate in (*row.positives, *row.negatives)}
-    there = page.elements(wanted)
-    return there, sorted(wanted.difference(there))
+    """Split a row's candidates: elements of the page in document order, and absent ones by id."""
+    ids = {candidate.id for candidate in (*row.positives, *row.negatives)}
+    present = page.elements(ids)
+    return present, sorted(ids.difference(present))

@@ -1,9 +1,9 @@
-"""A cross-encoder as a ranker: one score for each pair of candidate and query.
+"""A cross-encoder as a ranker: it reads a candidate and the query together and gives one score.
 
     open_ranks("cross-encoder:path/or/repo,device=cuda,dtype=bfloat16")
 
-What it reads is what Mind2Web's DeBERTa was trained with (Deng et al. 2023, section 3.1). The pairs
-of a step are read in batches of similar length; the model is loaded when the first step is scored.
+The texts are those that Mind2Web's DeBERTa was trained with (Deng et al. 2023, section 3.1). The
+model is loaded when the first step is scored.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
 MAX_TOKENS = 512
-"""The length that the paper's ranker was trained with."""
+"""Longest pair that the paper's ranker was trained on, in tokens."""
 RECIPE = "mindact-1"
-"""Part of every digest: another wording gives other ranks."""
+"""Version of the two texts below; part of every digest, because another wording ranks otherwise."""
 HISTORY = 3
 
 
 def query(task: str, history: Sequence[str]) -> str:
-    """The task and the last three actions.
+    """Write the query: the task and the last three actions.
 
     >>> query("Book a room", ["[a]  Rooms -> CLICK"])
     'task is: Book a room\\nPrevious actions: [a]  Rooms -> CLICK'
@@ -41,13 +41,13 @@ def query(task: str, history: Sequence[str]) -> str:
 
 
 def document(page: Page, node_id: str) -> str:
-    """A candidate: the last 50 words of the path to it, and the first 100 inside."""
+    """Write a candidate: the last 50 words of the path to it and the first 100 words inside it."""
     text = page.ranking_text(node_id, ancestor_words=50, target_words=100)
     return f"ancestors: {text.ancestors}\ntarget: {text.target}"
 
 
 class CrossEncoderScorer:
-    """The scorer behind the name `cross-encoder`."""
+    """The scorer of the ranker `cross-encoder`."""
 
     parallel = False
 
@@ -61,50 +61,58 @@ class CrossEncoderScorer:
 
     @cached_property
     def digest(self) -> str:
-        """Of the recipe and of the checkpoint's files."""
-        told = f"{RECIPE}\n{MAX_TOKENS}\n{digest_of(self._checkpoint)}"
-        return hashlib.sha256(told.encode()).hexdigest()
+        """SHA-256 of the texts' version, the length limit and the checkpoint's files."""
+        parts = f"{RECIPE}\n{MAX_TOKENS}\n{digest_of(self._checkpoint)}"
+        return hashlib.sha256(parts.encode()).hexdigest()
 
     @cached_property
     def model(self) -> CrossEncoder:
-        """Loaded once. Raises `DataError` or `UserError`; see `checkpoint.load`."""
+        """The model, loaded on first use; see `checkpoint.load` for what is raised."""
         model = load(self._checkpoint)
         limit = model.max_seq_length or MAX_TOKENS
         model.max_seq_length = min(limit, MAX_TOKENS)
         return model
 
     def scores(self, steps: Sequence[tuple[Row, Page, Sequence[str]]]) -> list[list[float]]:
-        """See `Scorer.scores`. Scores are logits: a sigmoid would make many of them equal."""
+        """See `Scorer.scores`. Scores are logits: a sigmoid would round many to the same value."""
         return [self._step(row, page, ids) for row, page, ids in steps]
 
     def _step(self, row: Row, page: Page, ids: Sequence[str]) -> list[float]:
-        """A step by itself: the last digits of a score depend on what else is in its batch, and a
-        step must have the same order whatever is scored along with it."""
+        """Score one step by itself.
+
+        The last digits of a score depend on what else is in the batch, and the order of a step must
+        not depend on which steps are ranked along with it.
+        """
         import torch
 
-        asked = query(row.info.task, row.history)
-        pairs = [(document(page, node_id), asked) for node_id in ids]
+        query_text = query(row.info.task, row.history)
+        pairs = [(document(page, node_id), query_text) for node_id in ids]
         if not pairs:
             return []
-        found = self.model.predict(
+        logits = self.model.predict(
             pairs,
             batch_size=self._checkpoint.batch_size,
             show_progress_bar=False,
             activation_fn=torch.nn.Identity(),
             convert_to_tensor=True,
         )
-        scores = [float(score) for score in found.float().cpu().tolist()]
+        scores = [float(score) for score in logits.float().cpu().tolist()]
         if not all(map(math.isfinite, scores)):
             hint = "" if self._checkpoint.dtype == "float32" else "; try --dtype float32"
             raise DataError(
-                f"{self.name} gives scores that are no numbers in {self._checkpoint.dtype}, in "
+                f"{self.name} gives scores that are not finite in {self._checkpoint.dtype}, in "
                 f"step {row.step_id}{hint}"
             )
         return scores
 
 
 def cross_encoder(argument: str) -> Ranks:
-    """The ranker `cross-encoder`. Raises `UserError` or `DataError` for what cannot work."""
+    """Return the ranker `cross-encoder` for `PATH,name=value,...`.
+
+    Raises:
+        UserError: a bad setting, or the extra is not installed.
+        DataError: not the checkpoint of a cross-encoder.
+    """
     checkpoint = Checkpoint.read(argument)
     checked(checkpoint)
     return ByScore(CrossEncoderScorer(checkpoint))

@@ -1,11 +1,11 @@
-"""Stored scores or ranks as a ranker, whatever kind of file they are in.
+"""Stored scores or ranks as a ranker, from parquet (see `table`) or JSON.
 
 JSON has the shape of Mind2Web's score file,
-`{"scores": {STEP: {NODE: number}}, "ranks": {STEP: {NODE: number}}}`, of which one is enough, with
-STEP = `<annotation_id>_<action_uid>`; or for a single step `{"sample_id": STEP, "ranks": {NODE:
-number}, "scores": ...}`, also one such object a line. Rank 0 is best; where there are ranks they
-decide. `ranker` may say who made them ("mind2web" for the published ones). The file is mapped into
-memory, and a step is decoded when it is asked for.
+`{"scores": {STEP: {NODE: number}}, "ranks": {STEP: {NODE: number}}}`, where either part may be
+missing and STEP is `<annotation_id>_<action_uid>`; or, for a single step, `{"sample_id": STEP,
+"ranks": {NODE: number}, "scores": ...}`, also as JSON lines. Rank 0 is best; ranks take precedence
+over scores. `ranker` may name the ranker ("mind2web" for the published ranks). The file is mapped
+into memory, and a step is decoded when it is looked up.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _EXAMPLE = '{"scores": {STEP: {NODE: number}}} or {"ranks": ...}'
 
 
 class Store(Protocol):
-    """Numbers per step and candidate; see `RankTable` and `JsonScores`."""
+    """One number per step and candidate; `RankTable` and `JsonScores` are stores."""
 
     @property
     def ranker(self) -> str: ...
@@ -62,14 +62,14 @@ class Store(Protocol):
 
 @dataclass(frozen=True)
 class StoredRanks:
-    """`Ranks` from a file."""
+    """`Ranks` read from a file."""
 
     path: Path
     store: Store
 
     @property
     def name(self) -> str:
-        """Who made the ranks, as the file has it on record; without a record the file's name."""
+        """The ranker that the file names, else the file's own name."""
         return self.store.ranker or self.path.stem
 
     @cached_property
@@ -79,16 +79,16 @@ class StoredRanks:
         return str(fingerprint([file])[0]["sha256"])
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        """See `Ranks.of`. Candidates without a number come last, equal ones in document order."""
+        """See `Ranks.of`. Candidates without a number come last; ties go by document order."""
         values = self.store.values(row.step_id)
         if values is None:
             raise DataError(f"{self.path} has no ranks for step {row.step_id}")
-        there, absent = candidates(row, page)
-        known = [*there, *absent]
+        present, absent = candidates(row, page)
+        known = [*present, *absent]
         if known and not any(node_id in values for node_id in known):
             raise DataError(
                 f"{self.path}, step {row.step_id}: none of the {len(known)} candidates is in it; "
-                "is it of other data?"
+                "was it made for other data?"
             )
         return sorted(known, key=lambda node_id: values.get(node_id, math.inf))
 
@@ -98,7 +98,7 @@ class StoredRanks:
 
 
 def from_file(text: str) -> Ranks:
-    """The ranks in a file. Raises `DataError` when there is none, or it holds something else."""
+    """Open the ranks in a file. Raises `DataError` if it is missing or holds something else."""
     path = Path(text)
     try:
         with path.open("rb") as file:
@@ -109,7 +109,7 @@ def from_file(text: str) -> Ranks:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     if start.startswith(_PICKLE) or path.suffix in (".pkl", ".pickle"):
         raise DataError(
-            f"{path} is a pickle, which may hold code and is never read in a run; "
+            f"{path} is a pickle, which can contain code and is never read in a run; "
             f"convert it once: vlm-eval rank convert {path} -o ranks.parquet"
         )
     if start == _PARQUET:
@@ -120,14 +120,14 @@ def from_file(text: str) -> Ranks:
 
 
 class JsonScores:
-    """A JSON file of scores or ranks. Raises `DataError` when it is something else."""
+    """A JSON file of scores or ranks. Raises `DataError` if it is something else."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ranker = ""
-        """Who made the ranks, "" where the file does not say."""
+        """The ranker that the file names, or ""."""
         self._parts: dict[str, tuple[int, msgspec.Raw]] = {}
-        """Step to the sign that makes lower better, and the undecoded numbers."""
+        """Step to a sign (1: ranks, -1: scores) and the undecoded numbers; lower is then better."""
         try:
             if path.stat().st_size == 0:
                 raise DataError(f"{path} is empty; expected {_EXAMPLE}")
@@ -139,7 +139,7 @@ class JsonScores:
             self._add(_WHOLE.decode(text), "")
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             if not self._add_lines(text):
-                raise DataError(f"{path} is no JSON of scores ({_EXAMPLE}): {error}") from error
+                raise DataError(f"{path} is not JSON of scores ({_EXAMPLE}): {error}") from error
         if not self._parts:
             raise DataError(f"{path} has neither 'ranks' nor 'scores'; expected {_EXAMPLE}")
 
@@ -154,7 +154,7 @@ class JsonScores:
         return tuple(self._parts)
 
     def values(self, step_id: str) -> Mapping[str, float] | None:
-        """A number per candidate, lower for a better one; None where the step is not there."""
+        """Return a number per candidate, lower is better; None if the step is not in the file."""
         if step_id not in self._parts:
             return None
         sign, numbers = self._parts[step_id]
@@ -171,22 +171,24 @@ class JsonScores:
                 "run: vlm-eval data import-seeact FILE -o STEPS.parquet --scores RANKS.parquet"
             )
         if self.ranker and whole.ranker and whole.ranker != self.ranker:
-            raise DataError(f"{self.path}{where} is by {whole.ranker}, the lines before by another")
+            raise DataError(
+                f"{self.path}{where} is by {whole.ranker}, but earlier lines are by {self.ranker}"
+            )
         self.ranker = self.ranker or whole.ranker or ""
         single = whole.sample_id or whole.step_id
-        own: set[str] = set()
+        steps_here: set[str] = set()
         for sign, part in ((1, whole.ranks), (-1, whole.scores)):
             if part in (_ABSENT, _NULL):
                 continue
-            found = {single: part} if single else _STEPS.decode(part)
-            for step_id, numbers in found.items():
-                if step_id in self._parts and step_id not in own:
+            parts = {single: part} if single else _STEPS.decode(part)
+            for step_id, numbers in parts.items():
+                if step_id in self._parts and step_id not in steps_here:
                     raise DataError(f"{self.path}{where} has step {step_id} a second time")
-                own.add(step_id)
+                steps_here.add(step_id)
                 self._parts.setdefault(step_id, (sign, numbers))
 
     def _add_lines(self, text: mmap.mmap) -> bool:
-        """Take the file as one object a line; whether it is."""
+        """Read the file as JSON lines; returns False if it is not."""
         number = 0
         while line := text.readline():
             number += 1

@@ -1,13 +1,13 @@
-"""A ranker that needs nothing: words of the task in the candidate and around it.
+"""A ranker without a model: how well a candidate and its surroundings match words of the task.
 
-Okapi BM25 (Robertson and Zaragoza 2009) with the task and the last three actions as the query, and
-three texts per candidate: its own subtree, what stands around it (the smallest enclosing element
-with words of its own, where a field's label is), and the names of its ancestors. Inverse document
-frequencies are those of the page's own candidates. What people act on (fields, buttons, links) is
-preferred among candidates that read alike. The page is gone through once; then each candidate is a
-range of places, and each word of the query a sorted list of them.
+The score is Okapi BM25 (Robertson and Zaragoza 2009). The query is the task and the last three
+actions. Each candidate has three texts: its own subtree, its surroundings (the smallest enclosing
+element that adds words, where the label of a field is found), and the attributes of its ancestors.
+Inverse document frequencies are computed over the candidates of the page. Elements that people act
+on (fields, buttons, links) are preferred among candidates with similar text. The page is traversed
+once; a candidate is then a range of positions, and each query word a sorted list of positions.
 
-The weights were set on the sample's `dev` split.
+The weights were tuned on the sample's `dev` split.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.records import Row
 
 VERSION = "1"
 HISTORY = 3
-"""Earlier actions that are part of the query, as in Mind2Web's ranker."""
+"""Number of earlier actions in the query, as in Mind2Web's ranker."""
 
 _NAMES = [
     "aria_label",
@@ -70,7 +70,7 @@ _HIDDEN = -1.0
 
 @dataclass(frozen=True, slots=True)
 class LexicalScorer:
-    """The scorer behind the name `lexical`."""
+    """The scorer of the ranker `lexical`."""
 
     name: str = "lexical"
     digest: str = hashlib.sha256(f"lexical {VERSION}".encode()).hexdigest()
@@ -82,9 +82,9 @@ class LexicalScorer:
 
 
 def lexical(argument: str = "") -> Ranks:
-    """The ranker `lexical`, which takes no argument."""
+    """Return the ranker `lexical`, which takes no argument."""
     if argument:
-        raise UserError(f"the ranker lexical takes no argument, not '{argument}'")
+        raise UserError(f"the ranker lexical takes no argument; got '{argument}'")
     return ByScore(LexicalScorer())
 
 
@@ -98,7 +98,7 @@ def _words(text: str) -> list[str]:
 
 
 def _query(task: str, history: Sequence[str]) -> dict[str, float]:
-    """The weight of each word that is looked for."""
+    """Return the weight of each query word."""
     weights: dict[str, float] = {}
     done: set[str] = set()
     for line in history[-HISTORY:]:
@@ -110,7 +110,7 @@ def _query(task: str, history: Sequence[str]) -> dict[str, float]:
         for kin in KIN.get(word, ()):
             weights[kin] = max(weights.get(kin, 0.0), _KIN)
     for word in (word for word in _words(task) if word not in STOP):
-        # What an earlier action dealt with is seldom what the next one is about.
+        # The next action is seldom about what an earlier one dealt with.
         weights[word] = _DEALT_WITH if word in done else 1.0
     return weights
 
@@ -118,46 +118,46 @@ def _query(task: str, history: Sequence[str]) -> dict[str, float]:
 def _scores(row: Row, page: Page, ids: Sequence[str]) -> list[float]:
     query = _query(row.info.task, row.history)
     nodes = page.nodes()
-    found: dict[str, list[int]] = {word: [] for word in query}
+    matches: dict[str, list[int]] = {word: [] for word in query}
     counts = []
     for place, node in enumerate(nodes):
         words = _words(node.text) if node.text and not node.text.isspace() else []
         if node.attributes:
-            named = node.attributes
+            attributes = node.attributes
             for name in _NAMES:
-                if value := named.get(name):
+                if value := attributes.get(name):
                     words += _words(value)
         counts.append(len(words))
         for word in words:
-            if word in found:
-                found[word].append(place)
+            if word in matches:
+                matches[word].append(place)
     before = [0, *accumulate(counts)]
-    # Where an id occurs twice, the first node has it, as everywhere.
+    # If an id occurs twice, it belongs to the first node, as in `Page`.
     place_of = {nodes[place].id: place for place in range(len(nodes) - 1, -1, -1)}
     places = [place_of[node_id] for node_id in ids]
-    return _weighed(query, found, before, nodes, places)
+    return _weighed(query, matches, before, nodes, places)
 
 
 def _weighed(
     query: dict[str, float],
-    found: dict[str, list[int]],
+    matches: dict[str, list[int]],
     before: list[int],
     nodes: list[PageNode],
     places: list[int],
 ) -> list[float]:
-    terms = [(word, hits) for word, hits in found.items() if hits]
+    terms = [(word, hits) for word, hits in matches.items() if hits]
     inside = [_hits(terms, place, nodes[place].end) for place in places]
     rare = {
         word: query[word]
-        * math.log(1 + (len(places) + 1) / (sum(1 for own in inside if word in own) + 0.5))
+        * math.log(1 + (len(places) + 1) / (sum(1 for hits in inside if word in hits) + 0.5))
         for word, _ in terms
     }
     sizes = [before[nodes[place].end] - before[place] for place in places]
     usual = max(1.0, sum(size for size in sizes if size < 200) / max(1, len(sizes)))
     around: dict[int, float] = {}
     scores = []
-    for place, own, size in zip(places, inside, sizes, strict=True):
-        score = _bm25(own, rare, size, usual)
+    for place, inner, size in zip(places, inside, sizes, strict=True):
+        score = _bm25(inner, rare, size, usual)
         outer = _surrounding(nodes, before, place)
         if outer is not None:
             if outer not in around:
@@ -172,7 +172,7 @@ def _weighed(
 
 
 def _hits(terms: Sequence[tuple[str, list[int]]], start: int, end: int) -> dict[str, int]:
-    """How often each word occurs in a range of places."""
+    """Count how often each word occurs in a range of positions."""
     hits = {}
     for word, where in terms:
         first = bisect_left(where, start)
@@ -189,12 +189,12 @@ def _bm25(hits: dict[str, int], rare: dict[str, float], size: int, usual: float)
 
 
 def _surrounding(nodes: list[PageNode], before: list[int], place: int) -> int | None:
-    """The nearest enclosing element with more words than the candidate, if it is a small one."""
-    own = before[nodes[place].end] - before[place]
+    """Return the nearest ancestor with more words than the candidate, unless it is too large."""
+    inner_size = before[nodes[place].end] - before[place]
     outer = nodes[place].parent
     while outer >= 0:
         size = before[nodes[outer].end] - before[outer]
-        if size > own:
+        if size > inner_size:
             return outer if size <= _AROUND_WORDS else None
         outer = nodes[outer].parent
     return None
@@ -206,7 +206,7 @@ def _path(
     rare: dict[str, float],
     place: int,
 ) -> float:
-    """The words of the query in the names of the nearest ancestors, each counted once."""
+    """Sum the weights of query words in attributes of the nearest ancestors, each word once."""
     seen: set[str] = set()
     outer = nodes[place].parent
     for _ in range(_LEVELS):

@@ -1,4 +1,4 @@
-"""Recall of a ranker: how often an acceptable element is among the first k candidates."""
+"""Recall@k of a ranker: how often an acceptable element is among the first k candidates."""
 
 from __future__ import annotations
 
@@ -11,72 +11,84 @@ DEPTHS = (1, 5, 10, 20, 50)
 
 PAPER_SOURCE = "Mind2Web (Deng et al. 2023), DeBERTa-v3-base"
 PAPER = {"test_task": 0.889, "test_website": 0.853, "test_domain": 0.857}
-"""Recall at 50 as published, on 252, 177 and 912 tasks (`reports/published` has the same rows)."""
+"""Published Recall@50 by split, on 252, 177 and 912 tasks (also in `reports/published`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A step that was ranked: the best rank of an acceptable element, from 0.
-
-    `rank` is None where no acceptable element was ranked; `positive` says whether there is one.
-    """
+    """A step and how well it was ranked."""
 
     split: str
     task_id: str
     rank: int | None
+    """Best rank of an acceptable element, from 0; None if none was ranked."""
     positive: bool
+    """Whether the step has an acceptable element at all."""
     candidates: int
+    """Number of candidates that were ranked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Recall at a depth over steps, with its interval over tasks (None where there is none)."""
+    """Recall@k of a split."""
 
     depth: int
+    """The k."""
     value: float
+    """Share of steps with an acceptable element among the first k, 0 to 1."""
     interval: Interval | None
+    """95 % t interval with tasks as clusters; None if all steps agree or there is only one task."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitRecall:
-    """Recall of a split. `without` counts its steps that have no acceptable element, which are
-    missed where `without_fails`, and else are not among `steps`."""
+    """Recall of a ranker on one split."""
 
     split: str
     steps: int
+    """Steps that count."""
     tasks: int
     without: int
+    """Steps without any acceptable element."""
     without_fails: bool
+    """Whether those count as misses; otherwise they are not among `steps`."""
     candidates: float
+    """Mean number of candidates per step."""
     rates: tuple[Rate, ...] = ()
 
 
 def ranked(split: str, task_id: str, right: Sequence[str], order: Sequence[str]) -> Ranked:
-    """Where the first acceptable element of a step stands.
+    """Find the best-ranked acceptable element of a step.
+
+    Args:
+        split: the step's split.
+        task_id: the step's task, the cluster of intervals.
+        right: ids of the acceptable elements.
+        order: ids of the candidates, best first.
 
     >>> ranked("dev", "t", ["b", "c"], ["a", "c", "b"]).rank
     1
     """
-    wanted = frozenset(right)
-    rank = next((rank for rank, node_id in enumerate(order) if node_id in wanted), None)
-    return Ranked(split, task_id, rank, bool(wanted), len(order))
+    acceptable = frozenset(right)
+    rank = next((rank for rank, node_id in enumerate(order) if node_id in acceptable), None)
+    return Ranked(split, task_id, rank, bool(acceptable), len(order))
 
 
 def recall(
     steps: Iterable[Ranked], depths: Sequence[int] = DEPTHS, *, without_fails: bool = False
 ) -> list[SplitRecall]:
-    """Recall by split, in the order in which splits occur.
+    """Compute Recall@k by split, in the order in which splits occur.
 
     Args:
         steps: the ranked steps.
-        depths: the k of recall at k.
-        without_fails: count steps without an acceptable element as missed instead of leaving them
+        depths: the values of k.
+        without_fails: count steps without an acceptable element as misses instead of leaving them
             out.
     """
     splits: dict[str, list[Ranked]] = {}
     for step in steps:
         splits.setdefault(step.split, []).append(step)
-    return [_of_split(name, own, depths, without_fails) for name, own in splits.items()]
+    return [_of_split(name, members, depths, without_fails) for name, members in splits.items()]
 
 
 def _of_split(

@@ -1,12 +1,12 @@
-"""Mind2Web's published scores, a pickle, turned once into a file that holds no code.
+"""Convert Mind2Web's published scores, a pickle, into a file that cannot contain code.
 
-A pickle is a program. The unpickler here knows dicts, lists, strings and numbers, which need no
-look-up, and of classes only `collections.defaultdict` and `builtins.dict`, which the reference
-wrote; whatever else a file names is refused by that name before anything of it is called. Nothing
-else in this project unpickles.
+A pickle is a program. This unpickler accepts dicts, lists, strings and numbers, which need no
+look-up, and two classes, `collections.defaultdict` and `builtins.dict`, which the reference wrote.
+Any other name in the file is refused before anything is called. Nothing else in this project
+unpickles a file of the user's; `adapters.processes` unpickles only what our own processes sent.
 
-The whole of a pickle is held while it is converted: ten times the size of the file (measured on
-made-up files of 38 and 47 MB), so some 2 GB for the published one.
+The whole pickle is in memory while it is converted: ten times the size of the file (measured on
+made-up files of 38 and 47 MB), so about 2 GB for the published one.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _LIMIT = 1 << 31
 _SHAPE = "{'scores'|'ranks': {step: {node: number}}}"
 
 
-_LEAST, _TIMES = 1 << 30, 40
-"""Bytes of memory that loading may take: so many, and so many times the size of the file."""
+_BASE_BYTES, _TIMES = 1 << 30, 40
+"""Memory that loading may take: this many bytes plus this many times the size of the file."""
 _SHOWN = 80
-"""Characters of a name or number that a message repeats."""
+"""Longest name or number quoted in a message, in characters."""
 
 
 class Refused(DataError):
-    """The pickle names something that is no plain data."""
+    """The pickle refers to something other than plain data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written: steps, candidates, and the parts that the pickle had."""
+    """Counts of what was written, and which parts (`scores`, `ranks`) the pickle had."""
 
     steps: int
     candidates: int
@@ -56,7 +56,7 @@ class _Unpickler(pickle.Unpickler):
             return _ALLOWED[full]
         raise Refused(
             f"the pickle names {_cut(f'{module}.{name}')}; only plain dicts, lists, strings and "
-            f"numbers and {', '.join(_ALLOWED)} are taken"
+            f"numbers and {', '.join(_ALLOWED)} are accepted"
         )
 
     def persistent_load(self, pid: object) -> NoReturn:
@@ -78,9 +78,9 @@ def _shown(value: object) -> str:
 
 @contextmanager
 def memory_limit(more: int) -> Iterator[None]:
-    """Let this process take so many bytes more (address space), where the system can tell.
+    """Limit how much more memory (address space) this process may take, where that is possible.
 
-    A pickle of twenty bytes can ask for a list of gigabytes without naming anything.
+    A pickle of twenty bytes can allocate a list of gigabytes without naming any class.
     """
     try:
         import resource
@@ -102,32 +102,32 @@ def memory_limit(more: int) -> Iterator[None]:
 def convert(
     path: Path, out: Path, *, ranker: str = PUBLISHED, overwrite: bool = False
 ) -> Converted:
-    """Write the scores or ranks of a pickle as parquet.
+    """Write the scores or ranks in a pickle as parquet.
 
     Args:
-        path: a pickle of `{"scores": {step: {node: number}}, "ranks": ...}`, of one of them, too.
-        out: the parquet file, for `RankTable`.
-        ranker: who made the scores.
-        overwrite: whether `out` may exist.
+        path: a pickle of `{"scores": {step: {node: number}}, "ranks": ...}`; either may be missing.
+        out: the parquet file to write, readable by `RankTable`.
+        ranker: name of the ranker that made the scores.
+        overwrite: replace `out` if it exists.
 
     Raises:
-        Refused: the file names a class or function; nothing of it has been called.
-        DataError: the file is no pickle, holds something else, or `out` cannot be written.
+        Refused: the file names another class or a function; nothing was called.
+        DataError: not a pickle, not of this shape, or `out` cannot be written.
     """
     if out.exists() and not overwrite:
-        raise DataError(f"{out} exists; name another file, or say --overwrite")
+        raise DataError(f"{out} exists; name another file or pass --overwrite")
     parts = _load(path)
-    # A few bytes may stand for any number of candidates, by pointing at one dict again and again.
+    # A few bytes can stand for any number of candidates by referring to one dict many times.
     size = path.stat().st_size
     count = 0
     ranks, scores = parts.get("ranks", {}), parts.get("scores", {})
-    told = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
-    with table_writer(out, told, overwrite=overwrite) as table:
+    settings = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
+    with table_writer(out, settings, overwrite=overwrite) as table:
         for step_id in dict.fromkeys([*ranks, *scores]):
             where = f"{path}, step {_shown(step_id)}"
             if type(step_id) is not str or not _is_text(step_id):
-                raise DataError(f"{where} is named by no text")
-            # Taken out, so that what is written takes no more memory.
+                raise DataError(f"{where}: the name of a step must be text")
+            # Popped, so that what is written no longer takes memory.
             entry = _entry(
                 step_id,
                 _numbers(ranks.pop(step_id, None), where),
@@ -136,39 +136,41 @@ def convert(
             )
             count += len(entry.ids)
             if count > size:
-                raise DataError(f"{path} repeats its parts: {size} bytes hold fewer candidates")
+                raise DataError(
+                    f"{path} repeats its parts: {size} bytes cannot hold so many candidates"
+                )
             table.add(entry)
     return Converted(table.count, count, tuple(sorted(parts)))
 
 
 def _load(path: Path) -> dict[str, dict[Any, Any]]:
     try:
-        with path.open("rb") as file, memory_limit(_LEAST + _TIMES * path.stat().st_size):
-            found = _Unpickler(file).load()
+        with path.open("rb") as file, memory_limit(_BASE_BYTES + _TIMES * path.stat().st_size):
+            loaded = _Unpickler(file).load()
     except Refused as error:
         raise Refused(f"{path} was refused: {error}") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except MemoryError as error:
         raise DataError(
-            f"{path} is damaged, or made to fill the memory: it takes more than {_TIMES} times its "
+            f"{path} is damaged, or made to fill the memory: it needs more than {_TIMES} times its "
             "size"
         ) from error
     except Exception as error:  # broken pickles raise nearly anything
         reason = _cut(str(error) or type(error).__name__)
-        raise DataError(f"{path} is no pickle, or a damaged one: {reason}") from error
-    parts = {name: found[name] for name in _PARTS if name in found} if _is_dict(found) else {}
+        raise DataError(f"{path} is not a pickle, or is damaged: {reason}") from error
+    parts = {name: loaded[name] for name in _PARTS if name in loaded} if _is_dict(loaded) else {}
     if not parts or not all(_is_dict(steps) for steps in parts.values()):
         raise DataError(f"{path} is not of the form {_SHAPE}")
     return parts
 
 
-def _is_dict(found: object) -> bool:
-    return isinstance(found, Mapping)
+def _is_dict(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _numbers(stored: object, where: str) -> dict[str, float]:
-    """The numbers of a step by node; empty where the part lacks the step."""
+    """Return the numbers of a step by node; empty if this part lacks the step."""
     if stored is None:
         return {}
     if not isinstance(stored, dict):
@@ -192,7 +194,7 @@ def _written(node: object) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Whether it can be written at all: half a character of UTF-16 cannot."""
+    """Whether the text is not empty and can be encoded; a lone surrogate cannot."""
     try:
         return text.encode() != b""
     except UnicodeEncodeError:
@@ -200,7 +202,7 @@ def _is_text(text: str) -> bool:
 
 
 def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str) -> Entry:
-    """A step's candidates by rank, else by score; a candidate without the deciding number last."""
+    """Order a step's candidates by rank, else by score; those without either number come last."""
     worst = float("inf")
     for node, number in ranks.items():
         if not 0 <= number < _LIMIT or number != int(number):

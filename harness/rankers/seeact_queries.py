@@ -86,9 +86,11 @@ def import_queries(
     schema = _schema()
     with ExitStack() as stack:
         writer = stack.enter_context(parquet_writer(out, schema, overwrite=overwrite))
-        told = {"ranker": PUBLISHED, "files": [path.name for path in files]}
+        settings = {"ranker": PUBLISHED, "files": [path.name for path in files]}
         table = (
-            stack.enter_context(table_writer(scores, told, overwrite=overwrite)) if scores else None
+            stack.enter_context(table_writer(scores, settings, overwrite=overwrite))
+            if scores
+            else None
         )
         for where, query, digest in _queries(files):
             lines += 1
@@ -167,11 +169,13 @@ def _record(query: _Query, where: str) -> dict[str, object]:
 
 
 def _candidate(stored: _Candidate) -> str:
-    told: dict[str, object] = {"tag": stored.tag, "attributes": stored.attributes}
+    record: dict[str, object] = {"tag": stored.tag, "attributes": stored.attributes}
     for name in ("is_original_target", "is_top_level_target"):
         if getattr(stored, name) is not None:
-            told[name] = getattr(stored, name)
-    return json.dumps({**told, "backend_node_id": str(stored.backend_node_id)}, ensure_ascii=False)
+            record[name] = getattr(stored, name)
+    return json.dumps(
+        {**record, "backend_node_id": str(stored.backend_node_id)}, ensure_ascii=False
+    )
 
 
 def _entry(step_id: str, query: _Query, where: str) -> Entry | None:

@@ -1,9 +1,9 @@
 """Ranks in a parquet file: one row per step, its candidates best first.
 
-Columns: `step_id` (task and action joined by an underscore), `ids`, and with the same length
-`ranks` (0 is best) and `scores` (higher is better), either of which may be null. The file's
-metadata says under `vlm_eval_ranks`, as JSON, where the ranks come from. A look-up reads one row
-group, of which the last ones are kept.
+Columns: `step_id` (`<annotation_id>_<action_uid>`), `ids`, and lists of the same length `ranks` (0
+is best) and `scores` (higher is better), either of which may be null. The file's metadata hold
+under `vlm_eval_ranks`, as JSON, where the ranks come from. A look-up reads one row group; the last
+few are cached.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VALUES_PER_CHECK = 4096
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is stored of a step: candidates best first, with their ranks or scores or both."""
+    """A row of the table: a step's candidates, best first, with their ranks, scores or both."""
 
     step_id: str
     ids: Sequence[str]
@@ -40,10 +40,10 @@ class Entry:
 
 
 class RankTable:
-    """A parquet file of ranks, indexed by step and read as asked.
+    """A parquet file of ranks, indexed by step and read on demand.
 
     Raises:
-        DataError: the file is none of ours, is damaged, or has a step twice.
+        DataError: not a file of ranks, damaged, or with a step twice.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +61,7 @@ class RankTable:
 
     @property
     def ranker(self) -> str:
-        """Who made the ranks, "" where the file does not say."""
+        """The ranker that the file names, or ""."""
         return str(self.settings.get("ranker") or "")
 
     def __contains__(self, step_id: object) -> bool:
@@ -75,16 +75,16 @@ class RankTable:
         return tuple(self._places)
 
     def entry(self, step_id: str) -> Entry:
-        """What is stored of a step. Raises `KeyError`."""
+        """Read the row of a step. Raises `KeyError`, or `DataError` for a damaged row."""
         group, offset = self._places[step_id]
         record: dict[str, Any] = self._group(group).slice(offset, 1).to_pylist()[0]
         for name in ("ranks", "scores"):
             if record.get(name) is not None and len(record[name]) != len(record["ids"]):
-                raise DataError(f"{self.path}, step {step_id}: not one of {name} per id")
+                raise DataError(f"{self.path}, step {step_id}: {name} and ids differ in length")
         return Entry(step_id, record["ids"], record.get("ranks"), record.get("scores"))
 
     def values(self, step_id: str) -> Mapping[str, float] | None:
-        """A number per candidate, lower for a better one; None where the step is not there."""
+        """Return a number per candidate, lower is better; None if the step is not in the file."""
         if step_id not in self._places:
             return None
         entry = self.entry(step_id)
@@ -105,7 +105,7 @@ class RankTable:
 
 
 class TableWriter:
-    """Takes entries one by one and writes them a row group at a time."""
+    """Collects entries and writes them a row group at a time."""
 
     def __init__(self, writer: Any, schema: pa.Schema, steps_per_group: int) -> None:
         self._writer, self._schema, self._per_group = writer, schema, steps_per_group
@@ -113,14 +113,14 @@ class TableWriter:
         self.count = 0
 
     def add(self, entry: Entry) -> None:
-        """Write a step."""
+        """Add a step."""
         self._pending.append(entry)
         self.count += 1
         if len(self._pending) == self._per_group:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is pending as a row group."""
+        """Write the pending entries as a row group."""
         import pyarrow as pa
 
         if self._pending:
@@ -137,10 +137,10 @@ def table_writer(
     overwrite: bool = False,
     steps_per_group: int = STEPS_PER_GROUP,
 ) -> Iterator[TableWriter]:
-    """A writer of ranks; nothing stands at `path` until all went well.
+    """Open a writer of ranks; `path` appears only once everything is written.
 
     Raises:
-        DataError: the place is taken, or cannot be written to.
+        DataError: `path` exists and `overwrite` is False, or it cannot be written.
     """
     import pyarrow as pa
 

@@ -1,9 +1,9 @@
-"""Fine-tuning a cross-encoder to rank candidates, with the paper's hyper-parameters.
+"""Fine-tune a cross-encoder to rank candidates, by default with the paper's hyper-parameters.
 
 Mind2Web (Deng et al. 2023, Table 4 and the settings of its candidate generator): DeBERTa-v3-base,
 5 epochs, learning rate 3e-5, batches of 32, one random positive and five random negatives per step,
-a warm-up over half an epoch, binary cross-entropy. Which candidates a step contributes is decided
-by seed, epoch and step alone.
+a warm-up over half an epoch, binary cross-entropy. Which candidates are drawn depends only on seed,
+epoch and step.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Hyper-parameters; the defaults are the paper's. `warmup` is a share of one epoch."""
+    """Hyper-parameters; the defaults are the paper's."""
 
     epochs: int = 5
     learning_rate: float = 3e-5
     batch_size: int = 32
     negatives: int = 5
+    """Drawn per step and epoch, beside one positive."""
     warmup: float = 0.5
+    """Share of one epoch."""
     weight_decay: float = 0.01
     seed: int = 123
     max_tokens: int = MAX_TOKENS
@@ -44,7 +46,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A candidate beside a query, and whether it is acceptable."""
+    """The text of a candidate, the query, and 1 if the candidate is acceptable, else 0."""
 
     document: str
     query: str
@@ -53,21 +55,27 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What was trained: steps that had both kinds of candidates, pairs of all epochs, and loss."""
+    """Summary of a training."""
 
     steps: int
+    """Steps with both kinds of candidates."""
     left_out: int
+    """Steps without."""
     pairs: int
+    """Pairs of all epochs together."""
     loss: float
+    """Mean training loss."""
 
 
 def check(recipe: Recipe) -> None:
-    """Raise `UserError` for hyper-parameters that mean nothing."""
+    """Raise `UserError` for hyper-parameters out of range."""
     for name in ("epochs", "batch_size", "negatives", "max_tokens"):
         if getattr(recipe, name) < 1:
-            raise UserError(f"{name.replace('_', ' ')} is {getattr(recipe, name)}, not 1 or more")
+            raise UserError(
+                f"{name.replace('_', ' ')} is {getattr(recipe, name)}; it must be 1 or more"
+            )
     if not 0 < recipe.learning_rate < 1:
-        raise UserError(f"the learning rate is {recipe.learning_rate}, not between 0 and 1")
+        raise UserError(f"the learning rate is {recipe.learning_rate}; it must be between 0 and 1")
 
 
 def train(
@@ -77,39 +85,42 @@ def train(
     recipe: Recipe,
     *,
     data: Mapping[str, object] | None = None,
-    told: Callable[[int, int, float], None] = lambda *_: None,
+    on_progress: Callable[[int, int, float], None] = lambda *_: None,
 ) -> Trained:
-    """Fine-tune and save a checkpoint, for `cross-encoder:OUT`.
+    """Fine-tune a cross-encoder and save it as a checkpoint, for `cross-encoder:OUT`.
 
     Args:
-        rows: what to learn from.
-        base: an encoder, or a cross-encoder to go on with.
-        out: a folder that is not there yet, or is empty.
+        rows: the training steps.
+        base: an encoder, or a cross-encoder to train further.
+        out: a new or empty folder.
         recipe: hyper-parameters.
-        data: what the rows are of, for the note beside the weights.
-        told: is called with the training step, of how many, and the loss.
+        data: where the rows come from, for `training.json` beside the weights.
+        on_progress: called with the training step, the number of training steps and the loss.
 
     Raises:
-        UserError: the extra is not installed, or the hyper-parameters mean nothing.
-        DataError: nothing to learn from, `out` is taken, or the base model cannot be loaded.
+        UserError: the extra is not installed.
+        DataError: nothing to learn from, `out` exists, or the base model does not load.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DataError(f"{out} is there already; name another folder")
+        raise DataError(f"{out} already exists; name another folder")
     library()
     pairs, steps, left_out = training_pairs(rows, recipe)
     if not pairs:
-        raise DataError("no step of the selection has both an acceptable element and others")
+        raise DataError("no step of the selection has both acceptable and other elements")
     model = _base(base, recipe)
-    loss = _fit(model, pairs, recipe, out, told)
+    loss = _fit(model, pairs, recipe, on_progress)
     _save(model, out, lambda folder: _note(folder, base, recipe, steps, data or {}))
     return Trained(steps, left_out, len(pairs), loss)
 
 
 def training_pairs(rows: Iterable[Row], recipe: Recipe) -> tuple[list[Pair], int, int]:
-    """The pairs of all epochs in order, the number of steps they are of, and of steps left out.
+    """Draw the pairs of all epochs, in training order.
 
-    Each epoch draws anew, one positive and `negatives` negatives of every step. Steps without a
+    Each epoch draws one positive and `negatives` negatives of every step anew. Steps without a
     positive on the page, or without a negative, are left out.
+
+    Returns:
+        The pairs, the number of steps used, and the number of steps left out.
 
     Raises:
         DataError: a page cannot be read.
@@ -125,25 +136,25 @@ def training_pairs(rows: Iterable[Row], recipe: Recipe) -> tuple[list[Pair], int
             left_out += 1
             continue
         steps += 1
-        asked = query(row.info.task, row.history)
+        query_text = query(row.info.task, row.history)
         for number, epoch in enumerate(epochs):
-            chance = _chance(recipe.seed, number, row.step_id)
-            drawn = chance.sample(wrong, min(recipe.negatives, len(wrong)))
-            for node_id in [chance.choice(right), *drawn]:
+            generator = _random(recipe.seed, number, row.step_id)
+            drawn = generator.sample(wrong, min(recipe.negatives, len(wrong)))
+            for node_id in [generator.choice(right), *drawn]:
                 label = float(node_id in known)
-                epoch.append(Pair(document(page, node_id), asked, label))
+                epoch.append(Pair(document(page, node_id), query_text, label))
     for number, epoch in enumerate(epochs):
-        _chance(recipe.seed, number, "order").shuffle(epoch)
+        _random(recipe.seed, number, "order").shuffle(epoch)
     return [pair for epoch in epochs for pair in epoch], steps, left_out
 
 
-def _chance(seed: int, epoch: int, label: str) -> random.Random:
+def _random(seed: int, epoch: int, label: str) -> random.Random:
     text = f"{seed}\n{epoch}\n{label}".encode()
     return random.Random(int.from_bytes(hashlib.sha256(text).digest(), "big"))
 
 
 def _base(base: Checkpoint, recipe: Recipe) -> CrossEncoder:
-    """The base model with a head for one score, seeded, as the head starts at random."""
+    """Load the base model with a head for one score; the seed decides a new head's weights."""
     import torch
     from huggingface_hub.utils.tqdm import disable_progress_bars
     from sentence_transformers import CrossEncoder
@@ -165,9 +176,7 @@ def _base(base: Checkpoint, recipe: Recipe) -> CrossEncoder:
             local_files_only=True,
             model_kwargs={"dtype": getattr(torch, base.dtype)},
         )
-    except (
-        Exception
-    ) as error:  # weights, tokenizers and configurations each have errors of their own
+    except Exception as error:  # weights, tokenizers and configurations raise errors of many kinds
         line = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{base.path} cannot be loaded as a cross-encoder: {line}") from error
     limit = getattr(model.config, "max_position_embeddings", None) or recipe.max_tokens
@@ -179,8 +188,7 @@ def _fit(
     model: CrossEncoder,
     pairs: list[Pair],
     recipe: Recipe,
-    out: Path,
-    told: Callable[[int, int, float], None],
+    on_progress: Callable[[int, int, float], None],
 ) -> float:
     import tempfile
 
@@ -204,7 +212,7 @@ def _fit(
     with tempfile.TemporaryDirectory(prefix="train-ranker-") as scratch:
         arguments = CrossEncoderTrainingArguments(
             output_dir=scratch,
-            # The epochs were drawn one by one and stand in a row: the trainer goes through once.
+            # The pairs of all epochs follow each other, so the trainer makes one pass.
             num_train_epochs=1,
             per_device_train_batch_size=recipe.batch_size,
             learning_rate=recipe.learning_rate,
@@ -226,28 +234,28 @@ def _fit(
             args=arguments,
             train_dataset=data,
             loss=losses.BinaryCrossEntropyLoss(model),
-            callbacks=[_teller(told)],
+            callbacks=[_progress_callback(on_progress)],
         )
         for callback in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
         return float(trainer.train().training_loss)
 
 
-def _teller(told: Callable[[int, int, float], None]) -> Any:
+def _progress_callback(on_progress: Callable[[int, int, float], None]) -> Any:
     from transformers import TrainerCallback
 
-    class Teller(TrainerCallback):  # type: ignore[misc, unused-ignore]
+    class Progress(TrainerCallback):  # type: ignore[misc, unused-ignore]
         def on_log(
             self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
         ) -> None:
             if logs and "loss" in logs:
-                told(state.global_step, state.max_steps, float(logs["loss"]))
+                on_progress(state.global_step, state.max_steps, float(logs["loss"]))
 
-    return Teller()
+    return Progress()
 
 
 def _save(model: CrossEncoder, out: Path, note: Callable[[Path], None]) -> None:
-    """Write the checkpoint beside its place and move it there: half a one must not be found."""
+    """Write the checkpoint beside `out` and rename it, so that `out` is never half written."""
     import shutil
 
     partial = out.with_name(f".{out.name}.partial")
@@ -268,10 +276,10 @@ def _save(model: CrossEncoder, out: Path, note: Callable[[Path], None]) -> None:
 def _note(
     out: Path, base: Checkpoint, recipe: Recipe, steps: int, data: Mapping[str, object]
 ) -> None:
-    """What the checkpoint is, in a file beside its weights."""
+    """Write `training.json` beside the weights: how the checkpoint was made."""
     import json
 
-    told = {
+    note = {
         "version": __version__,
         "base": base.path,
         "revision": base.revision,
@@ -281,4 +289,4 @@ def _note(
         "data": dict(data),
     }
     path = out / "training.json"
-    path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(note, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

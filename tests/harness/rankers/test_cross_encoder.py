@@ -67,8 +67,8 @@ def test_the_texts_are_those_of_the_paper() -> None:
         "task is: Press it\nPrevious actions: two; three; four"
     )
     assert query("t", ()) == "task is: t\nPrevious actions: "
-    told = document(page_of(row), "b1")
-    assert told.startswith("ancestors: /") and "\ntarget: (button id=0 button " in told
+    stored = document(page_of(row), "b1")
+    assert stored.startswith("ancestors: /") and "\ntarget: (button id=0 button " in stored
 
 
 def test_scores_are_those_of_the_model_pair_by_pair(ranker: Path, rows: list[Row]) -> None:
@@ -136,7 +136,7 @@ def test_training_is_repeatable_and_leaves_a_note(
     assert once.keys() == again.keys() and all(torch.equal(once[k], again[k]) for k in once)
     note = json.loads((ranker / "training.json").read_text("utf-8"))
     assert note["epochs"] == 2 and note["seed"] == 123 and note["texts"] == "mindact-1"
-    with pytest.raises(DataError, match="is there already"):
+    with pytest.raises(DataError, match="already exists"):
         train(rows, Checkpoint(str(encoder)), ranker, FAST)
 
 
@@ -173,8 +173,8 @@ def changed(folder: Path, target: Path, **config: Any) -> Path:
     target.mkdir()
     for path in folder.iterdir():
         (target / path.name).write_bytes(path.read_bytes())
-    told = json.loads((folder / "config.json").read_text("utf-8"))
-    (target / "config.json").write_text(json.dumps({**told, **config}), encoding="utf-8")
+    stored = json.loads((folder / "config.json").read_text("utf-8"))
+    (target / "config.json").write_text(json.dumps({**stored, **config}), encoding="utf-8")
     return target
 
 
@@ -197,16 +197,16 @@ def test_what_is_no_cross_encoder_is_refused_with_one_line(
     wordless = changed(ranker, tmp_path / "wordless")
     (wordless / "tokenizer.json").unlink()
     cases = {
-        encoder: r"is no cross-encoder \(BertModel\); fine-tune one",
+        encoder: r"is not a cross-encoder \(BertModel\); fine-tune one",
         tmp_path / "empty": "has no config.json",
         changed(ranker, tmp_path / "three", id2label=three): "gives 3 labels",
         changed(ranker, tmp_path / "causal", architectures=["GPT2LMHeadModel"]): "GPT2LMHeadModel",
         broken: "cannot be loaded",
         headless: r"lack the layer that gives the score \(classifier",
-        nan: "scores that are no numbers in float32, in step t_u",
+        nan: "scores that are not finite in float32, in step t_u",
         wordless: "has no tokenizer",
         changed(ranker, tmp_path / "odd", id2label=None, num_labels="x"): "gives x labels",
-        changed(ranker, tmp_path / "kinds", architectures=5): "nothing that says so",
+        changed(ranker, tmp_path / "kinds", architectures=5): "no architecture named",
         tmp_path / "nowhere": "no such folder",
     }
     row = step()
@@ -220,10 +220,10 @@ def test_what_is_no_cross_encoder_is_refused_with_one_line(
     ("argument", "complaint"),
     [
         ("", "name the checkpoint"),
-        ("x,colour=red", "'colour=red' is none of"),
-        ("x,device", "'device' is none of"),
-        ("x,batch-size=0", "not a number from 1"),
-        ("x,dtype=int8", "dtype is int8, not float32"),
+        ("x,colour=red", "'colour=red' is not a setting"),
+        ("x,device", "'device' is not a setting"),
+        ("x,batch-size=0", "not a positive whole number"),
+        ("x,dtype=int8", "dtype is int8; expected one of float32"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(argument: str, complaint: str) -> None:
@@ -237,12 +237,12 @@ def test_a_test_split_is_learned_from_only_when_asked_for(
     monkeypatch.chdir(tmp_path)
     few = ("train-ranker", "-b", "sample", "--limit", "1", "--base-model", encoder, "--epochs", "1")
     done = call(*few, "--max-tokens", "32", "--device", "cpu", "-o", "a")
-    told = json.loads((tmp_path / "a" / "training.json").read_text("utf-8"))["data"]
+    stored = json.loads((tmp_path / "a" / "training.json").read_text("utf-8"))["data"]
     assert done.code == 0 and "is for testing" not in done.err
-    assert (told["splits"], [f["name"] for f in told["files"]]) == (["dev"], ["dev.parquet"])
+    assert (stored["splits"], [f["name"] for f in stored["files"]]) == (["dev"], ["dev.parquet"])
     done = call(*few, "--split", "test", "--max-tokens", "32", "--device", "cpu", "-o", "b")
-    told = json.loads((tmp_path / "b" / "training.json").read_text("utf-8"))["data"]
-    assert done.err.startswith("test of sample is for testing") and told["splits"] == ["test"]
+    stored = json.loads((tmp_path / "b" / "training.json").read_text("utf-8"))["data"]
+    assert done.err.startswith("test of sample is for testing") and stored["splits"] == ["test"]
 
 
 def test_nothing_to_learn_from_is_said(encoder: Path, tmp_path: Path) -> None:

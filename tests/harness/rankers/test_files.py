@@ -79,10 +79,10 @@ def test_missing_steps_are_listed(tmp_path: Path) -> None:
         ("", "is empty"),
         ('{"scores": {"t_u": ' + "[" * 100_000 + "]" * 100_000 + "}}", "recursion"),
         ('{"x": ' + "[" * 100_000 + "]" * 100_000 + "}", "recursion"),
-        ("{", "no JSON of scores"),
-        ("[1]", "no JSON of scores"),
+        ("{", "not JSON of scores"),
+        ("[1]", "not JSON of scores"),
         ('{"a": 1}', "neither 'ranks' nor 'scores'"),
-        ('{"ranks": 3}', "no JSON of scores"),
+        ('{"ranks": 3}', "not JSON of scores"),
         ('{"ranks": {"t_u": {"b0": "first"}}}', "step t_u: .*float"),
         ('{"ranks": {"t_u": {"x": 1}}}', "none of the .* candidates is in it"),
         ('{"annotation_id": "t", "pos_candidates": []}', "import-seeact"),
@@ -174,10 +174,10 @@ def test_the_digest_is_that_of_the_bytes(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_file_says_who_made_its_ranks(tmp_path: Path) -> None:
     with table_writer(tmp_path / "r.parquet", {"ranker": "lexical"}) as table:
         table.add(Entry("s", ["a"]))
-    for name, told, expected in (
+    for name, content, expected in (
         ("a.json", {"ranks": {"t_u": RANKS}}, "a"),
         ("b.json", {"ranker": "mind2web", "ranks": {"t_u": RANKS}}, "mind2web"),
         ("r.parquet", None, "lexical"),
     ):
-        path = tmp_path / name if told is None else written(tmp_path / name, told)
+        path = tmp_path / name if content is None else written(tmp_path / name, content)
         assert open_ranks(str(path)).name == expected

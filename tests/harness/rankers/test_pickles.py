@@ -125,12 +125,12 @@ def test_what_numpy_would_have_written_is_refused_by_name(tmp_path: Path) -> Non
         ({"scores": {"t_u": {"1": 10**400}}}, r"10000000\d*\.\.\. as the score"),
         ({"scores": {"t_u": {"1": float("nan")}}}, "nan as the score"),
         ({"scores": {"t_u": {(1, 2): 1}}}, "a tuple as a node"),
-        ({"scores": {("t",): {"1": 1}}}, "named by no text"),
-        ({"scores": {"\ud800": {"1": 1}}}, "named by no text"),
+        ({"scores": {("t",): {"1": 1}}}, "the name of a step must be text"),
+        ({"scores": {"\ud800": {"1": 1}}}, "the name of a step must be text"),
         ({"scores": {"t_u": {"\udfff": 1}}}, "as a node"),
         ({"scores": {"t_u": {"1": 10**6000}}}, "thousands of digits as the score"),
         ({"scores": {"t_u": {10**6000: 1}}}, "thousands of digits as a node"),
-        ({"scores": {10**6000: {"1": 1}}}, "named by no text"),
+        ({"scores": {10**6000: {"1": 1}}}, "the name of a step must be text"),
         ({"ranks": {"t_u": {"1": 10**6000}}}, "thousands of digits as the rank"),
         ({"ranks": {"t_u": {"1": 0.5}}}, r"0\.5 as the rank of node '1'"),
         ({"ranks": {"t_u": {"1": float("nan")}}}, "nan as the rank"),
@@ -193,7 +193,7 @@ def test_attributes_cannot_be_set_by_a_pickle(tmp_path: Path) -> None:
     )
     path = tmp_path / "s.pkl"
     path.write_bytes(hostile)
-    with pytest.raises(DataError, match="no pickle, or a damaged one"):
+    with pytest.raises(DataError, match="not a pickle, or is damaged"):
         convert(path, tmp_path / "r.parquet")
 
 
@@ -201,7 +201,7 @@ def test_attributes_cannot_be_set_by_a_pickle(tmp_path: Path) -> None:
 def test_what_is_no_pickle_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.pkl"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="no pickle, or a damaged one"):
+    with pytest.raises(DataError, match="not a pickle, or is damaged"):
         convert(path, tmp_path / "r.parquet")
 
 
