@@ -21,7 +21,7 @@ from lxml import etree
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.recorded_step import arguments, medians, print_times, read_row
-from harness.candidates import Ranking
+from harness.candidates import SeededOrder
 from harness.page import Brackets, Page
 from tests.harness.page import literal
 
@@ -45,7 +45,7 @@ def main() -> int:
     ranks = json.loads((data / "candidate_scores.json").read_text())["ranks"]
     html: str = row["cleaned_html"]
     best = sorted(ranks, key=ranks.__getitem__)[:TOP_K]
-    queue = Ranking(42, row["annotation_id"], row["action_uid"]).sorted("tournament 0", best)
+    queue = SeededOrder(42, row["annotation_id"], row["action_uid"]).sorted("tournament 0", best)
     groups = [queue[start : start + GROUP] for start in range(0, TOP_K, GROUP)]
 
     for brackets in STYLES:

@@ -1,18 +1,18 @@
-"""Which candidates of a row are shown, in which order, and how they read.
+"""Candidates: which ones are listed as choices, in what order, and with what text.
 
     page = page_of(row)
     chosen = choose(row, page, seed=42, distractors=20)
-    chosen.shown                          # the positive among them, never for a model
+    chosen.shown                          # the positive among them, never sent to a model
     choices = render(row, page, chosen)   # letters, ids, texts and boxes, in the order shown
 
-`choose` picks ids, and so do `first_of` (the first of a ranker) and `everything`; `choice_facts`
-counts what a reader of the results should know about the lists.
+`choose` selects by seed, `first_of` takes the first of a ranker, `everything` takes all;
+`choice_facts` counts what readers of the results should know about a list.
 """
 
 from __future__ import annotations
 
 from harness.candidates.listing import ChoiceFacts, Form, choice_facts, page_of, render
-from harness.candidates.seeded_order import Ranking
+from harness.candidates.seeded_order import SeededOrder
 from harness.candidates.selection import (
     CandidateOptions,
     Chosen,
@@ -29,7 +29,7 @@ __all__ = [
     "ChoiceFacts",
     "Chosen",
     "Form",
-    "Ranking",
+    "SeededOrder",
     "accepted",
     "check_distractors",
     "choice_facts",

@@ -1,4 +1,4 @@
-"""How chosen candidates read in the list, and what there is to know about the list."""
+"""Write the selected candidates as a list of choices, and count facts about the list."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ Form = Literal["mindact", "bnid"]
 
 @dataclass(frozen=True, slots=True)
 class ChoiceFacts:
-    """Of one list: how many negatives read exactly like the positive shown, how many lie around or
-    inside it, whether there were too few, how many candidates the page does not have, and whether
-    the positives are among those.
-    """
+    """What readers of the results should know about one list of choices."""
 
     same_text: int = 0
+    """Negatives with exactly the text of the positive."""
     related: int = 0
+    """Negatives around or inside the positive."""
     short: bool = False
+    """Whether there are fewer negatives than asked for."""
     absent: int = 0
+    """Candidates that are not on the page."""
     lost: bool = False
+    """Whether all positives are among those."""
 
 
 def page_of(row: Row) -> Page:
-    """The page of a row. Raises `DataError` when it cannot be parsed."""
+    """Parse the page of a row. Raises `DataError` if it cannot be parsed."""
     try:
         return Page.parse(row.html)
     except PageError as error:
@@ -56,38 +58,38 @@ def render(
     descriptions: bool = False,
     ranked: bool = False,
 ) -> tuple[Choice, ...]:
-    """The chosen candidates as choices, in the order chosen.
+    """Write the selected candidates as choices, in their order.
 
     Args:
         row: the step, for tags and boxes.
         page: the step's page.
-        chosen: ids that are on the page.
-        form: "mindact" for at most `words` words of the page pruned to the candidates, "bnid" for
-            whole elements on one line, cut to `choice_tokens` (None: never cut).
-        words: see `form`.
-        choice_tokens: see `form`.
-        count: the tokens of a text, cl100k_base unless given.
-        letters: one per choice; A, B, ... unless given.
+        chosen: the selected candidates.
+        form: "mindact" for the beginning of each candidate in the page pruned to all of them,
+            "bnid" for whole elements on one line.
+        words: longest text of the form "mindact", in words.
+        choice_tokens: longest text of the form "bnid", in tokens; None: never cut.
+        count: counts the tokens of a text.
+        letters: one per choice; A, B, ... by default.
         texts: False leaves every text empty.
-        descriptions: whether choices carry what the elements say of themselves.
-        ranked: whether the order chosen is that of a ranker.
+        descriptions: whether choices carry role, type, labels and text of their elements.
+        ranked: whether the order is that of a ranker.
     """
     if not texts:
-        read = dict.fromkeys(chosen.ids, "")
+        text_of = dict.fromkeys(chosen.ids, "")
     elif form == "mindact":
-        read = {choice.id: choice.text for choice in page.choices(chosen.ids, words=words)}
+        text_of = {choice.id: choice.text for choice in page.choices(chosen.ids, words=words)}
     else:
-        read = {i: page.compact(i, max_tokens=choice_tokens, count=count) for i in chosen.ids}
+        text_of = {i: page.compact(i, max_tokens=choice_tokens, count=count) for i in chosen.ids}
     places = {node_id: place for place, node_id in enumerate(page.in_order(chosen.ids))}
-    known = {c.id: c for c in (*row.negatives, *row.positives)}
-    lettered = letters or [letter(number) for number in range(len(chosen.ids))]
+    candidates = {c.id: c for c in (*row.negatives, *row.positives)}
+    used_letters = letters or [letter(number) for number in range(len(chosen.ids))]
     return tuple(
         Choice(
-            lettered[number],
+            used_letters[number],
             i,
-            known[i].tag,
-            read[i],
-            known[i].box,
+            candidates[i].tag,
+            text_of[i],
+            candidates[i].box,
             rank=number if ranked else None,
             description=_description(page, i) if descriptions else None,
             place=places[i],
@@ -97,10 +99,9 @@ def render(
 
 
 def choice_facts(page: Page | None, chosen: Chosen, choices: Sequence[Choice]) -> ChoiceFacts:
-    """Count on the list as it is shown; a candidate's own number is not a difference in text.
+    """Count facts about a list of choices; an element's number does not make its text different.
 
-    Without the page nothing is known about which elements lie in which. Choices without
-    texts are not compared at all.
+    Without the page, `related` is 0. Choices without texts are not compared.
     """
     same = related = 0
     if chosen.shown is not None and any(choice.text for choice in choices):

@@ -1,8 +1,8 @@
-"""The order that a seed gives to the candidates of a row.
+"""The order that a seed gives to the candidates of a step.
 
-Candidates are ranked by hash, not drawn from a random generator. So the smaller of two sets is
-part of the larger, and nothing about them depends on which rows came before, on the order in which
-a row stores its candidates, or on a library's version.
+Candidates are sorted by hash, not drawn from a random generator. The choices for 5 distractors are
+therefore among those for 20, and nothing depends on the rows before, on the order in which a row
+stores its candidates, or on the version of a library.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterable
 POSITIVE, NEGATIVE, ORDER = "positive", "negative", "order"
 
 
-class Ranking:
-    """Ranks node ids of one step under a seed.
+class SeededOrder:
+    """Sorts node ids of one step by seed.
 
-    The key of an id is the SHA-256 of seed, task, step, label and id, joined by newlines; the label
-    says what the rank is for, so that ranks for different uses have nothing to do with each other.
+    The key of an id is the SHA-256 of seed, task, step, label and id, joined by newlines. The label
+    says what the order is for, so that orders for different uses are independent.
     """
 
     __slots__ = ("_prefix",)
@@ -26,7 +26,7 @@ class Ranking:
         self._prefix = f"{seed}\n{task_id}\n{action_uid}\n"
 
     def sorted(self, label: str, ids: Iterable[str]) -> list[str]:
-        """The distinct ids by ascending key."""
+        """Return the distinct ids by ascending key."""
         start = hashlib.sha256(f"{self._prefix}{label}\n".encode())
 
         def key(node_id: str) -> bytes:

@@ -1,18 +1,18 @@
-"""The candidates shown with a step, and their order.
+"""Select the candidates that are listed as choices, and their order.
 
-`choose` takes one positive and some negatives; `first_of` and `everything` choose without knowing
-what is right.
+`choose` takes one positive and some negatives; `first_of` and `everything` select without looking
+at the right answer.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from harness.candidates.seeded_order import NEGATIVE, ORDER, POSITIVE, Ranking
+from harness.candidates.seeded_order import NEGATIVE, ORDER, POSITIVE, SeededOrder
 from harness.errors import DataError
 from harness.page import Candidate, Page
 from harness.records import NO_POSITIVE
@@ -26,20 +26,19 @@ _NUMBER = re.compile(r" id=\d+| bnid=[^ >]+")
 
 @dataclass(frozen=True, slots=True)
 class CandidateOptions:
-    """How candidates are chosen.
-
-    `positives`: which ones count as right, all that the row lists or only the element that was
-    recorded. `shown`: which of them is shown, by rank or the one that was recorded (or the topmost
-    of those that share its box), by rank again where no or several positives are that. The two
-    filters keep negatives away that lie around or inside the positive shown, or that read like it.
-    `order` numbers shuffles of the same candidates: 0 is the usual one.
-    """
+    """How candidates are selected."""
 
     positives: Literal["all", "original"] = "all"
+    """Acceptable elements: all that the row lists, or only the recorded one."""
     shown: Literal["seeded", "original", "top-level"] = "seeded"
+    """Positive to show: by seed, the recorded one, or the topmost of those that share its box. The
+    seed decides if none or several positives qualify."""
     exclude_related: bool = False
+    """Exclude negatives around or inside the positive that is shown."""
     exclude_same_text: bool = False
+    """Exclude negatives with the same text as the positive that is shown."""
     order: int = 0
+    """Number of the shuffle of the same candidates; 0 is the usual order."""
 
 
 USUAL = CandidateOptions()
@@ -47,19 +46,18 @@ USUAL = CandidateOptions()
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Node ids in the order shown, and what there was to choose from.
-
-    `shown` is the positive among `ids`, None where the row has none that can be shown. `asked` is
-    the number of negatives wanted. `absent` are candidates of the row, positive or negative, that
-    the page does not have as elements; they are never chosen. `lost` says that the row has
-    positives but that all of them are absent.
-    """
+    """The selected candidates of a step."""
 
     ids: tuple[str, ...]
+    """Node ids in the order shown."""
     shown: str | None
+    """The positive among `ids`; None if the row has none that can be shown."""
     asked: int
+    """Number of negatives asked for."""
     absent: tuple[str, ...] = ()
+    """Candidates of the row that are not elements of the page; they are never selected."""
     lost: bool = False
+    """Whether the row has positives but all are absent."""
 
     @property
     def negatives(self) -> int:
@@ -67,19 +65,19 @@ class Chosen:
 
     @property
     def short(self) -> bool:
-        """Whether there were fewer negatives than wanted."""
+        """Whether there are fewer negatives than asked for."""
         return self.negatives < self.asked
 
 
 def accepted(row: Row, options: CandidateOptions) -> tuple[Candidate, ...]:
-    """The positives that count as right under the options."""
+    """Return the acceptable positives under the options."""
     if options.positives == "original":
         return tuple(c for c in row.positives if c.original_target)
     return row.positives
 
 
 def restrict(row: Row, options: CandidateOptions) -> Row:
-    """The row with only the positives that count, invalid if none is left."""
+    """Return the row with only its acceptable positives, marked invalid if none is left."""
     right = accepted(row, options)
     if len(right) == len(row.positives):
         return row
@@ -96,43 +94,48 @@ def choose(
     distractors: int = 20,
     options: CandidateOptions = USUAL,
 ) -> Chosen:
-    """Choose one positive and up to `distractors` negatives, and put them in order.
+    """Select one positive and up to `distractors` negatives, in seeded order.
 
-    Rows without a positive get negatives only. No positive of the row is ever used as a negative,
-    whether it counts as right or not.
+    Rows without a positive get negatives only. A positive of the row is never used as a negative,
+    whether it is acceptable or not.
 
     Args:
         row: the step.
-        page: its page, to leave out candidates that are not on it. Without one every candidate is
-            taken to be there.
-        seed: decides the set and the order together with the step's ids.
-        distractors: how many negatives are wanted.
+        page: its page, to leave out candidates that are not on it. Without a page every candidate
+            is taken to be present.
+        seed: decides the set and the order, together with the ids of the step.
+        distractors: number of negatives.
         options: see `CandidateOptions`.
 
     Raises:
-        ValueError: a filter that has to look at the page, and no page.
+        ValueError: the options need the page and there is none.
     """
     if page is None and (options.exclude_related or options.exclude_same_text):
-        raise ValueError("leaving out related or same-text candidates takes the page")
-    ranking = Ranking(seed, row.info.task_id, row.info.action_uid)
+        raise ValueError("excluding related or same-text candidates needs the page")
+    order = SeededOrder(seed, row.info.task_id, row.info.action_uid)
     right = accepted(row, options)
     never = {candidate.id for candidate in row.positives}
     negatives = [c.id for c in row.negatives if c.id not in never]
     absent = _absent(page, [*(c.id for c in right), *negatives])
 
-    def there(node_id: str) -> bool:
-        # A text node cannot be offered. Looked at only for those that would be shown: it is slow.
+    def is_present(node_id: str) -> bool:
+        # Text nodes cannot be choices. The check is slow, so only likely choices are checked.
         if page is not None and node_id not in absent and page.role_of(node_id).tag == "text":
             absent[node_id] = None
         return node_id not in absent
 
-    shown = _shown([c for c in right if there(c.id)], options, ranking)
-    fits = _filter(page, shown, options)
-    fit = (i for i in ranking.sorted(NEGATIVE, negatives) if there(i) and fits(i))
-    ids = [*_maybe(shown), *islice(fit, max(0, distractors))]
+    shown = _shown([c for c in right if is_present(c.id)], options, order)
+    is_allowed = _filter(page, shown, options)
+    allowed = (
+        node_id
+        for node_id in order.sorted(NEGATIVE, negatives)
+        if is_present(node_id) and is_allowed(node_id)
+    )
+    first = [] if shown is None else [shown]
+    ids = [*first, *islice(allowed, max(0, distractors))]
     label = f"{ORDER}/{options.order}" if options.order else ORDER
     return Chosen(
-        tuple(ranking.sorted(label, ids)),
+        tuple(order.sorted(label, ids)),
         shown,
         distractors,
         tuple(absent),
@@ -143,26 +146,26 @@ def choose(
 def first_of(
     row: Row, page: Page, ranks: Sequence[str], top_k: int, options: CandidateOptions = USUAL
 ) -> Chosen:
-    """The first `top_k` of the ranked candidates that are elements of the page, in rank order.
+    """Select the first `top_k` ranked candidates that are elements of the page, in rank order.
 
-    Whether an acceptable element is among them is not looked at (`shown` is then None). Ids that
-    are no candidates of the row are passed over.
+    Whether an acceptable element is among them is ignored (`shown` may be None). Ids that are not
+    candidates of the row are skipped.
     """
-    there, absent = _there(row, page)
-    kept = dict.fromkeys(node_id for node_id in ranks if node_id in there)
-    return _chosen(row, list(kept)[:top_k], there, absent, options)
+    present, absent = _present(row, page)
+    ids = dict.fromkeys(node_id for node_id in ranks if node_id in present)
+    return _chosen(row, list(ids)[:top_k], present, absent, options)
 
 
 def everything(row: Row, page: Page, options: CandidateOptions = USUAL) -> Chosen:
-    """Every candidate that is an element of the page, in document order."""
-    there, absent = _there(row, page)
-    return _chosen(row, page.in_order(there), there, absent, options)
+    """Select every candidate that is an element of the page, in document order."""
+    present, absent = _present(row, page)
+    return _chosen(row, page.in_order(present), present, absent, options)
 
 
 def check_distractors(dataset: Dataset, distractors: int) -> None:
-    """Raise a `DataError` when no row of a data set has that many negatives.
+    """Raise `DataError` if no row of the data set has that many negatives.
 
-    Stops at the first row that has, so it costs one row unless the number is far too large.
+    Stops at the first row that has, so it usually reads a single row.
     """
     most = -1
     for count in dataset.negatives():
@@ -171,27 +174,27 @@ def check_distractors(dataset: Dataset, distractors: int) -> None:
         most = max(most, count)
     if most >= 0:
         raise DataError(
-            f"no row has {distractors} negative candidates (the largest number is {most}); "
+            f"no row has {distractors} negative candidates (the most is {most}); "
             "ask for fewer distractors"
         )
 
 
 def reading(text: str) -> str:
-    """A choice's text without the number that tells it from others that read the same."""
+    """Strip the element's number from a choice's text, so that texts can be compared."""
     return _NUMBER.sub("", text)
 
 
-def _there(row: Row, page: Page) -> tuple[set[str], tuple[str, ...]]:
+def _present(row: Row, page: Page) -> tuple[set[str], tuple[str, ...]]:
     ids = dict.fromkeys(c.id for c in (*row.positives, *row.negatives))
-    # A text node cannot be offered.
-    there = {i for i in ids if i in page and page.role_of(i).tag != "text"}
-    return there, tuple(i for i in ids if i not in there)
+    # Text nodes cannot be choices.
+    present = {i for i in ids if i in page and page.role_of(i).tag != "text"}
+    return present, tuple(i for i in ids if i not in present)
 
 
 def _chosen(
     row: Row,
     ids: Sequence[str],
-    there: set[str],
+    present: set[str],
     absent: tuple[str, ...],
     options: CandidateOptions,
 ) -> Chosen:
@@ -201,48 +204,43 @@ def _chosen(
         next((node_id for node_id in ids if node_id in right), None),
         asked=0,
         absent=absent,
-        lost=bool(right) and not right & there,
+        lost=bool(right) and not right & present,
     )
 
 
 def _absent(page: Page | None, ids: list[str]) -> dict[str, None]:
-    """The ids that the page does not have, as an ordered set."""
+    """The ids that are not on the page, as an ordered set."""
     return {} if page is None else {i: None for i in ids if i not in page}
 
 
-def _shown(right: list[Candidate], options: CandidateOptions, ranking: Ranking) -> str | None:
+def _shown(right: list[Candidate], options: CandidateOptions, order: SeededOrder) -> str | None:
     preferred = right
     if options.shown == "original":
         preferred = [c for c in right if c.original_target] or right
     elif options.shown == "top-level":
         preferred = [c for c in right if c.top_level_target] or right
-    return next(iter(ranking.sorted(POSITIVE, (c.id for c in preferred))), None)
+    return next(iter(order.sorted(POSITIVE, (c.id for c in preferred))), None)
 
 
 def _filter(
     page: Page | None, shown: str | None, options: CandidateOptions
 ) -> Callable[[str], bool]:
-    """Whether a negative may stand beside the positive shown.
+    """Return a predicate for negatives that may be listed beside the positive.
 
-    Texts are compared as they read when a candidate stands alone: how it reads in a list depends on
-    the others in the list, and then a larger list would not contain the smaller one.
+    The texts compared are those of a candidate alone: its text in a list depends on the other
+    choices, and a larger list would then not contain the smaller one.
     """
     if page is None or shown is None:
         return lambda _: True
     text = _alone(page, shown) if options.exclude_same_text else None
 
-    def fits(node_id: str) -> bool:
+    def is_allowed(node_id: str) -> bool:
         if options.exclude_related and page.related(node_id, shown):
             return False
         return text is None or _alone(page, node_id) != text
 
-    return fits
+    return is_allowed
 
 
 def _alone(page: Page, node_id: str) -> str:
     return reading(page.choices([node_id])[0].text)
-
-
-def _maybe(node_id: str | None) -> Iterator[str]:
-    if node_id is not None:
-        yield node_id

@@ -1,8 +1,8 @@
-"""Writing a snapshot: prompts and choices as a run would send them, in rabbit's columns and ours.
+"""Write a snapshot: prompts and choices as a run would send them, in rabbit's columns and ours.
 
-The card's columns make the file useful to others; those that begin with `vlm_eval_` hold what a run
-needs to come out the same as one on the original data. `cleaned_html` is Multimodal-Mind2Web's own
-text, and `raw_html` is null, because it is never read.
+The columns of rabbit's dataset card make the file useful to others. Those that begin with
+`vlm_eval_` hold what a run needs to give the same results as on the original data. `cleaned_html`
+is Multimodal-Mind2Web's own text; `raw_html` is null, because nothing reads it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ Message = Mapping[str, object]
 class SnapshotRow:
     """A step with everything that would be sent about it.
 
-    `first` and `second` are the messages of round 1 and of round 2; a part is
-    `{"type": "text", "text": ...}` or `{"type": "image_url", "image_url": {"url": "data:..."}}`.
-    `choices` are in the order listed. `recipe` says how the pictures were prepared.
+    A part of a message is `{"type": "text", "text": ...}` or
+    `{"type": "image_url", "image_url": {"url": "data:..."}}`.
     """
 
     row: Row
     choices: tuple[Choice, ...]
+    """In the order listed."""
     first: Sequence[Message]
+    """Messages of round 1."""
     second: Sequence[Message]
+    """Messages of round 2."""
     recipe: str = ""
+    """How the pictures were prepared."""
     reply_prefix: str = ""
 
 
@@ -52,16 +55,16 @@ def write_snapshot(
     rows_per_group: int = ROWS_PER_GROUP,
     overwrite: bool = False,
 ) -> int:
-    """Write a snapshot, a row group at a time, and return how many rows it has.
+    """Write a snapshot, a row group at a time, and return its number of rows.
 
-    Nothing stands at `path` until everything is written.
+    `path` appears only once everything is written.
 
     Args:
         path: the parquet file.
-        rows: taken one by one.
-        settings: how the snapshot was made, as JSON values; `Dataset.settings` when it is read.
+        rows: consumed one by one.
+        settings: how the snapshot was made, as JSON values; read back as `Dataset.settings`.
         rows_per_group: rows held in memory at a time.
-        overwrite: whether a file of that name may be replaced.
+        overwrite: replace the file if it exists.
 
     Raises:
         DataError: the file exists or cannot be written.
@@ -120,7 +123,7 @@ def _record(prepared: SnapshotRow) -> dict[str, object]:
 
 
 def _targets(row: Row, choices: Sequence[Choice]) -> list[str]:
-    """The acceptable elements: as listed if shown, else by tag and id in rabbit's notation."""
+    """The acceptable elements: their text if listed, else tag and id in rabbit's notation."""
     texts = {choice.id: choice.text for choice in choices}
     return [texts.get(c.id, f"<{c.tag} bnid={c.id}></{c.tag}>") for c in row.positives]
 
@@ -136,7 +139,7 @@ def _choice(choice: Choice) -> dict[str, object]:
 
 
 def _encoded(candidate: Candidate) -> str:
-    """A candidate as Multimodal-Mind2Web stores it."""
+    """Encode a candidate as Multimodal-Mind2Web does."""
     return json.dumps(
         {
             "tag": candidate.tag,

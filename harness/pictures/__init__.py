@@ -1,7 +1,7 @@
-"""Pictures of a page: which ones a model is shown, and how they are made, exactly and in time.
+"""Pictures of a page: which ones a model is shown, and how they are prepared.
 
-    screenshot = read_size(data)                         # header only
-    pictures = plan(policy, screenshot, boxes, rule)     # sizes final, nothing decoded
+    screenshot = read_size(data)                         # reads the header only
+    pictures = plan(policy, screenshot, boxes, rule)     # final sizes; nothing is decoded
     async with PictureStore() as store:
         store.add(screenshot.digest, data, step_id)
         encoded = await store.encoded(pictures[0])

@@ -1,7 +1,7 @@
-"""Size and digest of a screenshot from its first bytes, without decoding it.
+"""Digest and size of a screenshot, read from its header without decoding it.
 
-The walk through the header is our own: it costs microseconds and does not import an image library,
-so a run whose replies all come from the cache never loads one. Sources: ISO/IEC 10918-1 annex B
+Headers are parsed here because that takes microseconds and imports no image library, so that a run
+whose replies all come from the cache never loads one. Sources: ISO/IEC 10918-1 annex B
 (JPEG markers), the PNG specification section 11.2.1 (IHDR), RFC 9649 (WebP).
 """
 
@@ -19,8 +19,8 @@ SourceFormat = Literal["jpeg", "png", "webp"]
 MAX_PIXELS = 128_000_000
 """Largest screenshot that is accepted, in pixels (a page 11,800 wide may be 10,800 tall).
 
-Decoded to RGB it takes 384 MB in a worker. Tiny files can claim gigapixels; such a claim is refused
-from the header, so that no library has to warn about it later.
+Decoded to RGB that is 384 MB in a worker. A tiny file can claim gigapixels; it is rejected by its
+header before any library decodes it.
 """
 
 # Markers C0 to CF start a frame, except the tables DHT (C4), JPG (C8) and DAC (CC).
@@ -34,7 +34,7 @@ class PictureError(DataError):
 
 @dataclass(frozen=True, slots=True)
 class Screenshot:
-    """An encoded screenshot by reference: SHA-256 of its bytes, and its size in pixels."""
+    """A reference to an encoded screenshot: SHA-256 of its bytes, size in pixels, format."""
 
     digest: str
     width: int
@@ -47,10 +47,15 @@ class Screenshot:
 
 
 def read_size(data: bytes, name: str = "") -> Screenshot:
-    """Digest, size and format of an encoded screenshot, from its header only.
+    """Read digest, size and format of an encoded screenshot from its header.
 
-    `name` (a step, say) goes into the message of an error. Raises `PictureError` for what is no
-    JPEG, PNG or WebP picture, ends within its header, or claims more than `MAX_PIXELS`.
+    Args:
+        data: the encoded picture.
+        name: put in front of an error message, for example the step.
+
+    Raises:
+        PictureError: not a JPEG, PNG or WebP picture, or cut off within its header, or larger than
+            `MAX_PIXELS`.
     """
     try:
         kind, width, height = _measure(data)
@@ -80,8 +85,8 @@ def _measure(data: bytes) -> tuple[SourceFormat, int, int]:
     if not data:
         raise ValueError("the screenshot is empty")
     if data.startswith(b"version https://git-lfs"):
-        raise ValueError("a Git LFS pointer stands in place of the picture (run: git lfs pull)")
-    raise ValueError(f"no JPEG, PNG or WebP picture (it starts with {data[:8]!r})")
+        raise ValueError("a Git LFS pointer is in place of the picture (run: git lfs pull)")
+    raise ValueError(f"not a JPEG, PNG or WebP picture (it starts with {data[:8]!r})")
 
 
 def _jpeg(data: bytes) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""What is done to the pixels of a picture, in a process of `Workers` or in this one.
+"""Decode, crop, resize, mark and encode pictures.
 
-Such a process loads this file by its path and imports nothing but Pillow, so that it is up in a
-tenth of a second and takes no memory for libraries that only the main process needs.
+The processes of `Workers` load this file by its path, and it imports nothing but Pillow: a process
+then starts in a tenth of a second and holds no library that only the main process needs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Mark = tuple[str, Crop, tuple[int, int]]
 
 _LOWEST_QUALITY = 30
-# As in `recipe.py`, which this program cannot import.
+# The same numbers as in `recipe.py`, which such a process does not import.
 _CELLS, _TAG_HEIGHT, _PADDING = (18, 14), 20, 2
 _FONT_SIZE = 18  # capitals of the bundled font are then 12 pixels tall, W is 18 wide
 _LINE = (220, 20, 60)
@@ -30,7 +30,7 @@ _PAGES = ("JPEG", "PNG", "WEBP")
 
 
 class Instructions(Protocol):
-    """The fields of a `Recipe` that the work looks at."""
+    """The fields of a `Recipe` that are needed here."""
 
     @property
     def box(self) -> Crop: ...
@@ -49,9 +49,9 @@ class Instructions(Protocol):
 
 
 def pixels(source: bytes, recipe: Instructions) -> Image.Image:
-    """The picture of a recipe as RGB pixels, before it is encoded.
+    """Make the picture of a recipe as RGB pixels.
 
-    Raises ValueError when the source does not decode or is not what the recipe was made for.
+    Raises ValueError if the screenshot does not decode or is not the one that was planned for.
     """
     scale = recipe.draft
     try:
@@ -61,7 +61,7 @@ def pixels(source: bytes, recipe: Instructions) -> Image.Image:
             image.draft(None, (max(1, width // scale), max(1, height // scale)))
         drafted = image.size
         image.load()
-    except Exception as error:  # decoders raise whatever the broken bytes lead them to
+    except Exception as error:  # decoders raise errors of any kind on broken data
         reason = str(error) or type(error).__name__
         raise ValueError(f"the picture does not decode: {reason}") from error
     if recipe.box[2] > width or recipe.box[3] > height:
@@ -80,10 +80,10 @@ def pixels(source: bytes, recipe: Instructions) -> Image.Image:
 
 
 def _draw(picture: Image.Image, recipe: Instructions) -> None:
-    """Boxes first, then the tags, so that no line crosses a letter.
+    """Draw all boxes and then all tags, so that no line crosses a letter.
 
-    A box is a red line of two pixels with a white one around it for dark pages. All white lines
-    come before the red ones, which they must not cut.
+    A box is a red line two pixels wide with a white line around it for dark pages. All white lines
+    are drawn before the red ones, so that they do not cut them.
     """
     pen = ImageDraw.Draw(picture)
     boxes = [_in_picture(box, recipe) for _, box, _ in recipe.marks]
@@ -94,10 +94,10 @@ def _draw(picture: Image.Image, recipe: Instructions) -> None:
     for letters, _, (x, y) in recipe.marks:
         cell = _CELLS[len(letters) - 1]
         right = x + cell * len(letters) + 2 * _PADDING
-        # White around black: seen on dark pages as on light ones.
+        # White around black is visible on dark and light pages.
         pen.rectangle((x, y, right - 1, y + _TAG_HEIGHT - 1), fill="black", outline="white")
         for number, letter in enumerate(letters):
-            # Letter by letter on a fixed grid: nothing depends on a text layout library.
+            # Letter by letter on a fixed grid, so that no text layout library matters.
             middle = x + _PADDING + cell * number + cell / 2
             pen.text((middle, y + _TAG_HEIGHT - 4), letter, "white", font, anchor="ms")
 
@@ -120,7 +120,7 @@ def _draw_box(
     colour: str | tuple[int, int, int],
     size: tuple[int, int],
 ) -> None:
-    """A line of one pixel, `away` pixels outside of the box; at the picture's edge when beyond."""
+    """Draw a line one pixel wide, `away` pixels outside the box, but inside the picture."""
     edge = 3 - away
     left, top = max(edge, box[0] - away), max(edge, box[1] - away)
     right = min(size[0] - 1 - edge, box[2] - 1 + away)
@@ -130,7 +130,7 @@ def _draw_box(
 
 
 def prepare(source: bytes, recipe: Instructions) -> tuple[bytes, str]:
-    """The encoded picture of a recipe and its media type. Raises ValueError as `pixels` does."""
+    """Make the encoded picture of a recipe and its media type. Raises ValueError, see `pixels`."""
     picture = pixels(source, recipe)
     if recipe.encoder == "png":
         data = _encoded(picture, format="PNG", compress_level=6)
@@ -142,7 +142,7 @@ def prepare(source: bytes, recipe: Instructions) -> tuple[bytes, str]:
 
 
 def decoded(source: bytes) -> Image.Image:
-    """A picture as it is, as RGB pixels. Raises ValueError when it does not decode."""
+    """Decode a picture to RGB pixels. Raises ValueError if it does not decode."""
     try:
         image = _opened(source, (*_PAGES, "GIF"))
         image.load()
@@ -160,10 +160,12 @@ def _opened(source: bytes, formats: tuple[str, ...] = _PAGES) -> Image.Image:
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """The image as RGB, transparent parts on white as a browser shows them."""
+    """Convert an image to RGB, with transparent parts on white as in a browser."""
     if image.mode == "RGB" and "transparency" not in image.info:
         return image
-    if image.mode.startswith("I"):  # 16 bits of grey; convert() alone would clip, not scale
+    if image.mode.startswith(
+        "I"
+    ):  # 16-bit grey, which convert() alone would clip instead of scaling
         image = image.convert("I").point(lambda value: value / 257).convert("L")
     if image.has_transparency_data:
         layer = image.convert("RGBA")
@@ -181,18 +183,17 @@ def _jpeg(picture: Image.Image, quality: int, max_bytes: int) -> bytes:
 
 
 def _encoded(picture: Image.Image, **options: Any) -> bytes:
-    picture.info.clear()  # no profile, comment or date of the source in what is sent
+    picture.info.clear()  # profile, comments and dates of the screenshot are not sent
     out = io.BytesIO()
     picture.save(out, **options)
     return out.getvalue()
 
 
 def serve(receive: Callable[[], Any], send: Callable[[object], None]) -> None:
-    """Prepare what is received, in a process of `Workers`.
+    """Prepare pictures in a process of `Workers`.
 
-    A message is the source, the fields of a `Recipe` and the form wanted. The answer is the encoded
-    picture and its media type, or RGB values row after row and "" where the form is `pixels`; or
-    what is wrong, as a text.
+    A message is the screenshot, the fields of a `Recipe`, and the form. The answer is the picture
+    and its media type (RGB values row by row and "" for the form `pixels`), or an error message.
     """
     while True:
         source, fields, form = receive()

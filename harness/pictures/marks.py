@@ -1,9 +1,9 @@
-"""Letters for elements on a picture: where each one's tag goes (set of marks).
+"""Place letter tags on a picture, one for each marked element (set-of-mark prompting).
 
 SeeAct's image annotation (Zheng et al. 2024, section 3.2) draws a box around every candidate and a
-white letter on black at the box's bottom left. Here the places are worked out in whole pixels of
-the picture as it is sent, and become part of its recipe: letters keep their size however far a
-page is shrunk, and another way to place them would be another recipe.
+white letter on black at the box's bottom left. Positions are computed here in whole pixels of the
+picture as it is sent and become part of its recipe: letters keep their size however much a page is
+scaled down, and another placement gives another recipe.
 """
 
 from __future__ import annotations
@@ -17,32 +17,39 @@ if TYPE_CHECKING:
     from harness.page import Box
 
 Area = tuple[int, int, int, int]
-"""Left, top, right and bottom in pixels of a picture; right and bottom are outside."""
+"""Left, top, right and bottom in pixels of a picture; right and bottom are exclusive."""
 
 _GAP = 3
-"""Between a box and a tag outside of it: the width of the box's line."""
+"""Pixels between a box and a tag outside it: the width of the box's line."""
 _SLIGHT = 0.05
-"""A share of a box that a tag may hide before a place further from the bottom left is better."""
+"""Share of a box that a tag may hide before a position farther from its bottom left is better."""
 
 
 def place(wanted: Sequence[tuple[str, Box]], crop: Crop, size: tuple[int, int]) -> tuple[Mark, ...]:
-    """The marks that can be seen in a crop shown at `size`, each with a place for its tag.
+    """Place a tag for every element that is visible in a crop.
 
-    Tags lie inside the picture and never on each other, unless the picture is too small to hold
-    them all. Of the places at the corners of its box a tag takes the one that hides least of the
-    marked elements; at first below the bottom left, where SeeAct draws it. Where all are taken
-    (boxes that nest or coincide) it takes the nearest free one. Marks whose box has no area within
-    the crop are left out.
+    Tags lie inside the picture and do not overlap, unless the picture is too small for them all. A
+    tag takes the position at the corners of its box that hides least of the marked elements; the
+    first choice is below the bottom left, where SeeAct draws it. If all are taken (nested or equal
+    boxes), it takes the nearest free position.
+
+    Args:
+        wanted: letter and box, in page pixels, of each element.
+        crop: the part of the page that is shown.
+        size: width and height at which it is shown.
+
+    Returns:
+        A mark for each element with area inside the crop, in the given order.
     """
-    seen = [
+    visible = [
         (letter, page, shown)
         for letter, box in wanted
         if (page := _whole(box)) is not None and (shown := _shown(page, crop, size)) is not None
     ]
-    boxes = [shown for _, _, shown in seen]
+    boxes = [shown for _, _, shown in visible]
     taken: list[Area] = []
     marks: list[Mark] = []
-    for letter, page, shown in seen:
+    for letter, page, shown in visible:
         tag = _find(shown, tag_width(letter), boxes, taken, size)
         taken.append(tag)
         marks.append(Mark(letter, page, (tag[0], tag[1])))
@@ -50,19 +57,19 @@ def place(wanted: Sequence[tuple[str, Box]], crop: Crop, size: tuple[int, int]) 
 
 
 def tag_width(letter: str) -> int:
-    """The width of a tag in pixels; its height is `TAG_HEIGHT`."""
+    """Width of a tag in pixels; the height is `TAG_HEIGHT`."""
     return CELLS[len(letter) - 1] * len(letter) + 2 * TAG_PADDING
 
 
 def _whole(box: Box) -> Crop | None:
-    """The box in whole page pixels; None where nothing of it can lie on a page."""
+    """Round a box to whole page pixels; None if no part of it can lie on a page."""
     if not (box.is_visible and abs(box.x) < 1e7 and abs(box.y) < 1e7):
         return None
     left, top = max(0, round(box.x)), max(0, round(box.y))
     right, bottom = round(min(box.right, 1e7)), round(min(box.bottom, 1e7))
     if box.right <= 0 or box.bottom <= 0:
         return None
-    # Less than a pixel is still an element that a model may be asked for.
+    # An element smaller than a pixel is still a candidate.
     return (left, top, max(right, left + 1), max(bottom, top + 1))
 
 
@@ -95,7 +102,7 @@ def _find(
             best = (hidden, tag)
     if best is not None:
         return best[1]
-    # If there is room at all, there is some beside, above or below another tag, or at an edge.
+    # If there is any room, some is next to another tag or at an edge.
     x, y = min(max(box[0], 0), room_x), min(max(box[3] + _GAP, 0), room_y)
     columns = {x, 0, room_x, *(o[2] for o in taken), *(o[0] - width for o in taken)}
     rows = {y, 0, room_y, *(o[3] for o in taken), *(o[1] - TAG_HEIGHT for o in taken)}
@@ -114,7 +121,7 @@ def _fits(x: int, y: int, size: tuple[int, int], width: int) -> bool:
 
 
 def _corners(box: Area, width: int) -> Iterator[tuple[int, int]]:
-    """Places beside and inside a box, those nearest to its bottom left first."""
+    """Positions beside and inside a box, nearest to its bottom left first."""
     left, top, right, bottom = box
     below, above, inside = bottom + _GAP, top - _GAP - TAG_HEIGHT, bottom - TAG_HEIGHT
     yield left, below
@@ -130,7 +137,7 @@ def _corners(box: Area, width: int) -> Iterator[tuple[int, int]]:
 
 
 def _hidden(tag: Area, box: Area) -> float:
-    """The share of a box that a tag would hide; a speck beneath a tag is hidden all the same."""
+    """Share of a box that a tag would hide."""
     return _overlap(tag, box) / ((box[2] - box[0]) * (box[3] - box[1]))
 
 

@@ -1,4 +1,4 @@
-"""From a policy and a page's size to the pictures of a step, decided before anything is decoded."""
+"""Decide which pictures of a page are shown and at what size, before anything is decoded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from harness.page import Box
 
 
-# What the resize must still shrink after a draft decode. From 1.4 on, the difference to a full
-# decode (44.7 dB and better on a real page) stays below what encoding at quality 90 loses anyway.
+# Least factor by which the resize must still scale down after a draft decode. From 1.4 on, the
+# difference from a full decode (44.7 dB or better on a real page) is below the loss at quality 90.
 _DRAFT_RESERVE = 1.4
 
 
@@ -30,13 +30,23 @@ def plan(
     target: Box | None = None,
     letters: Sequence[tuple[str, Box]] = (),
 ) -> tuple[Picture, ...]:
-    """The pictures that `policy` shows of a screenshot, top to bottom, sizes final.
+    """Plan the pictures that a policy shows of a screenshot, from top to bottom.
 
-    `boxes` are those of the candidates listed in this question, in page pixels; only `candidates`
-    looks at them. `rule` is the model's: it is applied last, so that the model sees the picture
-    that was sent, not one that the provider shrank further. `target` is looked at by oracle
-    policies only. `letters` are drawn on the elements with these boxes, on every picture that shows
-    them. Raises `PictureError` when the rule leaves nothing of a picture.
+    Args:
+        policy: which part of the page is shown, and how large.
+        screenshot: the page.
+        boxes: boxes of the candidates in this question, in page pixels; used by the policy
+            `candidates` alone.
+        rule: the model's limits, applied last, so that the provider does not scale the picture
+            down further.
+        target: box of the right answer; used by oracle policies alone.
+        letters: letters to draw on elements, with their boxes, on every picture that shows them.
+
+    Returns:
+        References with final sizes.
+
+    Raises:
+        PictureError: the model's limits leave nothing of a picture.
     """
     return tuple(
         _picture(policy, screenshot, crop, rule, letters)
@@ -112,20 +122,20 @@ def _final_size(
 
 
 def whole(width: int, height: int) -> Crop:
-    """The page as it is."""
+    """The whole page."""
     return (0, 0, width, height)
 
 
 def viewport(policy: PicturePolicy, width: int, height: int) -> Crop:
-    """The window at the top left of the page; all of a page that is smaller."""
+    """The window at the top left of the page, or all of a smaller page."""
     return (0, 0, min(width, policy.viewport_width), min(height, policy.viewport_height))
 
 
 def tiles(policy: PicturePolicy, width: int, height: int) -> tuple[Crop, ...]:
-    """Windows of equal height from the top to the bottom that cover the page.
+    """Cover the page with windows of equal height, from top to bottom.
 
-    Neighbours share `tile_overlap` rows; the last one ends at the bottom of the page, hence shares
-    more, because a sliver at the end would break the aspect limits of some models.
+    Neighbours overlap by `tile_overlap` rows. The last window ends at the bottom of the page and so
+    overlaps more, because a thin strip at the end would violate the aspect limits of some models.
     """
     overlap = policy.tile_overlap
     # Every tile after the first brings `tall - overlap` new rows.
@@ -142,22 +152,22 @@ def tiles(policy: PicturePolicy, width: int, height: int) -> tuple[Crop, ...]:
 def around_candidates(
     policy: PicturePolicy, width: int, height: int, boxes: Sequence[Box | None]
 ) -> Crop:
-    """SeeAct's crop: full width, from the highest candidate to the lowest and a margin beyond both.
+    """SeeAct's crop: full width, from the highest to the lowest candidate and a margin beyond both.
 
-    Candidates without a visible box do not count: rows of the data set hold negative and empty
-    ones. Where none is left, or all lie outside of the picture, the page is not cropped.
+    Candidates without a visible box are ignored; rows of the data set contain negative and empty
+    boxes. If none is left, or all lie outside the picture, the page is not cropped.
     """
     seen = [box for box in boxes if box is not None and _visible(box)]
     if not seen:
         return whole(width, height)
-    # Rounded to the nearest row, ties to even: so do the crops that SeeAct published.
+    # Rounded to the nearest row, ties to even, like the crops that SeeAct published.
     top = max(0, round(min(box.y for box in seen) - policy.margin))
     bottom = min(height, round(max(box.y + box.height for box in seen) + policy.margin))
     return (0, top, width, bottom) if top < bottom else whole(width, height)
 
 
 def around_target(policy: PicturePolicy, width: int, height: int, target: Box | None) -> Crop:
-    """A window of the viewport's height with the target in its middle; the top without a target."""
+    """A window of the viewport's height centred on the target; the top of the page without one."""
     tall = min(height, policy.viewport_height)
     if target is None or not _visible(target):
         return (0, 0, width, tall)
@@ -171,7 +181,7 @@ def _visible(box: Box) -> bool:
 
 
 def within_pixels(width: int, height: int, pixels: int) -> tuple[int, int]:
-    """The size shrunk, aspect kept, to at most `pixels`; unchanged when it fits.
+    """Scale a size down to at most `pixels`, keeping its aspect; unchanged if it fits.
 
     >>> within_pixels(1280, 7412, 1280 * 2560)
     (752, 4355)
@@ -179,14 +189,14 @@ def within_pixels(width: int, height: int, pixels: int) -> tuple[int, int]:
     if width * height <= pixels:
         return width, height
     scale = math.sqrt(pixels / (width * height))
-    # Rounding down keeps the product within the budget; a line of one pixel is cut at its length.
+    # Rounding down keeps the product within the budget; a line one pixel wide is shortened.
     small, large = sorted((max(1, int(width * scale)), max(1, int(height * scale))))
     large = min(large, max(1, pixels // small))
     return (small, large) if width <= height else (large, small)
 
 
 def within_side(width: int, height: int, side: int) -> tuple[int, int]:
-    """The size shrunk, aspect kept, until no side is above `side`; unchanged when it fits.
+    """Scale a size down, keeping its aspect, until no side exceeds `side`; unchanged if it fits.
 
     >>> within_side(1280, 20000, 8000)
     (512, 8000)
@@ -198,11 +208,11 @@ def within_side(width: int, height: int, side: int) -> tuple[int, int]:
 
 
 def draft_scale(crop: Crop, size: tuple[int, int]) -> Draft:
-    """At which fraction (1/n) a JPEG may be decoded without a visible loss in the picture.
+    """Return the n of the smallest scale 1/n at which a JPEG can be decoded without visible loss.
 
-    A JPEG decoder can leave out the finest detail of every 8 x 8 block and give the picture at a
-    half, a quarter or an eighth, in less time and memory, and the resize has less to read. The
-    scale is part of the recipe, because the pixels differ a little from those of a full decode.
+    A JPEG decoder can skip the finest detail of every 8 x 8 block and output the picture at a half,
+    a quarter or an eighth of its size, which takes less time and memory. The scale is part of the
+    recipe, because the pixels differ slightly from those of a full decode.
 
     >>> draft_scale((0, 0, 1280, 7412), (354, 2048)), draft_scale((0, 0, 1280, 7412), (752, 4355))
     (2, 1)

@@ -1,13 +1,13 @@
-"""Screenshot policies: which part of a page a model is shown, and at what size.
+"""Picture policies: which part of a page a model is shown, and at what size.
 
 | name            | what is sent                                                             |
 |-----------------|--------------------------------------------------------------------------|
-| `full`          | the whole page, shrunk to a budget of pixels                             |
-| `viewport`      | what fits the window at the top of the page, without scrolling           |
-| `tiles`         | the page cut top to bottom into windows that overlap                     |
+| `full`          | the whole page, scaled down to a budget of pixels                        |
+| `viewport`      | the window at the top of the page, without scrolling                     |
+| `tiles`         | the page cut from top to bottom into overlapping windows                 |
 | `candidates`    | SeeAct: full width, from above the highest candidate to below the lowest |
 | `none`          | nothing                                                                  |
-| `oracle-target` | a window around the right answer, hence for upper bounds only            |
+| `oracle-target` | a window around the right answer, for upper bounds only                  |
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ NAMES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 @dataclass(frozen=True, slots=True)
 class PicturePolicy:
-    """One way to show a page. All lengths are in pixels of the screenshot.
-
-    `pixels` is the budget of `full`. With the default, 1280 x 2560, a page of that size is sent
-    unshrunk and one of 7,400 rows at 0.59 of its size (16-pixel text is then 9 pixels tall); a
-    picture costs under 4,000 tokens where 32-pixel patches are counted, as by OpenAI's models of
-    2026. `viewport_width` and `viewport_height` are the window of `viewport`; its height is also
-    that of `oracle-target`. Tiles are `tile_height` tall and share `tile_overlap` rows with the
-    next one; where a page would need more than `max_tiles`, they get taller instead (providers take
-    about 100 pictures in a call). `margin` is what SeeAct adds above and below the candidates. No
-    picture has a side above `max_side`, which some providers reject, whichever model is asked: a
-    table compares models under one policy. `encoder` and `quality` say how it is written.
-    """
+    """One way to show a page. All lengths are in pixels of the screenshot."""
 
     name: PolicyName = "full"
     pixels: int = 1280 * 2560
+    """Budget of `full`. With the default, a page of 1280 x 2560 is sent unscaled and one of 7,400
+    rows at 0.59 of its size (16-pixel text is then 9 pixels tall); a picture costs under 4,000
+    tokens for models that count 32-pixel patches, like OpenAI's of 2026."""
     viewport_width: int = 1280
+    """Width of the window of `viewport`."""
     viewport_height: int = 720
+    """Height of the window of `viewport` and `oracle-target`."""
     tile_height: int = 1280
+    """Height of a tile."""
     tile_overlap: int = 128
+    """Rows that a tile shares with the next one."""
     max_tiles: int = 100
+    """If a page would need more tiles, they get taller; providers accept about 100 pictures."""
     margin: int = 1024
+    """What SeeAct adds above and below the candidates."""
     max_side: int = 8000
+    """Longest side of any picture. Some providers reject longer ones; it applies to every model,
+    because tables compare models under one policy."""
     encoder: Encoder = "jpeg"
     quality: int = 90
+    """Quality of JPEG, 1 to 95."""
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
@@ -64,14 +65,14 @@ class PicturePolicy:
 
     @property
     def oracle(self) -> bool:
-        """Whether the pictures depend on the right answer; results must then say so."""
+        """Whether the pictures depend on the right answer; results must say so."""
         return show_answers(self.name)
 
     @classmethod
     def parse(cls, text: str) -> PicturePolicy:
         """Read `NAME` or `NAME:setting=value,...` (`tiles:tile_height=1000,tile_overlap=200`).
 
-        Raises `UserError` for an unknown name, an unknown setting or a value that is none.
+        Raises `UserError` for an unknown name, an unknown setting or a bad value.
         """
         name, _, rest = text.partition(":")
         settings: dict[str, int | str] = {}
@@ -90,18 +91,18 @@ class PicturePolicy:
         return cls(cast(PolicyName, name.strip()), **settings)  # type: ignore[arg-type]
 
     def plain(self) -> dict[str, int | str]:
-        """The name and every setting, for the manifest of a run."""
+        """The name and all settings, for the manifest of a run."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def text(self) -> str:
-        """The name, and the settings that differ from the default; `parse` reads it back."""
+        """The name and the settings that differ from their defaults; `parse` reads it back."""
         changed = [f"{f}={v}" for f in _SETTINGS if (v := getattr(self, f)) != _DEFAULTS[f]]
         return f"{self.name}:{','.join(changed)}" if changed else self.name
 
 
 def show_answers(text: str) -> bool:
-    """Whether the policy of this text makes pictures that depend on the right answer.
+    """Whether the policy written as `text` shows pictures that depend on the right answer.
 
     >>> show_answers("oracle-target:margin=200"), show_answers("full")
     (True, False)
@@ -124,7 +125,7 @@ _LEAST = {
 }
 
 SNAPSHOT = PicturePolicy("full")
-"""The default where the choices are fixed by a snapshot."""
+"""Default for choices that are fixed by a snapshot."""
 
 SEEACT = PicturePolicy("candidates")
-"""The default where the choices come in SeeAct's batches."""
+"""Default for choices in SeeAct's batches."""

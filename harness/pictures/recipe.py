@@ -1,8 +1,8 @@
-"""The recipe of a picture: a line of text that names everything its bytes depend on.
+"""The recipe of a picture: one line of text with everything that its bytes depend on.
 
-Together with the digest of the source it identifies a prepared picture: same digest and same
-recipe, same bytes. It is part of what the response cache is keyed by, so that another budget,
-quality or version of the image library is another question.
+Together with the digest of the screenshot it identifies a prepared picture: same digest and recipe,
+same bytes. It is part of the key of the response cache, so that a different budget, quality or
+version of the image library is a different question.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ Filter = Literal["none", "lanczos"]
 Encoder = Literal["jpeg", "png"]
 Draft = Literal[1, 2, 4, 8]
 Form = Literal["encoded", "pixels"]
-"""What a prepared picture is: bytes of its encoder, or the RGB values before it."""
+"""A prepared picture is either encoded or the RGB values before encoding."""
 Crop = tuple[int, int, int, int]
-"""Left, top, right and bottom in pixels of the source; right and bottom are outside."""
+"""Left, top, right and bottom in pixels of the screenshot; right and bottom are exclusive."""
 
 CELLS, TAG_HEIGHT, TAG_PADDING = (18, 14), 20, 2
-"""A mark's tag in pixels of the picture: the width of a letter's cell (alone, and one of two), its
-height, and the space at either side. Letters are 12 pixels tall; the widest, W, is 18 wide. The
-drawing (`imaging`) goes by the same numbers."""
+"""A mark's tag in pixels of the picture: width of a letter's cell (for one and for two letters),
+height, and space at either side. Letters are 12 pixels tall; the widest, W, is 18 wide. `imaging`
+has the same numbers."""
 
 
 class Mark(NamedTuple):
-    """A letter drawn on a picture: its element's box in page pixels, and the top left corner of its
-    tag in pixels of the picture."""
+    """A letter drawn on a picture for an element."""
 
     letter: str
     box: Crop
+    """The element's box in page pixels."""
     tag: tuple[int, int]
+    """Top left corner of the letter's tag in pixels of the picture."""
 
 
 _MARK = r"[A-Z]{1,2}:\d+,\d+,\d+,\d+:\d+,\d+"
@@ -56,25 +57,30 @@ _PATTERN = re.compile(
 class Recipe:
     """How a picture is made from a screenshot.
 
-    The source is decoded at 1/`draft` of its size (JPEG only; the decoder then skips the detail
-    that the resize would throw away), laid on white where transparent, cropped to `box`, resized to
-    `size` (width, height) with `filter`, and encoded. JPEG is written at `quality` with halved
-    colour resolution (4:2:0); when it exceeds `max_bytes` (0: no limit) the quality goes down by
-    tens until it fits. PNG has a quality of 0. `marks` are drawn last, at the final size: a box of
-    two pixels around the element and its letter, white on black. `v1` in the text stands for these
-    fixed parts.
+    In this order: decode, put transparent parts on white, crop, resize, draw marks, encode. `v1` in
+    the text stands for what is fixed: JPEG has halved colour resolution (4:2:0), and a mark is a
+    box two pixels wide around the element with its letter in white on black.
     """
 
     policy: str
+    """Name of the picture policy."""
     box: Crop
+    """The part of the screenshot that is shown."""
     size: tuple[int, int]
+    """Width and height of the picture."""
     filter: Filter
+    """Filter of the resize."""
     draft: Draft
+    """A JPEG is decoded at 1/draft of its size, without detail that the resize would discard."""
     encoder: Encoder
     quality: int
+    """Quality of JPEG; 0 for PNG."""
     max_bytes: int
+    """The quality is lowered by tens until the picture fits; 0: no limit."""
     pillow: str
+    """Version of Pillow."""
     libjpeg: str
+    """Name and version of the JPEG library."""
     marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
@@ -95,7 +101,7 @@ class Recipe:
 
     @property
     def text(self) -> str:
-        """The canonical spelling; `Recipe.parse` reads it back."""
+        """The recipe as text, in its only spelling; `Recipe.parse` reads it back."""
         marks = "/".join(
             f"{m.letter}:{','.join(map(str, m.box))}:{','.join(map(str, m.tag))}"
             for m in self.marks
@@ -109,31 +115,31 @@ class Recipe:
 
     @classmethod
     def parse(cls, text: str) -> Recipe:
-        """Read a canonical text. Raises ValueError for anything else, however close."""
-        found = _PATTERN.fullmatch(text)
-        if found is None:
+        """Read the text of a recipe. Raises ValueError for anything but its exact spelling."""
+        match = _PATTERN.fullmatch(text)
+        if match is None:
             raise ValueError(f"not the recipe of a picture: {text!r}")
-        left, top, right, bottom = map(int, found["box"].split(","))
-        width, height = map(int, found["size"].split("x"))
+        left, top, right, bottom = map(int, match["box"].split(","))
+        width, height = map(int, match["size"].split("x"))
         recipe = cls(
-            policy=found["policy"],
+            policy=match["policy"],
             box=(left, top, right, bottom),
             size=(width, height),
-            filter=cast(Filter, found["filter"]),
-            draft=cast(Draft, int(found["draft"])),
-            encoder=cast(Encoder, found["encoder"]),
-            quality=int(found["quality"]),
-            max_bytes=int(found["max_bytes"]),
-            pillow=found["pillow"],
-            libjpeg=found["libjpeg"],
-            marks=tuple(_mark(text) for text in (found["marks"] or "").split("/") if text),
+            filter=cast(Filter, match["filter"]),
+            draft=cast(Draft, int(match["draft"])),
+            encoder=cast(Encoder, match["encoder"]),
+            quality=int(match["quality"]),
+            max_bytes=int(match["max_bytes"]),
+            pillow=match["pillow"],
+            libjpeg=match["libjpeg"],
+            marks=tuple(_mark(text) for text in (match["marks"] or "").split("/") if text),
         )
-        if recipe.text != text:  # leading zeros, say: one recipe has one spelling
+        if recipe.text != text:  # leading zeros, for example
             raise ValueError(f"not the canonical recipe of a picture: {text!r}")
         return recipe
 
     def to_page(self, x: float, y: float) -> tuple[float, float]:
-        """A point of the picture in page pixels (screenshots show one page pixel per pixel)."""
+        """Convert a point of the picture to page pixels, which are pixels of the screenshot."""
         left, top, right, bottom = self.box
         return (
             left + x * (right - left) / self.size[0],
@@ -141,7 +147,7 @@ class Recipe:
         )
 
     def to_picture(self, x: float, y: float) -> tuple[float, float]:
-        """A point of the page in pixels of the picture; outside of it where it was cropped away."""
+        """Convert a point of the page to pixels of the picture, outside of it if cropped away."""
         left, top, right, bottom = self.box
         return (
             (x - left) * self.size[0] / (right - left),
@@ -158,7 +164,7 @@ def _mark(text: str) -> Mark:
 
 @lru_cache(maxsize=1)
 def libraries() -> tuple[str, str]:
-    """Versions of Pillow and of the JPEG library it uses (`13.0.0`, `turbo-3.2.0`)."""
+    """Versions of Pillow and of its JPEG library, such as `13.0.0` and `turbo-3.2.0`."""
     import PIL
     from PIL import features
 

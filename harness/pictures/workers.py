@@ -1,7 +1,6 @@
-"""Processes that prepare pictures, each served by a thread of its own.
+"""Processes that prepare pictures, each with a thread of this process that waits for it.
 
-A process that dies takes down the one picture it was working on. The threads only wait on pipes;
-the work is in the processes.
+If a process dies, only the picture that it was working on is affected.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ _ENTRY = f"{Path(__file__).with_name('imaging.py')}:serve"
 
 
 class Workers:
-    """A fixed number of preparing processes, each started when it first has something to do."""
+    """A fixed number of processes that prepare pictures, each started when first needed."""
 
     def __init__(self, count: int) -> None:
-        # A process that died is replaced once per picture.
+        # If a process dies, the picture is tried once more in another.
         self._pool = Pool(_ENTRY, count, name="pictures", attempts=2)
 
     @property
@@ -32,15 +31,19 @@ class Workers:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The ids of the processes that run now."""
+        """Ids of the running processes."""
         return self._pool.pids
 
     def prepare(self, source: bytes, recipe: Recipe, form: Form = "encoded") -> tuple[bytes, str]:
-        """Encoded picture and media type, or RGB bytes and nothing; blocks, for one of `threads`.
+        """Prepare a picture; blocks, so call it on one of `threads`.
 
-        Raises `PictureError` when the picture cannot be prepared, or ended two processes.
+        Returns:
+            The encoded picture and its media type; RGB values and "" for the form `pixels`.
+
+        Raises:
+            PictureError: the picture cannot be prepared, or two processes died over it.
         """
-        # Nothing but built-in types, so that the process need not import this package.
+        # Built-in types only, so that the process need not import this package.
         fields = {**asdict(recipe), "marks": [tuple(mark) for mark in recipe.marks]}
         try:
             answer = self._pool.ask((PickleBuffer(source), fields, form))
@@ -52,5 +55,5 @@ class Workers:
         return bytes(data), media_type
 
     def close(self) -> None:
-        """End the processes, finished or not: they hold nothing that must be saved."""
+        """End the processes at once; they have nothing to save."""
         self._pool.close()

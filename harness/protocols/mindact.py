@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adapters.conversation import Conversation, Reply
-from harness.candidates import Ranking
+from harness.candidates import SeededOrder
 from harness.dialogue import Ask, Dialogue, hold
 from harness.page import Brackets
 from harness.protocols.contract import Needs
@@ -85,7 +85,7 @@ class MindAct(PromptedProtocol):
     def order(self, step: Step, choices: Sequence[Choice]) -> list[str]:
         """The queue: ids in an order that follows from seed, step and number of the shuffle."""
         action_uid = step.step_id.removeprefix(f"{step.info.task_id}_")
-        ranking = Ranking(self.seed, step.info.task_id, action_uid)
+        ranking = SeededOrder(self.seed, step.info.task_id, action_uid)
         return ranking.sorted(f"tournament {step.shuffle}", (choice.id for choice in choices))
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:

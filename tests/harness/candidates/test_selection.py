@@ -191,7 +191,7 @@ def test_related_negatives_can_be_left_out() -> None:
     assert sorted(without.chosen.ids) == ["b0", "b2"]
     assert without.facts.related == 0
     assert without.facts.short
-    with pytest.raises(ValueError, match="takes the page"):
+    with pytest.raises(ValueError, match="needs the page"):
         choose(one, options=CandidateOptions(exclude_related=True))
 
 
@@ -226,5 +226,5 @@ def test_a_number_that_no_row_can_fill_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "test_task.parquet", [few, more])
     dataset = open_benchmark("multimodal-mind2web", data=path)
     check_distractors(dataset, 2)
-    with pytest.raises(DataError, match=r"no row has 3 negative candidates \(the largest"):
+    with pytest.raises(DataError, match=r"no row has 3 negative candidates \(the most"):
         check_distractors(dataset, 3)

@@ -58,7 +58,7 @@ def test_a_truncated_picture_is_planned_all_the_same() -> None:
     ("data", "reason"),
     [
         (b"", "empty"),
-        (b"<html>not found</html>", "no JPEG, PNG or WebP"),
+        (b"<html>not found</html>", "not a JPEG, PNG or WebP"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         (b"\xff\xd8\xff\xd9", "without a frame"),
         (b"\xff\xd8\xff", "ends within"),
