@@ -1,19 +1,20 @@
-"""Child processes of our own, and the pipes that they are spoken to through.
+"""Child processes and the pipes that connect them with this process.
 
     with Pool("package.module:serve", 4, name="rank") as pool:
-        answer = pool.ask(message)          # blocks; pool.threads has a thread per child
+        answer = pool.ask(message)          # blocks; pool.threads has one thread per child
 
     def serve(receive, send):               # runs in the child
         while True:
             send(answer_to(receive()))
 
-Plain child processes, not `multiprocessing`: nothing is forked from a process that has threads, and
-the user's main module is never imported again in the child. A child ends with its parent, however
-the parent ends: the end of the pipe ends it, in the middle of its work if need be, so a child must
-hold nothing that has to be saved. A child that ends by itself is a `ChildEnded` that says how.
+These are plain child processes rather than `multiprocessing`: nothing is forked from a process with
+threads, and the user's main module is never imported again. A child exits when the pipe from its
+parent closes, however the parent ended and even in the middle of its work, so it must not hold
+anything that has to be saved. If a child ends by itself, the parent gets `ChildEnded`, which says
+how.
 
-Run as a program this file is the child. It then imports the standard library alone, so that a
-child loads nothing that it does not need.
+The child runs this file as a program. It imports only the standard library, so that a child loads
+nothing that it does not need.
 """
 
 from __future__ import annotations
@@ -38,28 +39,28 @@ from types import TracebackType
 from typing import IO, Any, BinaryIO, Self, cast
 
 Reducers = Mapping[type, Callable[[Any], Any]]
-"""How objects of a type are pickled, as in `copyreg.dispatch_table`."""
+"""Type to a function that reduces its objects for pickling, as in `copyreg.dispatch_table`."""
 Receive = Callable[[], Any]
 Send = Callable[[object], None]
 
 _COUNTS = struct.Struct("!QQ")
 _ENDING_S = 5.0
-"""Seconds that a child has to exit once its pipe is closed."""
+"""Seconds that a child may take to exit after it closed its pipe."""
 
 
 class ChildEnded(Exception):
-    """A child process ended; the message says how, with the last line of its standard error."""
+    """A child process ended; the message has its exit status and last line of standard error."""
 
 
 def available_cpus() -> int:
-    """The processors that this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Child:
-    """A child process that is running; one thread may send while another receives."""
+    """A child process. One thread may send while another receives."""
 
     def __init__(
         self,
@@ -71,24 +72,24 @@ class Child:
         """Start the child and return at once.
 
         Args:
-            entry: what the child runs, `module:function` or `path.py:function`, as a function of
-                `Receive` and `Send`. A path loads that file without the package it lies in.
-            environment: variables set in the child beside those of this process.
-            reducers: for objects that pickle cannot handle, or not well, on the way to the child.
+            entry: the function that the child calls with `Receive` and `Send`, as `module:function`
+                or `path.py:function`. A path loads the file without its package.
+            environment: variables to set in the child in addition to those of this process.
+            reducers: how to pickle objects for the child that pickle does not handle well.
         """
-        # The child finds the same packages as this process, wherever they come from.
+        # The child finds the same packages as this process, wherever they are installed.
         paths = [path or str(Path.cwd()) for path in sys.path]
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._process = subprocess.Popen(
-            # -P: the folder of the program must not hide modules of the same name.
+            # -P: modules in the folder of the program must not hide others of the same name.
             [sys.executable, "-P", __file__, entry],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **(environment or {})},
             bufsize=0,
-            # Out of reach of Ctrl-C from the first instruction on. No session of its own: Linux may
-            # share processor time by session, which would favour the children.
+            # Ctrl-C does not reach it, from its first instruction on. It gets no session of its
+            # own, because Linux may share processor time by session and favour the children.
             process_group=0,
         )
         self._reducers = reducers
@@ -117,12 +118,12 @@ class Child:
             raise self._ended() from None
 
     def end(self) -> None:
-        """End the process; a thread that sends or receives gets `ChildEnded`."""
+        """Kill the process; a thread that is sending or receiving gets `ChildEnded`."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """End the process and close the pipes, which no thread may be using. May be repeated."""
+        """Kill the process and close its pipes, which no thread may be using. May be repeated."""
         self.end()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             cast(BinaryIO, stream).close()
@@ -137,7 +138,7 @@ class Child:
             return ChildEnded(f"{_meaning(status)}{self._last_words()}")
 
     def _last_words(self) -> str:
-        """The last line that the process wrote to its standard error, if any."""
+        """Return the last line that the process wrote to standard error, in parentheses, or ""."""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - 4096))
         lines = self._errors.read().decode(errors="replace").split("\n")
@@ -146,32 +147,32 @@ class Child:
 
 
 class Pool:
-    """A number of children that answer one message at a time, each started when first needed."""
+    """A fixed number of children that each answer one message at a time, started when needed."""
 
     def __init__(
         self, entry: str, count: int, *, name: str, first: object = None, attempts: int = 1
     ) -> None:
-        """Start nothing yet.
+        """Create the pool; no child is started yet.
 
         Args:
             entry: see `Child`.
             count: the number of children, and of `threads`.
-            name: of the threads.
-            first: a message that every child is sent before any other and does not answer.
-            attempts: how many children may end over a message before `ask` gives it up.
+            name: prefix of the names of the threads.
+            first: sent to every child before any other message; the child does not answer it.
+            attempts: number of children that may end over a message before `ask` gives up.
         """
         if count < 1:
-            raise ValueError(f"at least one child, not {count}")
+            raise ValueError(f"a pool needs at least one child; got {count}")
         self._entry = entry
         self._first = first
         self._attempts = attempts
         self._children: list[Child | None] = [None] * count
-        # Last in, first out: a child that is running is preferred to starting another.
+        # Last in, first out, so that a running child is preferred to starting another.
         self._idle: queue.LifoQueue[int] = queue.LifoQueue()
         for place in range(count):
             self._idle.put(place)
         self._closed = False
-        self._lock = threading.Lock()  # of starting and ending, never held while waiting for work
+        self._lock = threading.Lock()  # guards starting and ending; never held during work
         self.threads = ThreadPoolExecutor(count, thread_name_prefix=name)
 
     def __enter__(self) -> Self:
@@ -187,14 +188,14 @@ class Pool:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The ids of the processes that are running now."""
+        """Ids of the running processes."""
         with self._lock:
             return tuple(child.pid for child in self._children if child and child.running)
 
     def ask(self, message: object) -> Any:
-        """Send a message to an idle child and wait for the answer; blocks, for one of `threads`.
+        """Send a message to an idle child and return its answer; blocks, so call it on `threads`.
 
-        Raises `ChildEnded` when the message ended as many children as may be, or after `close`.
+        Raises `ChildEnded` if all attempts ended a child, or after `close`.
         """
         place = self._idle.get()
         try:
@@ -211,7 +212,7 @@ class Pool:
             self._idle.put(place)
 
     def close(self) -> None:
-        """End the children, finished or not. May be repeated."""
+        """Kill the children, whether they are busy or not. May be repeated."""
         with self._lock:
             self._closed = True
             for child in self._children:
@@ -224,7 +225,7 @@ class Pool:
     def _child(self, place: int) -> Child:
         with self._lock:
             if self._closed:
-                raise ChildEnded("the pool of processes was closed")
+                raise ChildEnded("the pool of processes is closed")
             child = self._children[place]
             if child is None:
                 child = self._children[place] = Child(self._entry)
@@ -240,10 +241,10 @@ class Pool:
 
 
 def send(stream: BinaryIO, message: object, reducers: Reducers | None = None) -> None:
-    """Write a message to an unbuffered stream. Raises OSError when nobody reads any more.
+    """Write a message to an unbuffered stream. Raises OSError if the other end is closed.
 
-    A message is a header (lengths), a pickle, and the buffers that the pickle refers to: what is
-    wrapped in `pickle.PickleBuffer` is copied into the pipe and out of it and nowhere else.
+    A message is a header with lengths, a pickle, and the buffers that the pickle refers to. Bytes
+    that are wrapped in `pickle.PickleBuffer` are not copied into the pickle.
     """
     buffers: list[pickle.PickleBuffer] = []
     out = io.BytesIO()
@@ -260,14 +261,14 @@ def send(stream: BinaryIO, message: object, reducers: Reducers | None = None) ->
 
 
 def receive(stream: BinaryIO) -> Any:
-    """Read a message. Raises EOFError when the other side ended, in the middle of one or not.
+    """Read a message. Raises EOFError if the other end is closed, even within a message.
 
-    Never for bytes of anyone else: reading a pickle runs what it says.
+    Use it only for pipes between our own processes: reading a pickle can run any code.
     """
     length, count = _COUNTS.unpack(_read(stream, _COUNTS.size))
     lengths = struct.unpack(f"!{count}Q", _read(stream, 8 * count))
     plain = _read(stream, length)
-    # From a process that this one started, or that started this one.
+    # The bytes come from a process that this one started, or that started this one.
     return pickle.loads(plain, buffers=[_read(stream, size) for size in lengths])  # noqa: S301
 
 
@@ -301,8 +302,8 @@ def _meaning(status: int) -> str:
 
 
 def _serve(entry: str) -> None:
-    """Be the child: take the standard streams for messages, and give libraries others to use."""
-    # Ctrl-C reaches the whole process group; the main process decides what it means.
+    """Run in the child: keep the standard streams for messages, and give libraries others."""
+    # The main process decides what Ctrl-C means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     incoming = os.fdopen(os.dup(0), "rb", buffering=0)
     outgoing = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -328,7 +329,7 @@ def _listen(incoming: BinaryIO, received: queue.SimpleQueue[Any]) -> None:
         while True:
             received.put(receive(incoming))
     except (EOFError, OSError):
-        # The parent is gone or wants this to end; nothing here needs to be saved.
+        # The parent is gone or has closed the pipe; there is nothing to save.
         os._exit(0)
 
 

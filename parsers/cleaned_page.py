@@ -1,4 +1,4 @@
-"""Cleaned pages of Mind2Web (well-formed XML) to elements, safely: a page is anybody's text."""
+"""Parse cleaned pages of Mind2Web (well-formed XML), safely: anybody may have written them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class PageError(ValueError):
 
 
 def parse_page(text: str) -> etree._Element:
-    """The root element of a cleaned page.
+    """Parse a cleaned page and return its root element.
 
-    Nothing is fetched and no entity resolved. Comments and processing instructions are left out.
+    Nothing is fetched and no entity is resolved. Comments and processing instructions are dropped.
 
     Raises:
         PageError: not well-formed, nested deeper than libxml2's limit of 2,048 levels (browsers
@@ -39,7 +39,7 @@ def parse_page(text: str) -> etree._Element:
 
 
 def _without_prolog(text: str) -> str:
-    """Refuse declarations, and drop the XML declaration.
+    """Reject markup declarations and drop the XML declaration.
 
     libxml2 expands entities inside attribute values whatever `resolve_entities` says, and
     `huge_tree` switches off its own guard against explosions, so none may be declared. Only

@@ -1,13 +1,14 @@
-"""The DOM side of a step: a page, its candidates, and the texts that a model gets to see.
+"""A page's DOM: its candidates, and the texts of them that a model is shown.
 
     page = Page.parse(row_html)
     page.choices(["8635", "8719"])         # MindAct's choice texts, in document order
     page.snippet(["8635"]).text            # the page pruned to a candidate
     page.compact("8635", count=tokens_of)  # one element on one line, capped
 
-`Page` answers for as many candidate sets as wanted after one parse; `decode_candidates` reads the
-candidate columns of a row. The rules are those of MindAct (Deng et al., "Mind2Web", 2023), which
-SeeAct took over. Whatever is wrong with a page or an id is a `ValueError` of one of three kinds.
+A `Page` is parsed once and can be asked about any number of candidate sets; `decode_candidates`
+reads the candidate columns of a row. The rules are those of MindAct (Deng et al. 2023, "Mind2Web"),
+which SeeAct adopted. Errors are `PageError`, `UnknownNode` and `TextNodeCandidate`, all
+`ValueError`s.
 """
 
 from __future__ import annotations

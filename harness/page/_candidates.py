@@ -1,7 +1,7 @@
-"""The candidate lists of a row: JSON texts that hold JSON texts.
+"""Decode the candidate columns of a row: JSON that contains JSON.
 
-Multimodal-Mind2Web stores each candidate as a JSON object whose `attributes` is again a JSON
-text; the box of the element on the page is one of those attributes, as four numbers in a string.
+Multimodal-Mind2Web stores each candidate as a JSON object whose `attributes` are again JSON text;
+the element's box on the page is one of those attributes, four numbers in a string.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """An element's place on the page in page pixels, from the page's top left corner.
+    """Bounding box of an element in page pixels, from the page's top left corner.
 
-    Recorded boxes may have zero or negative extent or lie off the page; see `is_visible`.
+    Recorded boxes may be empty or negative or lie outside the page; see `is_visible`.
     """
 
     x: float
@@ -36,31 +36,31 @@ class Box:
 
     @property
     def is_visible(self) -> bool:
-        """Whether the box covers any area at all."""
+        """Whether the box has any area."""
         return self.width > 0 and self.height > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An element that a row offers: one entry of `pos_candidates` or `neg_candidates`.
-
-    `box` is None where the row has none or one that is not four finite numbers. The two target
-    flags are false for negatives, which do not carry them.
-    """
+    """A candidate of a row: one entry of `pos_candidates` or `neg_candidates`."""
 
     id: str
     tag: str
     box: Box | None
+    """None if it is missing or not four finite numbers."""
     original_target: bool
+    """Whether this is the recorded element; always False for negatives."""
     top_level_target: bool
+    """Whether it is the topmost of the positives that share a box; always False for negatives."""
     raw_attributes: str
+    """The recorded attributes as JSON text."""
 
     @property
     def attributes(self) -> dict[str, str]:
-        """All recorded attributes, decoded anew on each call.
+        """The recorded attributes, decoded on each call.
 
         Raises:
-            ValueError: `raw_attributes` is not a JSON object; `decode_candidates` has checked that.
+            ValueError: `raw_attributes` is not a JSON object, which `decode_candidates` rules out.
         """
         try:
             stored = _ALL_ATTRIBUTES.decode(self.raw_attributes)
@@ -91,8 +91,8 @@ def decode_candidates(encoded: Iterable[str | msgspec.Raw]) -> list[Candidate]:
     """Decode the entries of a candidate column, in order.
 
     Raises:
-        ValueError: an entry or its attributes are not the JSON expected; the message gives the
-            entry's position, counted from 0.
+        ValueError: an entry or its attributes are not the expected JSON; the message gives the
+            entry's position, from 0.
     """
     candidates: list[Candidate] = []
     decode, decode_attributes = _STORED.decode, _STORED_ATTRIBUTES.decode
@@ -116,9 +116,9 @@ def decode_candidates(encoded: Iterable[str | msgspec.Raw]) -> list[Candidate]:
 
 
 def _box(rect: msgspec.Raw) -> Box | None:
-    """Four finite numbers as stored, `"x,y,width,height"`; anything else is no box."""
+    """Read a box stored as `"x,y,width,height"`; None for anything but four finite numbers."""
     try:
-        # Read as a JSON array: several times faster than splitting and converting.
+        # Reading it as a JSON array is several times faster than splitting and converting.
         x, y, width, height = _FOUR_NUMBERS.decode(b"[%b]" % bytes(rect)[1:-1])
     except msgspec.MsgspecError:
         return None

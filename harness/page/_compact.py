@@ -1,15 +1,14 @@
-"""A whole element on one line, as the 20-distractor snapshot of Mind2Web writes its choices.
+"""Write a whole element on one line, as in the 20-distractor snapshot of Mind2Web.
 
 `<a bnid=7 type=button><span bnid=8><text bnid=9>Fox Terrier</text></span></a>`: no blanks between
-tags, unquoted attributes, the page's own ids, closing tags even for empty elements. In text and
-values `&`, `<` and `>` are escaped, so that tags and the mark below are what they seem. Text that
-follows a child outside any `text` element, which cleaned pages do not have, is left out.
+tags, unquoted attributes, the page's own ids, closing tags even for empty elements. `&`, `<` and
+`>` are escaped in text and values, so that they cannot be mistaken for tags or for the mark below.
+Text after a child and outside any `text` element, which cleaned pages do not have, is dropped.
 
-An element can be tens of thousands of tokens long, so a cap cuts it: of the elements in document
-order, text nodes included, the longest run from the first one is kept that fits with its closing
-tags; where the next element would have stood, `<...>` says that everything after it is missing.
-If not even the first element fits with its attributes, they go too: `<a bnid=7><...></a>`. That
-least form is returned even if it exceeds the cap.
+An element can be tens of thousands of tokens long and is cut to a limit: the elements in document
+order, including text nodes, are kept as long as they fit with their closing tags, and `<...>` in
+place of the next one says that the rest is missing. If not even the first element fits, its
+attributes are dropped: `<a bnid=7><...></a>`, which is returned even if it exceeds the limit.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from itertools import accumulate
 from harness.page._tree import NODE_ID, Element, is_text, name_of
 
 CUT_MARK = "<...>"
-"""Stands where a capped element was cut."""
+"""Marks where an element was cut."""
 
 _CHARACTERS_PER_TOKEN = 3.0
-"""A first guess for markup; each count replaces it by the measured ratio."""
+"""First estimate for markup, replaced by the measured ratio after each count."""
 
 _PROPORTIONAL_STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """An element or text node: how deep it stands, its opening with its text, its closing."""
+    """An element or text node: its depth, its opening tag with its text, its closing tag."""
 
     level: int
     opening: str
@@ -40,10 +39,10 @@ class _Line:
 
 
 def compact(top: Element, max_tokens: int | None, count: Callable[[str], int]) -> str:
-    """Write an element compactly, at most `max_tokens` long by `count` (None: whole).
+    """Write an element compactly, at most `max_tokens` long (None: uncut).
 
-    `count` is called a few times, on texts not much longer than the cap where the element is
-    far longer. It is taken to grow with the text.
+    `count` gives the tokens of a text and must grow with it. It is called a few times, and never on
+    texts much longer than the limit.
     """
     lines = _lines(top)
     if max_tokens is None:
@@ -88,7 +87,7 @@ def _lines(top: Element) -> list[_Line]:
 
 
 def _assemble(lines: list[_Line], kept: int) -> str:
-    """The first `kept` lines with their closings, and the mark if any are left out."""
+    """Join the first `kept` lines with their closing tags, and the mark if any are left out."""
     pieces: list[str] = []
     closings: list[str] = []
     for line in lines[:kept]:

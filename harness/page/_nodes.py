@@ -1,4 +1,4 @@
-"""What the nodes of a page are and say, apart from any prompt."""
+"""Facts about nodes of a page that do not depend on a prompt."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ _LABELS = ("aria_label", "label", "alt", "title", "placeholder", "value", "input
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """An element by its tag and attributes.
-
-    `role` and `type` are "" where the element has none. `labels` holds the values of the
-    attributes that name the element to a visitor, in a fixed order, without repetition.
-    """
+    """Tag, role, type and labels of an element."""
 
     tag: str
     role: str
+    """Its `role`, or ""."""
     type: str
+    """Its `type`, or ""."""
     labels: tuple[str, ...]
+    """Values of attributes that name it to a visitor, in a fixed order, without repetition."""
 
 
 class PageNode(NamedTuple):
-    """A node of a page. `parent` is its place in document order (-1 for the root), `end` the place
-    behind its last descendant, so that a subtree is a range of places.
-    """
+    """A node of a page; places count nodes in document order, and a subtree is a range of them."""
 
     id: str
     tag: str
     parent: int
+    """Place of its parent; -1 for the root."""
     end: int
+    """Place after its last descendant."""
     attributes: Mapping[str, str]
     text: str
 
 
 def facts_of(node: Element) -> NodeFacts:
-    """Read tag, role, type and labels off a node."""
+    """Return tag, role, type and labels of a node."""
     labels = (node.get(name, "").strip() for name in _LABELS)
     return NodeFacts(
         tag=name_of(node),
@@ -50,7 +49,7 @@ def facts_of(node: Element) -> NodeFacts:
 
 
 def text_below(node: Element, max_words: int) -> str:
-    """The first words of all text in a node, single-spaced."""
+    """Return the first words of all text inside a node, single-spaced."""
     words: list[str] = []
     for text in node.itertext():
         words.extend(text.split(None, max_words)[:max_words])
@@ -60,7 +59,7 @@ def text_below(node: Element, max_words: int) -> str:
 
 
 def nodes_of(tree: Tree) -> list[PageNode]:
-    """All nodes in document order."""
+    """Return all nodes in document order."""
     nodes = tree.nodes
     places = {node: place for place, node in enumerate(nodes)}
     parents = [places.get(node.getparent(), -1) for node in nodes]  # type: ignore[arg-type]
@@ -69,9 +68,11 @@ def nodes_of(tree: Tree) -> list[PageNode]:
         parent = parents[place]
         if ends[place] > ends[parent]:
             ends[parent] = ends[place]
-    found = []
+    page_nodes = []
     for node, parent, end in zip(nodes, parents, ends, strict=True):
         attributes = dict(node.items())
         node_id = attributes.pop(NODE_ID, "")
-        found.append(PageNode(node_id, name_of(node), parent, end, attributes, node.text or ""))
-    return found
+        page_nodes.append(
+            PageNode(node_id, name_of(node), parent, end, attributes, node.text or "")
+        )
+    return page_nodes

@@ -1,4 +1,4 @@
-"""One page of a recorded trajectory: parsed once, asked many times."""
+"""A page of a recorded trajectory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHOICE_WORDS = 10
 
 @dataclass(frozen=True, slots=True)
 class ChoiceText:
-    """A candidate's id on the page and its text in the list of choices."""
+    """The id of a candidate and its text in the list of choices."""
 
     id: str
     text: str
@@ -34,18 +34,17 @@ class ChoiceText:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A page pruned to some candidates, as text, and the choices cut from it."""
+    """A page pruned to some candidates, as text, with the texts of the candidates."""
 
     text: str
     choices: tuple[ChoiceText, ...]
 
 
 class Page:
-    """The DOM of a page as it was before an action.
+    """The DOM of a page before an action; parse it once and ask about any number of candidates.
 
-    Made by `parse`; nothing about it changes afterwards but stores of what was worked out, so
-    one page serves any number of questions about any candidates. Ids are those of the data
-    (`backend_node_id`). Methods raise `UnknownNode` for an id that the page does not have.
+    Ids are those of the data (`backend_node_id`). Methods raise `UnknownNode` for an id that is not
+    on the page. Except for caches, a page never changes.
     """
 
     __slots__ = ("_tree", "_wording")
@@ -59,7 +58,7 @@ class Page:
         """Parse a cleaned page (well-formed XML).
 
         Raises:
-            PageError: the text is not well-formed or declares entities.
+            PageError: not well-formed, too deeply nested, or with declared entities.
         """
         return cls(parse(cleaned_html))
 
@@ -73,15 +72,15 @@ class Page:
         brackets: Brackets = "angle",
         words: int = _CHOICE_WORDS,
     ) -> list[ChoiceText]:
-        """The candidates' texts as MindAct lists them.
+        """Write candidates as MindAct lists them.
 
-        A text is the beginning of the candidate's own rendering within the page pruned to all
-        the candidates, so it depends on which others are asked for along with it.
+        A text is the beginning of how the candidate is rendered in the page pruned to all of the
+        candidates, so it depends on which candidates are listed together.
 
         Args:
-            ids: candidates in any order; repetitions count once.
+            ids: candidates in any order; duplicates are ignored.
             brackets: "angle" for prompted models, "round" for models fine-tuned on that form.
-            words: how many blank-separated words a text has at most, brackets included.
+            words: longest text in blank-separated words, including brackets.
 
         Returns:
             A text per candidate, in document order.
@@ -111,15 +110,15 @@ class Page:
         max_children: int = MINDACT.children,
         max_sibling: int = MINDACT.siblings,
     ) -> Snippet:
-        """The whole page pruned to the candidates, and their texts.
+        """Prune the whole page to the candidates, and write it and their texts.
 
         Args:
-            ids: candidates in any order; repetitions count once.
+            ids: candidates in any order; duplicates are ignored.
             brackets: see `choices`.
             words: see `choices`.
-            max_depth: descendants stay down to this many levels plus one.
-            max_children: at most this many descendants per candidate stay, text included.
-            max_sibling: siblings stay up to this many places away.
+            max_depth: descendants are kept down to this many levels plus one.
+            max_children: most descendants kept per candidate, including text nodes.
+            max_sibling: siblings are kept up to this many places away.
 
         Raises:
             UnknownNode: the page has no such id.
@@ -144,21 +143,20 @@ class Page:
     def compact(
         self, node_id: str, *, max_tokens: int | None = 400, count: Callable[[str], int]
     ) -> str:
-        """A node in full on one line, cut at an element boundary to at most `max_tokens`.
+        """Write a node on one line, cut at an element boundary to at most `max_tokens`.
 
-        Where it was cut stands `<...>`; everything after that point in document order is
-        missing. `count` gives the tokens of a text; None as a cap leaves the node whole and
-        `count` uncalled.
+        `<...>` marks the cut; everything after it in document order is missing. `count` gives the
+        tokens of a text. With None as the limit the node is written whole.
         """
         return compact(self._node(node_id), max_tokens, count)
 
     def related(self, a: str, b: str) -> bool:
-        """Whether one of two nodes lies within the other, or both are the same."""
+        """Whether two nodes are the same or one contains the other."""
         one, other = self._node(a), self._node(b)
         return one is other or other in ancestors(one) or one in ancestors(other)
 
     def in_order(self, ids: Iterable[str]) -> list[str]:
-        """The ids in document order, each once."""
+        """Return the ids in document order, without duplicates."""
         places = self._tree.places
         try:
             return sorted(dict.fromkeys(ids), key=places.__getitem__)
@@ -166,24 +164,24 @@ class Page:
             raise UnknownNode(str(error.args[0])) from error
 
     def text_of(self, node_id: str, max_words: int = 50) -> str:
-        """The first words of the text inside a node, single-spaced, in their own case."""
+        """Return the first words of the text inside a node, single-spaced, in their own case."""
         return text_below(self._node(node_id), max_words)
 
     def elements(self, ids: Iterable[str]) -> list[str]:
-        """Those of the ids that the page has as elements, in document order, each once."""
+        """Return the ids that are elements of the page, in document order, without duplicates."""
         places, nodes = self._tree.places, self._tree.nodes
-        found = {node_id: place for node_id in ids if (place := places.get(node_id)) is not None}
-        there = (node_id for node_id, place in found.items() if not is_text(nodes[place]))
-        return sorted(there, key=found.__getitem__)
+        place_of = {node_id: place for node_id in ids if (place := places.get(node_id)) is not None}
+        elements = (node_id for node_id, place in place_of.items() if not is_text(nodes[place]))
+        return sorted(elements, key=place_of.__getitem__)
 
     def nodes(self) -> list[PageNode]:
-        """All nodes in document order, text nodes included."""
+        """Return all nodes in document order, including text nodes."""
         return nodes_of(self._tree)
 
     def ranking_text(
         self, node_id: str, *, ancestor_words: int = 50, target_words: int = 100
     ) -> RankingText:
-        """A candidate as MindAct's ranker reads it.
+        """Write a candidate as MindAct's ranker reads it.
 
         Raises:
             UnknownNode: the page has no such id.
@@ -193,7 +191,7 @@ class Page:
         return ranking_text(self._tree, node, self._wording, ancestor_words, target_words)
 
     def role_of(self, node_id: str) -> NodeFacts:
-        """A node's tag, role, type and labels."""
+        """Return tag, role, type and labels of a node."""
         return facts_of(self._node(node_id))
 
     def _node(self, node_id: str) -> Element:
@@ -204,12 +202,12 @@ class Page:
 
     def _candidates(self, ids: Iterable[str]) -> list[Element]:
         places, nodes = self._tree.places, self._tree.nodes
-        found = set()
+        candidate_places = set()
         for node_id in ids:
             place = places.get(node_id)
             if place is None:
                 raise UnknownNode(node_id)
             if is_text(nodes[place]):
                 raise TextNodeCandidate(node_id)
-            found.add(place)
-        return [nodes[place] for place in sorted(found)]
+            candidate_places.add(place)
+        return [nodes[place] for place in sorted(candidate_places)]

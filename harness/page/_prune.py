@@ -1,14 +1,13 @@
-"""Which nodes of a page stay when it is cut down to some candidates.
+"""Prune a page to some candidates: which nodes are kept.
 
-The rule is MindAct's (Deng et al. 2023). For every candidate these stay: the candidate and its
-ancestors; the first `children` nodes of its descendants in document order, down to `depth` + 1
-levels, text nodes included in the count; its siblings up to `siblings` places to either side,
-places being counted among elements only. Text stays exactly where its parent stays. Elements
-that are then left without attributes, without text of their own and with at most one child make
-way for that child; candidates and the root never do.
+The rule is MindAct's (Deng et al. 2023). For every candidate, these are kept: the candidate and its
+ancestors; the first `children` of its descendants in document order, including text nodes, down to
+`depth` + 1 levels; its siblings up to `siblings` places to either side, counting elements only.
+Text is kept if its parent is. An element without attributes, without text of its own and with at
+most one child is then replaced by that child, unless it is a candidate or the root.
 
-The page is never copied or changed. What is computed is, for each surviving element, the list
-of nodes that stand directly inside it afterwards.
+The page is never copied or changed: the result is, for each element that is kept, the list of nodes
+directly inside it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from harness.page._tree import NODE_ID, Element, is_text
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a candidate's surroundings stays; the defaults are MindAct's."""
+    """How much of a candidate's surroundings is kept; the defaults are MindAct's."""
 
     depth: int = 5
     children: int = 50
@@ -31,7 +30,7 @@ class Limits:
 MINDACT = Limits()
 
 Outline = dict[Element, list[Element]]
-"""A surviving element to the nodes inside it after pruning, in document order."""
+"""Each kept element to the nodes directly inside it after pruning, in document order."""
 
 
 def outline(
@@ -40,14 +39,14 @@ def outline(
     place: Callable[[], Callable[[Element], int]],
     top: Element | None = None,
 ) -> Outline:
-    """Prune to the candidates.
+    """Prune a page to candidates.
 
     Args:
-        candidates: elements in document order, without repetition.
-        limits: how much surroundings to keep.
-        place: gives a node's place in document order; asked for only when candidates are nested.
-        top: the root of the page, for the whole pruned page. Without it only what lies inside
-            candidates is worked out, which is all that the texts of choices depend on.
+        candidates: elements in document order, without duplicates.
+        limits: how much of their surroundings to keep.
+        place: gives a function to a node's place in document order; called only if candidates nest.
+        top: the root of the page, to prune the whole page. Without it only what lies inside
+            candidates is computed, which is all that the texts of choices depend on.
     """
     kept, nested = _keep(candidates, limits, top)
     in_order: Collection[Element] = kept
@@ -59,13 +58,12 @@ def outline(
 def _keep(
     candidates: Sequence[Element], limits: Limits, top: Element | None
 ) -> tuple[dict[Element, None], bool]:
-    """The elements that stay, and whether their order needs sorting.
+    """Return the elements that are kept, and whether they need sorting.
 
-    Without nesting, each candidate's own part follows the one before it, so the order in which
-    they are found is document order already.
+    Without nested candidates they are found in document order.
     """
     kept: dict[Element, None] = {}
-    # Elements known to have a candidate (or the top) at or above them, and known to have none.
+    # Elements known to have a candidate (or the top) at or above them, and elements known not to.
     # Every element enters one of the two at most once, so deep pages stay linear. An element
     # outside cannot become a candidate later: it would have come earlier in document order.
     inside: set[Element] = set()
@@ -95,10 +93,10 @@ def _keep(
 
 
 def _descendants(top: Element, limits: Limits) -> list[Element]:
-    """The elements below `top` that stay for its sake, in document order."""
+    """Return the elements below `top` that are kept for it, in document order."""
     deepest = limits.depth + 1
     budget = limits.children
-    found = []
+    kept = []
     node, level = top, 0
     while budget > 0:
         if level < deepest and len(node):
@@ -116,26 +114,26 @@ def _descendants(top: Element, limits: Limits) -> list[Element]:
             node = following
         budget -= 1
         if node.tag != "text" or len(node):
-            found.append(node)
-    return found
+            kept.append(node)
+    return kept
 
 
 def _siblings(node: Element, reach: int) -> Iterator[Element]:
     for preceding in (True, False):
-        found = 0
+        count = 0
         siblings: Iterable[Element] = node.itersiblings(preceding=preceding)
         for sibling in siblings:
-            if found == reach:
+            if count == reach:
                 break
             if not is_text(sibling):
-                found += 1
+                count += 1
                 yield sibling
 
 
 def _collapse(
     in_order: Collection[Element], candidates: Collection[Element], top: Element | None
 ) -> Outline:
-    """Let bare elements make way, children before parents."""
+    """Replace bare elements by their only child, children before parents."""
     inner: Outline = {}
     stand_in: dict[Element, Element] = {}
     for node in reversed(list(in_order)):
@@ -162,6 +160,6 @@ def _collapse(
 
 
 def _has_attributes(node: Element) -> bool:
-    """Whether anything but the id is left, shown or not."""
+    """Whether the element has any attribute besides its id, shown or not."""
     attributes = node.attrib
     return len(attributes) > 1 or (len(attributes) == 1 and NODE_ID not in attributes)

@@ -1,12 +1,12 @@
-"""A pruned page, or one candidate of it, as text.
+"""Write a pruned page, or one candidate of it, as text.
 
-Angle brackets, `<a id=0 words> Text </a>`, are meant for language models that are prompted;
-round ones, `(a id=0 words Text )`, for models that were fine-tuned on that form. Blanks between
-the pieces are those of the page: pretty-printed pages have them, compact ones do not. An element
-is self-closing when nothing at all stands between its tags.
+Angle brackets, `<a id=0 words> Text </a>`, are for prompted language models; round ones,
+`(a id=0 words Text )`, for models that were fine-tuned on that form. Blanks between the pieces are
+those of the page: pretty-printed pages have them, compact ones do not. An element is self-closing
+if there is nothing at all between its tags.
 
-MindAct's candidate generator (Deng et al. 2023, section 3.1) sees a candidate as the page pruned to
-it alone: the part inside it, and the path of elements and near siblings that leads to it.
+MindAct's candidate generator (Deng et al. 2023, section 3.1) reads a candidate as the page pruned
+to it alone: the part inside it, and the path of elements and near siblings that leads to it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RankingText(NamedTuple):
 
 
 class Wording:
-    """The words of a page's nodes, worked out once per node and page."""
+    """A cache of the words of a page's nodes."""
 
     __slots__ = ("_attributes", "_texts")
 
@@ -63,20 +63,20 @@ def render(
     brackets: Brackets,
     words: int | None = None,
 ) -> str:
-    """The text of `top` and of what pruning left inside it.
+    """Write `top` and what pruning left inside it.
 
     Args:
-        top: a surviving element.
-        inner: the pruned page.
+        top: an element that was kept.
+        inner: the outline of the pruned page.
         numbers: the number shown as `id=` for each candidate.
-        wording: the page's store of words.
-        brackets: angle or round.
-        words: stop after that many blank-separated words; None for all of it.
+        wording: the page's cache of words.
+        brackets: "angle" or "round".
+        words: stop after this many blank-separated words; None: write all.
     """
     angle = brackets == "angle"
     pieces: list[str] = []
-    # What is still to be written, the next on top: nodes, and closing tags with what follows
-    # them. An explicit stack, because pages may nest deeper than Python calls.
+    # A stack of what is still to be written: nodes, and closing tags with what follows them. It is
+    # explicit because pages may be nested deeper than Python's calls.
     waiting: list[Element | str] = [top]
     blanks = 0
     while waiting:
@@ -109,23 +109,23 @@ def render(
                 piece = f"<{name}/>{tail}" if angle else f"({name}){tail}"
         pieces.append(piece)
         if words is not None:
-            # Blanks bound the number of words from above; only then is it worth counting.
+            # The number of blanks is an upper bound; count words only once it is reached.
             blanks += piece.count(" ")
             if blanks >= words:
-                found = "".join(pieces).split(None, words)
-                if len(found) > words:
-                    return " ".join(found[:words])
-                blanks = len(found) - 1
+                written = "".join(pieces).split(None, words)
+                if len(written) > words:
+                    return " ".join(written[:words])
+                blanks = len(written) - 1
     return " ".join("".join(pieces).split(None, -1 if words is None else words)[:words])
 
 
 def ranking_text(
     tree: Tree, node: Element, wording: Wording, ancestor_words: int, target_words: int
 ) -> RankingText:
-    """The last words of the path to a node, and the first words inside it.
+    """Write the last words of the path to a node and the first words inside it.
 
-    Brackets of the path become slashes, those that the page itself wrote included, as they were
-    when the published ranker was trained.
+    Brackets in the path become slashes, including those in the page's own text, because the
+    published ranker was trained that way.
     """
     inner = outline([node], MINDACT, tree.place, tree.root)
     target = render(node, inner, {node: 0}, wording, "round", target_words)
@@ -141,7 +141,7 @@ def ranking_text(
 
 
 def _between(text: str | None) -> str:
-    """Text outside `text` elements: normally the page's indentation."""
+    """Write text outside `text` elements, normally indentation, as one blank."""
     if text is None:
         return ""
     return " " if text.isspace() else loose_text(text)

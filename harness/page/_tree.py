@@ -1,8 +1,7 @@
-"""From the text of a cleaned page to its nodes, indexed by id.
+"""The nodes of a cleaned page, indexed by id.
 
-A cleaned Mind2Web page is pretty-printed XML: every node carries `backend_node_id`, and what a
-visitor reads sits in `<text>` elements. Blank text between the tags is kept, because the
-rendering of choices depends on it.
+A cleaned Mind2Web page is pretty-printed XML: every node has a `backend_node_id`, and visible text
+is in `<text>` elements. Blank text between tags is kept because the texts of choices depend on it.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ Element = etree._Element
 NODE_ID = "backend_node_id"
 """The attribute that holds a node's id."""
 
-# lxml converts a name on every look-up; given as bytes it is ready.
+# lxml encodes a name on every look-up; as bytes it is used directly.
 _NODE_ID_BYTES = NODE_ID.encode()
 
 
 class UnknownNode(ValueError):
-    """No node of the page carries the id that was asked for."""
+    """No node of the page has this id."""
 
     def __init__(self, node_id: str) -> None:
         super().__init__(f"the page has no node {node_id!r}")
@@ -32,7 +31,7 @@ class UnknownNode(ValueError):
 
 
 class TextNodeCandidate(ValueError):
-    """A text node was given where only elements can be offered as a choice."""
+    """The id belongs to a text node, and only elements can be choices."""
 
     def __init__(self, node_id: str) -> None:
         super().__init__(f"node {node_id!r} is a text node; only elements can be choices")
@@ -41,25 +40,25 @@ class TextNodeCandidate(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The nodes of one page in document order, and where each id stands among them."""
+    """The nodes of a page in document order, and the place of each id among them."""
 
     root: Element
     nodes: list[Element]
     places: dict[str, int]
 
     def place(self) -> Callable[[Element], int]:
-        """A function from a node to its place in document order."""
+        """Return a function from a node to its place in document order."""
         places = self.places
         if len(places) == len(self.nodes):
             return lambda node: places[node.get(_NODE_ID_BYTES, "")]
-        # Some node has no id of its own.
+        # Some node has no id, or one that another node has.
         return {node: place for place, node in enumerate(self.nodes)}.__getitem__
 
 
 def parse(text: str) -> Tree:
-    """Parse a cleaned page and index its ids in one pass.
+    """Parse a cleaned page and index its ids.
 
-    Where an id occurs twice, the first node in document order has it.
+    If an id occurs twice, it belongs to the first node in document order.
 
     Raises:
         PageError: see `parse_page`.
@@ -76,20 +75,20 @@ def parse(text: str) -> Tree:
 def is_text(node: Element) -> bool:
     """Whether a node is a text node of the page.
 
-    A `text` element with element children (a label inside a drawing) counts as an element.
+    A `text` element with child elements (a label inside a drawing) counts as an element.
     """
     return node.tag == "text" and not len(node)
 
 
 def name_of(node: Element) -> str:
-    """A node's tag without a namespace."""
+    """Return a node's tag without its namespace."""
     name = node.tag
     assert isinstance(name, str)
     return name.rpartition("}")[2] if name[0] == "{" else name
 
 
 def ancestors(node: Element) -> Iterator[Element]:
-    """The ancestors of a node, nearest first."""
+    """Yield the ancestors of a node, nearest first."""
     parent = node.getparent()
     while parent is not None:
         yield parent

@@ -1,10 +1,9 @@
-"""The words that stand for an element's attributes and for a text node.
+"""The words shown for an element's attributes and for a text node.
 
-MindAct shows attribute values without their names and shortens everything. Three habits of its
-string handling are visible on real pages or cheap to share, and are kept so that texts agree:
-a double quote in page text turns into a blank, after the cut; the strings `meta= ` and `id= `
-lose something even when the page itself wrote them; sequences such as `&lt;` that are still
-there after parsing are decoded once more.
+MindAct shows attribute values without their names and shortens everything. Three quirks of its
+string handling are reproduced so that texts agree: a double quote in page text becomes a blank,
+after the text is cut; `meta= ` is removed and `id= ` loses its blank even in the page's own text;
+sequences such as `&lt;` that remain after parsing are decoded once more.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SHOWN_ATTRIBUTES = (
     "option_selected",
     "class",
 )
-"""Attributes whose values are shown, in the order in which they are shown."""
+"""Attributes whose values are shown, in this order."""
 
 _RANK = {name: rank for rank, name in enumerate(SHOWN_ATTRIBUTES)}
 _SILENT_VALUES = frozenset({"hidden", "none", "presentation", "null", "undefined"})
@@ -43,7 +42,7 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": "\
 
 
 def attribute_words(node: Element) -> str:
-    """The shown attribute values of an element and a blank after them; "" if there are none.
+    """Join the shown attribute values of an element, with a trailing blank; "" if there are none.
 
     Example: `<input type="text" name="zip_code" value="10203"/>` gives `"text zip_code 10203 "`.
     """
@@ -68,14 +67,14 @@ def attribute_words(node: Element) -> str:
 
 
 def text_words(text: str | None) -> str:
-    """The first 20 words of a text node, in their own case; "" for a node without text."""
+    """Return the first 20 words of a text node, in their own case; "" for a node without text."""
     if text is None:
         return ""
     return loose_text(" ".join(text.split(None, _WORDS_PER_NODE)[:_WORDS_PER_NODE]))
 
 
 def loose_text(text: str) -> str:
-    """Text as it reads in the result: quotes turned into blanks, the rest decoded."""
+    """Replace double quotes by blanks and decode remaining sequences."""
     if '"' in text:
         text = text.replace('"', " ")
     return _as_serialised(text)
@@ -94,5 +93,5 @@ def _decoded(match: re.Match[str]) -> str:
     if name[0] != "#":
         return _NAMED[name]
     code = int(name[1:])
-    # Not a character: what the page wrote stays as it is.
+    # Not a valid character: leave it as it is.
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
