@@ -148,8 +148,8 @@ def test_protocols_are_listed_with_paper_and_calls() -> None:
     blocks = re.split(r"\n(?=\S)", listed)
     by_name = {block.split()[0]: block for block in blocks if block.strip()}
     assert "Deng et al. 2023" in by_name["mindact-choice"]
-    assert "10 to 13 calls per step; the first 50 of a ranker" in by_name["mindact-choice"]
-    assert "2 calls per step; a positive among drawn negatives" in by_name["seeact-two-rounds"]
+    assert "10 to 13 calls per step; a ranker's top 50" in by_name["mindact-choice"]
+    assert "2 calls per step; one positive among seeded negatives" in by_name["seeact-two-rounds"]
     assert "0 calls per step" in by_name["classify"]
     assert "pictures: none" in by_name["seq2seq"]
 
