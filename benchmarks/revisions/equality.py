@@ -122,11 +122,16 @@ def parquet_values(path: Path, ignored: frozenset[str] = frozenset()) -> Values:
 def plain(value: Any, ignored: frozenset[str] | set[str] = frozenset()) -> Any:
     """A document without what depends on the clock, and without the folder of the data file."""
     if isinstance(value, Mapping):
-        return {
-            name: Path(item).name if name == "source" and item else plain(item, ignored)
+        plainer = {
+            name: plain(item, ignored)
             for name, item in value.items()
             if name not in ignored and not TIMES.search(name)
         }
+        if plainer.get("source"):
+            plainer["source"] = Path(plainer["source"]).name
+        if "unrecorded" in plainer:  # a difference of sums of costs, in the order of the replies
+            plainer["unrecorded"] = round(plainer["unrecorded"], 12)
+        return plainer
     return [plain(item, ignored) for item in value] if isinstance(value, list) else value
 
 
