@@ -50,16 +50,16 @@ def show(step: str, model: str, answer: bool, **_: Any) -> int:
     record = question.record
     info = record.info
     size = f"{record.page_size[0]} x {record.page_size[1]}" if record.page_size else "lost"
-    tell(
+    echo(
         f"step {record.step_id} ({info.split}, {info.website}, number {info.index + 1} of "
         f"{info.total_steps}), screenshot {size}, "
         f"{record.positives} positive and {record.negatives} negative candidates"
     )
     if record.invalid:
-        tell(f"invalid: {record.invalid}; no model is asked about it")
+        echo(f"invalid: {record.invalid}; no model is asked about it")
         return 0
     if question.missed and plan.settings.missed != "ask":
-        tell(
+        echo(
             f"the recorded element is not among the first {plan.settings.top_k} of the "
             "ranker: scored as zero, and no model is asked about it"
         )
@@ -67,7 +67,7 @@ def show(step: str, model: str, answer: bool, **_: Any) -> int:
     replies = _replies(plan.protocol, question, answer)
 
     def reply(ask: Ask) -> Reply:
-        _tell_call(ask, tokens_of(ask.conversation, plan.model.info))
+        _print_call(ask, tokens_of(ask.conversation, plan.model.info))
         # A description goes into the next message, where a stand-in is easier to see.
         return Reply(REPLY if ask.continues else replies.get(ask.place, ""))
 
@@ -75,7 +75,7 @@ def show(step: str, model: str, answer: bool, **_: Any) -> int:
     if answer:
         gold = record.gold
         letters = [c.letter or "one without a letter" for c in record.choices if c.positive]
-        tell(
+        echo(
             f"\n===== recorded: {gold.operation} {gold.value} on {', '.join(gold.elements)} "
             f"(listed as {', '.join(letters) or 'nothing'}) ====="
         )
@@ -89,11 +89,11 @@ def _full_id(dataset: Dataset, text: str) -> str:
     ids = [entry.step_id for entry in dataset.entries]
     if text in ids:
         return text
-    found = [step for step in ids if step.startswith(text)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise DataError(f"{len(found)} steps begin with '{text}', among them {found[0]}")
+    matches = [step for step in ids if step.startswith(text)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise DataError(f"{len(matches)} steps begin with '{text}', among them {matches[0]}")
     near = difflib.get_close_matches(text, ids, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the first is {ids[0]}" if ids else ""
     raise DataError(f"no step '{text}' among the {len(ids)} selected; {hint}")
@@ -113,17 +113,17 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
     return protocol.spell(step, choices, prediction)
 
 
-def _tell_call(ask: Ask, tokens: int) -> None:
-    tell(f"\n===== {ask.place}: about {tokens:,} tokens =====")
+def _print_call(ask: Ask, tokens: int) -> None:
+    echo(f"\n===== {ask.place}: about {tokens:,} tokens =====")
     for message in ask.conversation.added:
-        tell(f"\n--- {message.role} ---")
+        echo(f"\n--- {message.role} ---")
         for part in message.parts:
             if hasattr(part, "text"):
-                tell(part.text)
+                echo(part.text)
             else:
-                tell(f"[picture {part.width} x {part.height}: {part.recipe}]")
+                echo(f"[picture {part.width} x {part.height}: {part.recipe}]")
 
 
-def tell(text: str) -> None:
+def echo(text: str) -> None:
     """Print page text: it is somebody else's, so control characters do not reach the terminal."""
     click.echo(printable(text))
