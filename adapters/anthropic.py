@@ -1,7 +1,7 @@
 """Anthropic's Claude models, through the Messages API.
 
-Pictures are sized before they are sent and the API is told to refuse larger ones, because by
-default it shrinks them without saying so. Current models refuse sampling parameters, and the SDK
+Pictures are resized before they are sent and the API is asked to refuse larger ones, because by
+default it shrinks them silently. Current models refuse sampling parameters, and the SDK
 has no arguments for them any more: what the user asks for is put into the body, and left out with a
 notice when refused. Written against anthropic 2.11, November 2026.
 """
@@ -88,7 +88,7 @@ class AnthropicAdapter(ApiAdapter):
     """One Claude model.
 
     An effort of "none" switches thinking off; other efforts are sent as they are, and switch it on
-    for models that do not think unless asked.
+    for models that do not think by default.
     """
 
     spellings: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -184,7 +184,7 @@ class AnthropicAdapter(ApiAdapter):
         if generation.top_p is not None:
             wanted["top_p"] = generation.top_p
         if generation.seed is not None:
-            self._tell(f"{self._info.name}: Anthropic's API has no seed: not sent")
+            self._notify(f"{self._info.name}: Anthropic's API has no seed: not sent")
         budget = generation.thinking_budget
         if budget is not None and budget >= generation.max_tokens:
             raise Fatal("the thinking budget must be below --max-tokens, which counts it as well")
@@ -222,12 +222,12 @@ class AnthropicAdapter(ApiAdapter):
                 retry_after_s=retry_after(error.response.headers),
             )
         if isinstance(error, json.JSONDecodeError | APIError):
-            return Failure(f"reply is no JSON ({error})", kind="malformed")
+            return Failure(f"the reply is not JSON ({error})", kind="malformed")
         return None
 
     def _read(self, answer: Any) -> Reply:
         if isinstance(answer, str):
-            raise malformed(f"no JSON but {answer!r}")
+            raise malformed(f"not JSON but {answer!r}")
         text = "".join(block.text for block in answer.content if block.type == "text")
         finish = FINISHES.get(answer.stop_reason, Finish.STOP)
         if answer.stop_reason == "model_context_window_exceeded":

@@ -33,7 +33,7 @@ class ApiAdapter(ABC):
         self._info = info
         self._clean = cleaner(endpoint.key)
         self._refused: set[str] = set()
-        self._told: set[str] = set()
+        self._notified: set[str] = set()
         self._notices: list[str] = []
 
     @property
@@ -41,12 +41,12 @@ class ApiAdapter(ABC):
         return self._info
 
     def notices(self) -> list[str]:
-        """What the user should be told once, since the last call."""
+        """Notices for the user since the last call; each is given once."""
         notices, self._notices = self._notices, []
         return notices
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """Ask once; again at once only without a parameter that the model refused.
+        """Ask once, and again only to leave out a parameter that the model refused.
 
         Raises `Fault` and `Fatal`.
         """
@@ -73,7 +73,7 @@ class ApiAdapter(ABC):
 
     @property
     def _speaker(self) -> str:
-        """Who answers, for messages: an address of the user's own may be what is wrong."""
+        """Who answers, for messages: the address if the user gave one, since it may be wrong."""
         return self._info.endpoint or self._info.provider
 
     @abstractmethod
@@ -95,22 +95,22 @@ class ApiAdapter(ABC):
     def _read(self, answer: Any) -> Reply: ...
 
     def _done(self, request: Request, sent: Json) -> None:
-        """A call succeeded."""
+        """Called after every successful call."""
         return
 
     def _learn(self, failure: Failure, sent: Json) -> bool:
-        """Whether the failure names parameters that can be left out from now on."""
+        """Note the parameters that a failure refuses. Returns whether there are any."""
         candidates = {name: words for name, words in self.spellings.items() if name in sent}
         new = refused(failure, candidates)
         for name in new:
             self._refused.add(name)
-            self._tell(f"{self._info.name} refused {name}={sent[name]!r}: no longer sent")
+            self._notify(f"{self._info.name} refused {name}={sent[name]!r}: no longer sent")
         return bool(new)
 
-    def _tell(self, notice: str) -> None:
+    def _notify(self, notice: str) -> None:
         notice = self._clean(notice)
-        if notice not in self._told:
-            self._told.add(notice)
+        if notice not in self._notified:
+            self._notified.add(notice)
             self._notices.append(notice)
 
     def _reply(self, answer: Any, sent: Json, latency_s: float, request: Request) -> Reply:
@@ -126,7 +126,7 @@ class ApiAdapter(ABC):
 
 
 def malformed(what: str) -> ValueError:
-    """A reply without what every reply has."""
+    """The error for a reply that lacks what every reply has."""
     return ValueError(what)
 
 

@@ -1,4 +1,4 @@
-"""The models that can be named, and how a name becomes an adapter.
+"""The built-in models by name, and how a name becomes an adapter.
 
 An adapter's class or factory is called with the model's name, then options by name; the options it
 takes are its other parameters, so that an unknown one is refused by name. Packages add adapters of
@@ -93,10 +93,10 @@ def names() -> dict[str, str]:
 
 
 def resolve(name: str, *, base_url: str | None = None) -> AdapterSpec:
-    """Take a model's name apart: `openai:gpt-4o`, or plain `gpt-4o`.
+    """Parse a model's name: `openai:gpt-4o`, or just `gpt-4o`.
 
-    With a `base_url`, a name that says nothing of its provider is taken for a model of a server
-    that speaks OpenAI's protocol. Raises `UnknownName`.
+    With a `base_url`, a name without a provider is a model of a server that speaks OpenAI's
+    protocol. Raises `UnknownName`.
     """
     try:
         provider, model = ADAPTERS.split(name)
@@ -111,7 +111,7 @@ def make(name: str, **options: object) -> Adapter:
     """The adapter for a model's name, ready to be asked. A local model is loaded now.
 
     Options that are None count as not given; `timeout_s` and `concurrency`, which change no reply,
-    reach only the providers that take them. Raises `UnknownName` for a name that is none, and
+    reach only the providers that take them. Raises `UnknownName` for an unknown name, and
     `Fatal` for any other option that the provider does not take, a missing key or package.
     """
     spec = _resolved(name, options)

@@ -128,7 +128,7 @@ class ChatAdapter(ApiAdapter):
         if generation.temperature is None and self._greedy(generation):
             wanted["temperature"] = 0.0
         if generation.thinking_budget is not None:
-            self._tell(f"{self._info.name} has no thinking budget (only an effort): not sent")
+            self._notify(f"{self._info.name} has no thinking budget (only an effort): not sent")
         wanted |= self._additions(request)
         wanted |= self._extra
         return {name: value for name, value in wanted.items() if value is not None}
@@ -142,7 +142,7 @@ class ChatAdapter(ApiAdapter):
         ours = "max_tokens" in sent and "max_tokens" not in self._extra
         if ours and failure.param == "max_tokens" and failure.status == 400:
             self._limit = "max_completion_tokens"
-            self._tell(f"{self._info.name} refused max_tokens: max_completion_tokens is sent")
+            self._notify(f"{self._info.name} refused max_tokens: max_completion_tokens is sent")
             return True
         return super()._learn(failure, sent)
 
@@ -157,14 +157,14 @@ class ChatAdapter(ApiAdapter):
             # vLLM puts the status into `code`; its word is in `type`.
             words = [word for word in (error.code, error.type) if word and not word.isdigit()]
             return Failure(
-                _told(error) + self._hint(error.status_code),
+                _server_message(error) + self._hint(error.status_code),
                 status=error.status_code,
                 code=words[0] if words else "",
                 param=str(error.param or ""),
                 retry_after_s=retry_after(error.response.headers),
             )
         if isinstance(error, json.JSONDecodeError | APIError):
-            return Failure(f"reply is no JSON ({error})", kind="malformed")
+            return Failure(f"the reply is not JSON ({error})", kind="malformed")
         return None
 
     def _hint(self, status: int) -> str:
@@ -173,7 +173,7 @@ class ChatAdapter(ApiAdapter):
 
     def _read(self, answer: Any) -> Reply:
         if isinstance(answer, str):
-            raise malformed(f"no JSON but {answer!r}")
+            raise malformed(f"not JSON but {answer!r}")
         if not answer.choices:
             raise malformed("no choices")
         choice = answer.choices[0]
@@ -191,8 +191,8 @@ class ChatAdapter(ApiAdapter):
 class ServedModel(ChatAdapter):
     """A model of a server of the user's own (vLLM, SGLang, llama.cpp, transformers serve).
 
-    It is told to be greedy without a repetition penalty, because some servers fill in the
-    checkpoint's sampling defaults for what is not said.
+    Greedy decoding without a repetition penalty is requested explicitly, because some servers use
+    the checkpoint's sampling defaults for every parameter that is not sent.
     """
 
     def _additions(self, request: Request) -> Json:
@@ -223,13 +223,13 @@ def longest(names: Iterable[str], model: str) -> str | None:
     return max((name for name in names if model.startswith(name)), key=len, default=None)
 
 
-def _told(error: Any) -> str:
-    """What the server said: `message` in OpenAI's body, `detail` in that of a FastAPI server."""
+def _server_message(error: Any) -> str:
+    """The server's message: `message` in OpenAI's body, `detail` in a FastAPI server's."""
     body = error.body
     if not isinstance(body, dict):
         return json.dumps(body) if isinstance(body, list) else str(body or error)
-    told = body.get("message") or body.get("detail")
-    return told if isinstance(told, str) else json.dumps(body)
+    message = body.get("message") or body.get("detail")
+    return message if isinstance(message, str) else json.dumps(body)
 
 
 def _usage(usage: Any) -> Usage | None:

@@ -1,9 +1,9 @@
-"""The one contract between the engine and a model.
+"""The interface between the engine and a model.
 
 An adapter turns a request into a reply or raises. It neither retries, nor waits for rate limits,
-nor caches: the engine owns time. It raises `Fault` for what may pass on another try and `Fatal` for
-what will not; what the provider decided about the content (refusal, filter, output limit, prompt
-too long) is no exception but a reply with that finish reason.
+nor caches: the engine owns time. It raises `Fault` for an error that may pass, and `Fatal` for one
+that will not. What the provider decided about the content (refusal, filter, output limit, prompt
+too long) is not an exception but a reply with that finish reason.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ FaultKind = Literal["rate_limit", "timeout", "connection", "server", "malformed"
 
 
 class Fault(Exception):
-    """A call failed in a way that another try may mend.
+    """A call failed, and may succeed if it is tried again.
 
-    `retry_after_s` is what the server asked us to wait, in seconds; None when it said nothing.
+    `retry_after_s` is the wait in seconds that the server asked for, None if it asked for none.
     """
 
     def __init__(self, kind: FaultKind, message: str, retry_after_s: float | None = None) -> None:
@@ -36,7 +36,8 @@ class Fault(Exception):
 
 
 class Fatal(Exception):
-    """A call failed and so would every other: wrong key, unknown model, no such input, no money.
+    """A call failed and so would every other: wrong key, unknown model, unsupported input, no
+    credit left.
 
     The message is one line for the user and never contains a key.
     """
@@ -44,10 +45,11 @@ class Fatal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What the user asked for.
+    """Generation parameters as the user asked for them.
 
-    A `temperature` of None means greedy where the model takes it and else nothing; any other None
-    means that nothing is sent and the model's default holds. `Reply.sent` says what went out.
+    A `temperature` of None means greedy decoding if the model supports it, and is not sent
+    otherwise. Any other None is not sent, so that the model's default applies. `Reply.sent` says
+    what was sent.
     """
 
     max_tokens: int = 1024
@@ -65,20 +67,18 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call to make.
-
-    `step_id` groups calls that share a prefix (a provider's prompt cache is keyed by it). `place`
-    names the call within its dialogue (`round-1`, `round-2`). `continues` says that the reply will
-    be built on, so that a prompt cache or key-value cache pays. `repeat` counts the times that a
-    step is asked anew in one run.
-    """
+    """One call to make."""
 
     conversation: Conversation
     generation: Generation
     step_id: str
+    """Groups calls that share a prefix; a provider's prompt cache is keyed by it."""
     place: str
+    """Which call of its dialogue it is (`round-1`, `round-2`)."""
     continues: bool = False
+    """Whether a later call will build on the reply, so that a prompt or key-value cache pays."""
     repeat: int = 0
+    """Which repetition of the step it is, from 0, in a run that asks every step several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,52 +110,58 @@ class PictureSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ImageRule:
-    """What a provider does to pictures.
-
-    `fit(width, height)` gives the largest size with the same aspect that it takes and looks at
-    without shrinking; `tokens(width, height)` what such a picture costs (None: not known).
-    `source` says where the rule comes from and of which date.
-    """
+    """How a model's pictures are resized, and what they cost."""
 
     fit: Callable[[int, int], tuple[int, int]]
+    """The largest (width, height) with the same aspect ratio that the model sees without further
+    shrinking, in pixels."""
     tokens: Callable[[int, int], int | None]
+    """Tokens of a picture of this width and height, None if unknown."""
     max_side: int | None = None
+    """Longest side in pixels."""
     max_bytes: int | None = None
+    """Size limit of the encoded picture."""
     source: str = ""
+    """Where the rule is published, with its date."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterInfo:
-    """What an adapter declares about itself.
-
-    `name` is how the user selected it; `model` what is asked for; `provider` and `price_ref` find
-    the price sheet entry (None: free or unknown, see `billed`). `batch_size` is None for adapters
-    that like concurrent single calls (at most `concurrency`), else how many requests a batch
-    holds; `batches_at_once` batches may be under way, so that the next one waits at the door of a
-    busy GPU. `open_dialogues` bounds the dialogues whose state the adapter keeps between rounds.
-    `context_tokens` is the model's context, None when unknown. `text_tokens` estimates the tokens
-    of a text. `settings` is everything else that changes replies, for the run's record and the
-    cache key.
-    """
+    """What an adapter declares about itself."""
 
     name: str
+    """The name by which the user selected the model."""
     model: str
+    """The model's name in requests."""
     provider: str
+    """The provider, under which prices are listed; `local` for models on this machine."""
     revision: str | None = None
+    """Of a local model: the hub's commit or a digest of the files."""
     endpoint: str | None = None
+    """Base URL, if it is not the provider's own."""
     billed: bool = False
+    """Whether calls cost money."""
     price_ref: str | None = None
+    """The model's name in the price sheet; None if calls are free or their price is unknown."""
     concurrency: int = 8
+    """The most single calls at a time."""
     batch_size: int | None = None
+    """Requests per batch; None for adapters that take concurrent single calls."""
     batches_at_once: int = 1
+    """The most batches submitted at a time, so that a busy GPU finds the next one waiting."""
     open_dialogues: int | None = None
+    """The most dialogues whose state the adapter keeps between rounds; None: no limit."""
     context_tokens: int | None = None
+    """Context length of the model, None if unknown."""
     takes_pictures: bool = True
     image_rule: ImageRule | None = None
     coordinates: Coordinates | None = None
     text_tokens: Callable[[str], int] | None = None
+    """Counts the tokens of a text; None: by tiktoken."""
     text_factor: float = 1.0
+    """Factor on that count for estimates."""
     settings: Mapping[str, object] = field(default_factory=dict)
+    """Everything else that changes replies, for the run's record and the cache key."""
 
     @property
     def runs_here(self) -> bool:
@@ -175,7 +181,7 @@ class Adapter(Protocol):
         ...
 
     def notices(self) -> list[str]:
-        """What the user should be told once (a refused parameter, say), since the last call."""
+        """Notices for the user since the last call (a refused parameter, say)."""
         ...
 
     async def close(self) -> None: ...
@@ -183,7 +189,7 @@ class Adapter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A model that is known and not loaded yet."""
+    """A model that is described but not loaded yet."""
 
     info: AdapterInfo
     """What its adapter declares. A local model's batch size is known once it is loaded."""
@@ -202,21 +208,21 @@ class BatchAdapter(Adapter, Protocol):
         ...
 
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        """Do the CPU's work of a request ahead of its batch, and say how many tokens it has.
+        """Prepare a request on the CPU ahead of its batch. Returns the number of its tokens.
 
-        Called as soon as the request is known, and again at no cost. Raises `Fatal`.
+        Called as soon as the request is known; calling it again costs nothing. Raises `Fatal`.
         """
         ...
 
     async def release(self, step_id: str) -> None:
-        """The step is done: whatever state was kept for it may go."""
+        """The step is finished: drop what is kept for it."""
         ...
 
 
 @runtime_checkable
 class Measuring(Protocol):
-    """A model that knows what a session of it was like."""
+    """A model that measures its sessions."""
 
     def measured(self) -> Mapping[str, object]:
-        """What it ran on and how it went, as JSON, for the record: no part of a run's identity."""
+        """Hardware, software and counts as JSON, for the record; no part of a run's identity."""
         ...

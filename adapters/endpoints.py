@@ -1,4 +1,4 @@
-"""Where a hosted model is asked: the package, the address and the key that this takes."""
+"""Endpoints of hosted models: package, address and API key."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def find_endpoint(
     url_variable: str,
     key_variables: Sequence[str],
 ) -> Endpoint:
-    """Where a provider's models are asked: what is given, else what the environment says.
+    """The endpoint from the arguments, else from environment variables.
 
-    `default` is the provider's own address, `hosts` the domains that are its own. Only there a key
-    is needed. Raises `Fatal` for a missing key or an address that is none.
+    `default` is the provider's own address and `hosts` are its own domains, the only ones that need
+    a key. Raises `Fatal` for a missing key or an invalid address.
     """
     given = base_url_from(base_url, url_variable)
     url = given or default
@@ -78,23 +78,25 @@ def need_model(model: str, example: str) -> str:
 
 
 def find_key(given: str | None, variables: Sequence[str], *, needed: bool = True) -> str:
-    """The key given or in the first of the environment variables that is set; never printed.
+    """The key given, or the first of the environment variables that is set; never printed.
 
-    Raises `Fatal` naming the variables when there is none and one is needed, and for a value that
-    no key can have (an HTTP library would print it in its complaint).
+    Raises `Fatal` naming the variables if a key is needed and missing, and for a value that cannot
+    be a key (an HTTP library would print it in its error).
     """
     value = (given or "").strip()
     for variable in variables:
         value = value or os.environ.get(variable, "").strip()
     if not value and needed:
-        raise Fatal(f"no key: set the environment variable {' or '.join(variables)}")
+        raise Fatal(f"no API key: set the environment variable {' or '.join(variables)}")
     if not re.fullmatch(r"[!-~]*", value):
-        raise Fatal(f"the key in {variables[0]} contains blanks or characters that no key has")
+        raise Fatal(
+            f"the key in {variables[0]} contains whitespace or characters that no API key has"
+        )
     return value
 
 
 def base_url_from(given: str | None, variable: str) -> str | None:
-    """The base URL given or in the environment. Raises `Fatal` for what is no http address."""
+    """The base URL given or in the environment. Raises `Fatal` if it is not an http address."""
     url = given or os.environ.get(variable) or None
     if url is None:
         return None
@@ -102,7 +104,7 @@ def base_url_from(given: str | None, variable: str) -> str | None:
         parts = urlsplit(url)
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        raise Fatal("the base URL cannot be read") from None
+        raise Fatal("the base URL is not a valid URL") from None
     if not sound:
         raise Fatal(f"the base URL must begin with http:// or https://: {public(url)}")
     return url
@@ -115,7 +117,7 @@ def public(url: str) -> str:
 
 
 def is_private(url: str) -> bool:
-    """Whether an address is of this machine or a network of one's own: its calls cost no money.
+    """Whether an address is on this machine or a private network, so that calls are free.
 
     >>> is_private("http://localhost:8000/v1"), is_private("https://api.example.com/v1")
     (True, False)

@@ -1,4 +1,4 @@
-"""What went wrong with a call, in one vocabulary for the three providers, and what follows.
+"""Failed calls: what they mean for the run, in one vocabulary for all providers.
 
 Sources: the providers' error references and the installed SDKs, November 2026.
 """
@@ -17,7 +17,7 @@ from adapters.conversation import Finish
 
 Cleaner = Callable[[str], str]
 
-# 429 that no waiting mends: the money or the day's quota is used up.
+# 429 for which waiting does not help: no credit left, or the daily quota used up.
 FINAL_CODES = {
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -46,33 +46,36 @@ _REFUSES = re.compile(
     r"unrecognized|unexpected|deprecated|extra|removed|cannot|only works|only the default",
     re.IGNORECASE,
 )
-# A value out of range is the user's mistake, and no reason to leave the parameter out.
+# A value out of range is the user's mistake, not a reason to leave the parameter out.
 _REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
 _PASSING = {408: "timeout", 409: "server", 425: "server", 429: "rate_limit", 499: "timeout"}
 
 
-# What a server says is printed: a terminal must not obey it.
+# A server's text is printed: it must not control the terminal.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed call. `kind` is set when there was no HTTP error; else `status` is.
-
-    `code` and `param` are the provider's stable words. `final` says that waiting does not help.
-    """
+    """One failed call."""
 
     message: str
     status: int = 0
+    """HTTP status, 0 if there was none."""
     kind: FaultKind | None = None
+    """What happened if it was not an HTTP error."""
     code: str = ""
+    """The provider's error code."""
     param: str = ""
+    """The parameter that the provider names."""
     retry_after_s: float | None = None
+    """Seconds to wait, as the server asked."""
     final: bool = False
+    """Whether waiting does not help."""
 
 
 def judge(failure: Failure, speaker: str, clean: Cleaner) -> Finish | Fault | Fatal:
-    """What a failure means: a reply's finish reason, a fault that may pass, or the end.
+    """What a failure means: a finish reason of a reply, a fault that may pass, or a fatal error.
 
     `speaker` is who failed, the provider's name or an address.
     """
@@ -100,7 +103,7 @@ def judge(failure: Failure, speaker: str, clean: Cleaner) -> Finish | Fault | Fa
 
 
 def refused(failure: Failure, sent: Mapping[str, Sequence[str]]) -> list[str]:
-    """Which of the parameters that were sent the server names as ones that it does not take.
+    """Which of the parameters sent the server refuses.
 
     `sent` gives for each parameter the spellings under which a server may name it.
     """
@@ -138,10 +141,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def cleaner(*keys: str) -> Cleaner:
-    """A function that makes a message one bounded line without control characters and the keys.
+    """A function that turns a message into one short line without control characters and keys.
 
-    The first half of a key counts as well: servers echo keys cut short. What is too short for a key
-    ("x", "EMPTY") is a placeholder for local servers and left alone.
+    The first half of a key is removed as well, because servers echo truncated keys. Text too short
+    for a key ("x", "EMPTY") is a placeholder for local servers and left alone.
     """
     spelled = {word for key in keys if len(key) >= 8 for word in (key, quote(key, safe=""))}
     secrets = [

@@ -1,6 +1,6 @@
 """Google's Gemini models, through the Gemini API.
 
-The SDK has no timeout unless told, sends further billed requests by itself when a reply is cut
+The SDK has no timeout by default, sends further billed requests by itself when a reply is cut
 (automatic continuation), and raises its HTTP library's own errors, of httpx2 or, where that is
 installed, of aiohttp. The prompt cache finds shared prefixes by itself; nothing is marked. Written
 against google-genai 3.4, November 2026.
@@ -186,7 +186,7 @@ class GoogleAdapter(ApiAdapter):
             if self._facts.levels:
                 wanted["thinking_level"] = generation.effort
             else:
-                self._tell(f"{self._info.name} has no effort (only a thinking budget): not sent")
+                self._notify(f"{self._info.name} has no effort (only a thinking budget): not sent")
         return {name: value for name, value in wanted.items() if value is not None}
 
     async def _send(self, body: Json, parameters: Json) -> Any:
@@ -237,7 +237,7 @@ class GoogleAdapter(ApiAdapter):
         )
         if not answer.candidates:
             if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
-                raise malformed("neither candidates nor a reason")
+                raise malformed("neither candidates nor a block reason")
             return base
         candidate = answer.candidates[0]
         parts = (candidate.content and candidate.content.parts) or []
@@ -258,16 +258,16 @@ class GoogleAdapter(ApiAdapter):
 def _api_failure(error: errors.APIError) -> Failure:
     plain = error.details.get("error", error.details) if isinstance(error.details, dict) else {}
     details = plain.get("details") if isinstance(plain, dict) else None
-    told = json.dumps(details or [])
-    delay = re.search(r'"retryDelay": "([\d.]+)s"', told)
-    reason = re.search(r'"reason": "(\w+)"', told)
+    listed = json.dumps(details or [])
+    delay = re.search(r'"retryDelay": "([\d.]+)s"', listed)
+    reason = re.search(r'"reason": "(\w+)"', listed)
     return Failure(
         str(error.message or error.details),
         status=int(error.code or 500),
         code=reason[1] if reason else str(error.status or ""),
         retry_after_s=float(delay[1]) if delay else None,
         # A day's quota, or none at all, comes back with no waiting of a reasonable length.
-        final=bool(re.search(r'"quotaId": "\w*PerDay|"quotaValue": "0"', told)),
+        final=bool(re.search(r'"quotaId": "\w*PerDay|"quotaValue": "0"', listed)),
     )
 
 

@@ -1,4 +1,4 @@
-"""How providers shrink pictures and what a picture costs in tokens: pure functions.
+"""How models resize pictures, and how many tokens a picture costs: pure functions.
 
 The formulas are the vendors' own, checked against their published examples:
 OpenAI "Images and vision" guide, Anthropic "Vision" and its page on coordinates, Google "Image
@@ -45,7 +45,7 @@ def openai_tiles(base: int, tile: int, detail: str = "high") -> ImageRule:
 def openai_patches(multiplier: float, edge: int, budget: int | None) -> ImageRule:
     """Newer models: patches of 32 px, a longest side, and for most a budget of patches.
 
-    Over the budget a picture is scaled so that its sides come out near whole patches.
+    Over the budget a picture is scaled so that its sides are close to whole patches.
     """
 
     def patches(width: float, height: float) -> int:
@@ -106,7 +106,7 @@ def gemini_fixed(tokens: int) -> ImageRule:
 
 
 def gemini_tiles() -> ImageRule:
-    """Gemini 2.5 and before. Google's two pages disagree: the larger of the two is given.
+    """Gemini 2.5 and before. Google's two pages disagree; the larger number is used.
 
     One page counts 258 tokens a tile, the other about 2,048 a picture.
     """
@@ -150,10 +150,9 @@ def qwen(factor: int, least: int, most: int) -> ImageRule:
 
 
 def qwen_exact(factor: int, least: int, most: int) -> ImageRule:
-    """The same for a processor that we run: `fit` gives the very size that it keeps.
+    """The same for a processor on this machine: `fit` gives exactly the size that it uses.
 
-    So a picture is resized once, and a place in the picture that was sent is a place in the one
-    that the model saw.
+    So a picture is resized once, and a point in the picture sent is a point in the one seen.
     """
 
     def fit(width: int, height: int) -> Size:
@@ -167,7 +166,7 @@ def qwen_exact(factor: int, least: int, most: int) -> ImageRule:
 
 
 def pixels(most: int) -> ImageRule:
-    """At most so many pixels, aspect kept, for models whose own rule is not known."""
+    """At most this many pixels, aspect ratio kept, for models whose own rule is unknown."""
 
     def fit(width: int, height: int) -> Size:
         scale = min(1.0, sqrt(most / (width * height)))

@@ -1,8 +1,8 @@
-"""Which prefixes of conversations lie in a provider's prompt cache because we wrote them.
+"""Prefixes of conversations that this process wrote to a provider's prompt cache.
 
-Where writing costs extra, a prefix is marked in the first round only when a second will read it,
-and in the second only when this process wrote it and it is still there: after a resumed first round
-the mark would pay for a write that nobody reads.
+If writing costs extra, a prefix is marked in the first round only if a second round will read it,
+and in the second only if this process wrote it and it has not expired: after a resumed first round
+the mark would pay for a write that is never read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Prefixes:
         return marks
 
     def wrote(self, conversation: Conversation) -> None:
-        """The conversation was sent with its end marked."""
+        """Note that the conversation was sent with its end marked."""
         self._written[conversation.digest()] = monotonic()
         while len(self._written) > self._most:
             self._written.popitem(last=False)

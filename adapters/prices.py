@@ -55,7 +55,7 @@ class PriceSheet:
 
     @classmethod
     def read(cls, path: Path) -> PriceSheet:
-        """The sheet in a TOML or JSON file. Raises `Fatal` for a file that is none."""
+        """The sheet in a file. Raises `Fatal` if the file is not valid TOML or JSON."""
         try:
             text = path.read_text(encoding="utf-8")
             plain = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -74,7 +74,7 @@ class PriceSheet:
     def price_of(
         self, info: AdapterInfo, usage: Usage, when: datetime | None = None
     ) -> float | None:
-        """Dollars for a call at a time (None: now); 0.0 when not billed, None when not known."""
+        """Dollars for a call made at `when` (None: now); 0.0 if not billed, None if unknown."""
         rates = self.own.get(info.name) or self.own.get(info.model)
         if rates is not None:
             return rates.cost(usage)
@@ -85,7 +85,7 @@ class PriceSheet:
     def upper_bound(self, info: AdapterInfo, input: int, output: int) -> float | None:
         """Dollars that a call with so many tokens costs at most (None: not known).
 
-        Writing the whole prompt to the provider's cache is the dearest that can happen to it.
+        The most expensive case is that the whole prompt is written to the provider's cache.
         """
         both = [
             self.price_of(info, Usage(input=input, cache_write=written, output=output))
@@ -95,7 +95,7 @@ class PriceSheet:
 
 
 def _rates(name: str, given: Any, path: Path) -> Rates:
-    """A model's entry. Raises `Fatal` naming it when it is of another form."""
+    """A model's entry. Raises `Fatal` naming it if it is malformed."""
     known = [f.name for f in fields(Rates)]
     if not isinstance(given, dict) or not set(given) <= set(known):
         raise Fatal(f"price file {path}: '{name}' must be a table of {', '.join(known)}")
@@ -114,12 +114,12 @@ def price_of(info: AdapterInfo, usage: Usage, when: datetime | None = None) -> f
 
 
 def has_price(info: AdapterInfo) -> bool:
-    """Whether the package (or being free) settles what calls cost."""
+    """Whether the cost of calls is known from the package, or they are free."""
     return PriceSheet().has_price(info)
 
 
 def source() -> str:
-    """Where the package's prices come from, for a run's record."""
+    """The package and version that prices come from, for a run's record."""
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"

@@ -64,7 +64,7 @@ FIELDS = {
 
 
 class Script:
-    """The lines of a script and how far they are used. Raises `Fatal` for a line it rejects."""
+    """The lines of a script, and which are used up. Raises `Fatal` for an invalid line."""
 
     def __init__(self, lines: Sequence[Line], name: str = "script") -> None:
         self.name = name
@@ -141,7 +141,7 @@ class Scripted:
 
 
 class ScriptedBatch(Scripted):
-    """The same, asked many at a time, looking at pixels as a model on this machine does."""
+    """The same as a batch adapter, which looks at pixels as a model on this machine does."""
 
     async def _see(self, picture: Picture, pictures: PictureSource) -> None:
         await pictures.pixels(picture)
@@ -234,13 +234,13 @@ def _read(path: Path) -> list[Line]:
         try:
             lines.append(json.loads(text))
         except json.JSONDecodeError as error:
-            raise Fatal(f"{path} line {number} is no JSON: {error}") from error
+            raise Fatal(f"{path} line {number} is not valid JSON: {error}") from error
     return lines
 
 
 def _check(line: Line, where: str) -> None:
     if not isinstance(line, Mapping):
-        raise Fatal(f"{where} is no object")
+        raise Fatal(f"{where} is not a JSON object")
     unknown = sorted(set(line) - FIELDS)
     if unknown:
         raise Fatal(f"{where}: unknown field '{unknown[0]}'")

@@ -39,9 +39,15 @@ class LocalAdapter:
         dtype: torch.dtype | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> None:
-        """`threads` encode; at most `prepared_bytes` of pixels wait for their batches, as `dtype`.
-
-        `facts` say what the workers run, for the run's record.
+        """
+        Args:
+            info: the declaration made before loading.
+            family: the workers' kind of model.
+            workers: one per device.
+            threads: CPU threads that encode conversations.
+            prepared_bytes: the most memory for pixels that wait for their batches.
+            dtype: the type in which they wait, the model's own.
+            facts: what the workers run, for the run's record.
         """
         self._facts = dict(facts or {})
         plans = [worker.plan for worker in workers]
@@ -51,7 +57,7 @@ class LocalAdapter:
         self._load = [0] * len(workers)
         self._homes: dict[Dialogue, int] = {}
         self._notices: list[str] = []
-        self._told: set[str] = set()
+        self._ignored: set[str] = set()
         self._closed = False
         self._info = replace(
             info,
@@ -102,7 +108,7 @@ class LocalAdapter:
         return [results[place] for place in range(len(requests))]
 
     async def release(self, step_id: str) -> None:
-        """The step is done: nothing is kept of it."""
+        """The step is finished: drop what is kept for it."""
         self._prepared.release(step_id)
         for dialogue in [dialogue for dialogue in self._homes if dialogue[0] == step_id]:
             del self._homes[dialogue]
@@ -114,7 +120,7 @@ class LocalAdapter:
         return reduce(add, (worker.stats() for worker in self._workers))
 
     def measured(self) -> Mapping[str, object]:
-        """What the workers run, and their counts."""
+        """Facts about what the workers run, and their counts."""
         plain = json.dumps({**self._facts, "counts": asdict(self.stats())}, default=str)
         measured: Mapping[str, object] = json.loads(plain)
         return measured
@@ -122,11 +128,11 @@ class LocalAdapter:
     def notices(self) -> list[str]:
         for worker in self._workers:
             self._notices += worker.notices()
-        told, self._notices = self._notices, []
-        return told
+        notices, self._notices = self._notices, []
+        return notices
 
     async def close(self) -> None:
-        """Give up what is under way and free the devices."""
+        """Cancel all calls and free the devices."""
         self._closed = True
         self._prepared.close()
         await asyncio.gather(*(asyncio.to_thread(worker.close) for worker in self._workers))
@@ -135,9 +141,9 @@ class LocalAdapter:
         encoded = await self._prepared.take(request, pictures)
         generation = request.generation
         for name in ("effort", "thinking_budget"):
-            if getattr(generation, name) is not None and name not in self._told:
-                self._told.add(name)
-                self._notices.append(f"{self._info.name} takes no {name.replace('_', ' ')}")
+            if getattr(generation, name) is not None and name not in self._ignored:
+                self._ignored.add(name)
+                self._notices.append(f"{self._info.name} has no {name.replace('_', ' ')}: ignored")
         work = Work(
             request.step_id,
             request.repeat,
@@ -153,15 +159,15 @@ class LocalAdapter:
         return work
 
     def _room(self, work: Work) -> int:
-        """How many tokens the reply may have before the model's context is full."""
+        """Tokens left for the reply in the model's context."""
         context = self._info.context_tokens
         return work.generation.max_tokens if context is None else context - work.encoded.length
 
     def _shared_out(self, works: Sequence[Work]) -> list[tuple[int, int]]:
-        """The worker of every call that fits into the context."""
+        """(index of the call, worker) for every call that fits into the context."""
         alive = [n for n, worker in enumerate(self._workers) if worker.ended is None]
         if not alive:
-            raise Fatal(f"{self._workers[-1].ended}; what was answered is kept")
+            raise Fatal(f"{self._workers[-1].ended}; replies so far are kept")
         least = min(alive, key=lambda worker: self._load[worker])
         chosen = []
         for place, work in enumerate(works):
@@ -183,7 +189,7 @@ class LocalAdapter:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            raise Fatal("the model was closed while it was asked") from None
+            raise Fatal("the model was closed during a call") from None
         finally:
             self._load[worker] -= len(batch)
 
@@ -205,7 +211,7 @@ class LocalAdapter:
 
 
 def _sent(work: Work) -> dict[str, object]:
-    """What a reply was generated with."""
+    """The parameters that a reply was generated with."""
     generation = work.generation
     if not samples(generation):
         return {"do_sample": False, "max_new_tokens": generation.max_tokens}

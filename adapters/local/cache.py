@@ -1,4 +1,4 @@
-"""Keys and values of a batch that outlive one call of `generate`."""
+"""Key-value caches that are kept between calls of `generate`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from torch.nn.functional import pad
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, StaticLayer
 
 ROOM = 128
-"""Columns set aside at a time by a growing cache."""
+"""Columns by which a growing cache is enlarged at a time."""
 STEP = 512
 """Columns by which caches of fixed size differ."""
 POOLED = 4
-"""Caches held that nobody uses: as many as cohorts are planned for, and one."""
+"""The most unused caches: one more than the cohorts that are planned for."""
 NEXT_ROUND = 1_536
 """Columns set aside for the next round's question, beside its reply."""
 
 
 class RoomyLayer(DynamicLayer):  # type: ignore[misc]
-    """A layer that grows into room set aside ahead.
+    """A layer that is enlarged by many columns at a time.
 
-    transformers' own concatenates, which copies the whole cache for every token; at 32 rows of
+    That of transformers concatenates, which copies the whole cache for every token; at 32 rows of
     2,000 tokens that is as much memory traffic as half the weights of a 7B model.
     """
 
@@ -64,7 +64,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         self._keys, self._values = self.keys, self.values
 
     def copied(self, rows: torch.Tensor) -> RoomyLayer:
-        """A layer with these rows, on memory of its own."""
+        """A copy of these rows."""
         other = RoomyLayer()
         other.lazy_initialization(self.keys, self.values)
         other.keys, other.values = self.keys[rows], self.values[rows]
@@ -79,14 +79,14 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
 
 
 class FixedLayer(StaticLayer):  # type: ignore[misc]
-    """A layer of a fixed number of columns, as compiled code and CUDA graphs need it."""
+    """A layer with a fixed number of columns, as compiled code and CUDA graphs need it."""
 
     def __init__(self, columns: int) -> None:
         super().__init__(max_cache_len=columns)
         self.max_cache_len: int = columns
 
     def grow(self, columns: int) -> None:
-        """Make it hold so many columns."""
+        """Enlarge the layer to this many columns."""
         if columns > self.max_cache_len:
             more = (0, 0, 0, columns - self.max_cache_len)
             self.max_cache_len = columns
@@ -98,7 +98,7 @@ class FixedLayer(StaticLayer):  # type: ignore[misc]
         self._hold(self.keys[rows], self.values[rows])
 
     def copied(self, rows: torch.Tensor) -> FixedLayer:
-        """A layer with these rows, on memory of its own."""
+        """A copy of these rows."""
         other = FixedLayer(self.max_cache_len)
         other.lazy_initialization(self.keys[rows], self.values[rows])
         other._hold(self.keys[rows], self.values[rows])
@@ -119,7 +119,7 @@ class FixedLayer(StaticLayer):  # type: ignore[misc]
 
 
 def new_cache(model: Any) -> Cache:
-    """An empty cache for a model. Full attention only: anything else keeps what its model needs."""
+    """An empty cache for a model; models with anything but full attention get their own kind."""
     cache: Cache = DynamicCache(config=model.config)
     if _full_attention(cache):
         cache.layers = [RoomyLayer() for _ in cache.layers]
@@ -161,26 +161,26 @@ class CachePool:
         return fixed_cache(self._model, columns)
 
     def give(self, cache: Cache) -> None:
-        """Nobody needs this cache any more."""
+        """Take a cache back."""
         if self._fixed and all(isinstance(layer, FixedLayer) for layer in cache.layers):
             self._free = [cache, *self._free][:POOLED]
 
     def clear(self) -> bool:
-        """Let all go. False when there were none."""
+        """Drop all caches. Returns False if there were none."""
         had = bool(self._free)
         self._free.clear()
         return had
 
 
 def can_be_fixed(model: Any) -> bool:
-    """Whether a model takes a cache of fixed size: it says so, and attends to everything."""
+    """Whether a model takes a cache of fixed size: it declares so and has full attention."""
     return bool(getattr(model, "_can_compile_fullgraph", False)) and _full_attention(
         DynamicCache(config=model.config)
     )
 
 
 def can_be_kept(cache: Cache) -> bool:
-    """Whether rows can be continued behind padding: not where a window or a state slides on."""
+    """Whether rows can be continued behind padding: not with sliding windows or states."""
     return bool(cache.layers) and all(
         isinstance(layer, RoomyLayer | FixedLayer) for layer in cache.layers
     )
@@ -207,7 +207,7 @@ def select_rows(cache: Cache, rows: Sequence[int]) -> None:
 
 
 def copy_rows(cache: Cache, rows: Sequence[int]) -> Cache:
-    """These rows once more."""
+    """A copy of these rows."""
     return Cache(layers=[layer.copied(_indices(layer, rows)) for layer in cache.layers])
 
 

@@ -1,10 +1,10 @@
-"""From a conversation to token ids, so that no text in it can be taken for anything but text.
+"""Tokenizes conversations so that no text in them can be read as a control token.
 
 A chat template writes control tokens (turn ends, picture marks) into a string in which page text
 stands too, and a tokenizer cannot tell who wrote `<|im_end|>`. So every visible character of every
 message is written as lone surrogates while templates and processors handle the string:
 surrogates occur in no valid text, so nobody can forge them, and nothing that a template looks for
-can be found in them. Only then are the control tokens looked up, and the text is put back and
+can be found in them. Only then are the control tokens looked up, and the text is restored and
 tokenized by a copy of the tokenizer that knows the control tokens by other names. For text without
 control tokens the ids are exactly those of the tokenizer itself.
 
@@ -34,7 +34,7 @@ def _written(code: int) -> str:
 
 
 class _Signs(dict[int, str]):
-    """What `str.translate` asks: signs for a visible character, white space as it is."""
+    """A table for `str.translate`: surrogates for a visible character, white space as it is."""
 
     def __missing__(self, code: int) -> str:
         mark = chr(code)
@@ -46,7 +46,7 @@ _SIGNS = _Signs()
 
 
 def escaped(text: str) -> str:
-    """Text that means nothing to a template: only its white space can be read.
+    """Text in which a template recognises nothing but white space.
 
     What no tokenizer takes (lone surrogates), and the 32 code points that Unicode keeps out of
     interchange for uses like ours, become U+FFFD.
@@ -63,7 +63,7 @@ def _restored(text: str) -> str:
 
 
 def reply_ids(ids: Sequence[int]) -> str:
-    """Ids of a reply (below 2**24), to stand in a string to be tokenized."""
+    """Ids of a reply (below 2**24) as characters, for a string that will be tokenized."""
     return "".join(
         chr(0xDA00 + (token >> 16)) + chr(0xDB00 + (token >> 8 & 255)) + chr(0xDC00 + (token & 255))
         for token in ids
@@ -81,12 +81,12 @@ class Guard:
     """The tokenizer of escaped strings. `control` are the ids that no text can become."""
 
     def __init__(self, tokenizer: Any, stop_ids: Collection[int] = ()) -> None:
-        """Raises `Fatal` for a tokenizer without a fast form, which cannot be copied so."""
+        """Raises `Fatal` for a tokenizer without a fast form, which cannot be copied."""
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
             raise Fatal(
-                "the checkpoint's tokenizer has no fast form (tokenizer.json), which is needed to "
-                "keep page text from forging turns"
+                "the checkpoint's tokenizer has no fast form (tokenizer.json), which is needed so "
+                "that page text cannot forge turns"
             )
         self._stop = frozenset(stop_ids)
         self._seen = threading.local()
@@ -111,7 +111,7 @@ class Guard:
             if own is not None:
                 self._original[own] = int(token["id"])
         self._before, self._after = _surroundings(tokenizer)
-        self._prove(found)
+        self._check(found)
 
     def ids(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
         """Token ids of an escaped string, ids of replies in their places.
@@ -142,8 +142,8 @@ class Guard:
         """Ids up to the end of the last reply in what this thread tokenized last, 0 without."""
         return int(getattr(self._seen, "built_on", 0))
 
-    def _prove(self, found: Sequence[Mapping[str, Any]]) -> None:
-        """Raises `Fatal` for a vocabulary whose rules build a control token from its letters."""
+    def _check(self, found: Sequence[Mapping[str, Any]]) -> None:
+        """Raise `Fatal` for a vocabulary whose merges build a control token from its letters."""
         for token in found:
             if self.control.intersection(self.of_text(token["content"])):
                 raise Fatal(
@@ -173,7 +173,7 @@ def _surroundings(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 
 def guarded(tokenizer: Any, guard: Guard) -> Any:
-    """The tokenizer for a processor to call: it takes escaped strings, and is else what it was."""
+    """A copy of the tokenizer for a processor to call, which takes escaped strings."""
 
     class Guarded(type(tokenizer)):  # type: ignore[misc]
         def __call__(self, text: Any = None, *_: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where a checkpoint's files are, whether they are whole, and what identifies them."""
+"""Finds a checkpoint's files, in a folder or on the hub, and identifies them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OTHERWISE = (
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder with a checkpoint's files. `commit` is that of the hub, None for a folder."""
+    """A folder with a checkpoint's files. `commit` is the hub's, None for a user's folder."""
 
     folder: Path
     commit: str | None
@@ -39,7 +39,7 @@ class Checkpoint:
 
     @property
     def architecture(self) -> str:
-        """Its class by its own account, or its model type."""
+        """The class that its configuration names, or its model type."""
         named = self.config.get("architectures") or [self.model_type or "none that is named"]
         return str(named[0])
 
@@ -50,13 +50,13 @@ class Checkpoint:
 
     @property
     def dtype(self) -> str | None:
-        """The type of its numbers by its own account."""
+        """The data type that its configuration names."""
         found = self.config.get("dtype") or self.config.get("torch_dtype")
         return None if found is None else str(found)
 
     @property
     def weights(self) -> tuple[Path, ...]:
-        """The files with its tensors, whether they are there or not. Raises `Fatal` for none."""
+        """The files with its tensors, present or not. Raises `Fatal` if none is known."""
         named = self.weights_named
         if not named:
             raise Fatal(
@@ -66,7 +66,7 @@ class Checkpoint:
 
     @property
     def weights_named(self) -> tuple[Path, ...]:
-        """The same, empty where nothing names any. Raises `Fatal` for an index that is no JSON."""
+        """The same, but empty if none is known. Raises `Fatal` for an index that is not JSON."""
         for index in _INDEXES:
             path = self.folder / index
             if path.is_file():
@@ -77,7 +77,7 @@ class Checkpoint:
 
     @property
     def indexed_bytes(self) -> int | None:
-        """The bytes of all tensors by the account of their index, None without one."""
+        """The bytes of all tensors as their index lists them, None without an index."""
         for index in _INDEXES:
             if (self.folder / index).is_file():
                 about = _json(self.folder / index).get("metadata")
@@ -87,7 +87,7 @@ class Checkpoint:
 
     @cached_property
     def identity(self) -> str:
-        """What the files say: the hub's commit, or the digest of a folder's content."""
+        """The hub's commit, or the digest of a folder's content."""
         if self.commit is not None:
             return self.commit
         small = [path for pattern in SMALL for path in self.folder.glob(pattern)]
@@ -137,7 +137,7 @@ def _download(options: LocalOptions, patterns: Sequence[str], commit: str | None
             )
         )
     except Exception as error:
-        # Whatever the client raises without a network: its classes differ between versions.
+        # What the client raises without a network differs between versions.
         reason = hub_error(error, options.model, "model", options.revision, _OTHERWISE)
         raise Fatal(reason) from error
 
@@ -145,7 +145,7 @@ def _download(options: LocalOptions, patterns: Sequence[str], commit: str | None
 def _config(folder: Path) -> Mapping[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
-        raise Fatal(f"{folder} is no checkpoint: it has no config.json")
+        raise Fatal(f"{folder} is not a checkpoint folder (no config.json)")
     return _json(path)
 
 
@@ -153,9 +153,9 @@ def _json(path: Path) -> Mapping[str, Any]:
     try:
         values: object = json.loads(path.read_bytes())
     except ValueError as error:
-        raise Fatal(f"{path} is no JSON: {error}") from error
+        raise Fatal(f"{path} is not valid JSON: {error}") from error
     if not isinstance(values, dict):
-        raise Fatal(f"{path} is no JSON object")
+        raise Fatal(f"{path} is not a JSON object")
     return values
 
 

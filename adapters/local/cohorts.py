@@ -1,8 +1,8 @@
-"""Batches that stay together: the rows of a round whose dialogues go on, and their cache.
+"""Cohorts: the rows of a batch whose dialogues continue, with the cache that they share.
 
-The cache is mutated in place by whoever continues it, so a row belongs to one call at a time and
-leaves the store when it is taken. A row is found by its dialogue and by its ids, never by position
-or text: two calls of one step never share one.
+Continuing a cohort changes its cache in place, so a row belongs to one call at a time and leaves
+the store when it is taken. A row is found by its dialogue and its ids, never by its position or
+text: two calls of a step never share one.
 """
 
 from __future__ import annotations
@@ -20,25 +20,27 @@ from adapters.local.work import Dialogue, Work
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """A dialogue whose ids [length] are in a cache; `prompt` of them came from the last prompt.
-
-    `pictures` says how many entries each picture tensor had, `shown` which pictures they were.
-    """
+    """A dialogue in a cohort's cache."""
 
     dialogue: Dialogue
     ids: torch.Tensor
+    """Ids in the cache, [length]."""
     prompt: int
+    """How many of them are the last prompt; the rest is the reply."""
     pictures: Mapping[str, int] = field(default_factory=dict)
+    """Length of each picture tensor, by name."""
     shown: tuple[tuple[str, str], ...] = ()
+    """(digest, recipe) of the pictures."""
 
 
 @dataclass(slots=True, eq=False)
 class Cohort:
-    """Rows with the cache that holds them. `kept.ids` [rows, columns] has the cache's columns, and
-    its mask says which of them count. A row of None is over."""
+    """Dialogues of one batch that continue from one cache."""
 
     rows: list[Row | None]
+    """None for a dialogue that is finished."""
     kept: Padded
+    """Ids of the cache's columns, [rows, columns], and the mask of those that count."""
     cache: Any
 
     @property
@@ -61,7 +63,7 @@ class Cohort:
             self.rows = [self.rows[number] for number in numbers]
 
     def copy(self, numbers: Sequence[int]) -> Cohort:
-        """These rows once more, with a cache of their own."""
+        """A copy of these rows, with a cache of its own."""
         return Cohort(
             [self.rows[number] for number in numbers],
             _rows_of(self.kept, numbers),
@@ -71,15 +73,15 @@ class Cohort:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """Calls that go on from rows of one cohort: the call's place in its batch, the row, and how
-    many of the call's ids the row's cache holds, in the order of the rows."""
+    """Calls that continue rows of one cohort."""
 
     cohort: Cohort
     calls: tuple[tuple[int, int, int], ...]
+    """(index in the batch, row of the cohort, ids of the call that the cache holds), by row."""
 
 
 class Cohorts:
-    """What is kept, oldest first."""
+    """All cohorts that are kept, oldest first."""
 
     def __init__(self) -> None:
         self._cohorts: list[Cohort] = []
@@ -95,10 +97,10 @@ class Cohorts:
         self._cohorts.append(cohort)
 
     def drop_newest(self) -> bool:
-        """Let the cohort go that will be asked for last. False when there is none.
+        """Drop the cohort that will be needed last. Returns False if there is none.
 
-        Dialogues are answered in the order in which they were opened, so that dropping the oldest
-        would lose every cohort just before its turn.
+        Dialogues are answered in the order in which they were opened, so dropping the oldest would
+        lose every cohort just before its turn.
         """
         if not self._cohorts:
             return False
@@ -109,7 +111,7 @@ class Cohorts:
         self._cohorts.clear()
 
     def release(self, step_id: str) -> None:
-        """Forget a step's rows; memory goes once half of a cohort's rows are over."""
+        """Drop a step's rows; memory is freed once half of a cohort's rows are finished."""
         for cohort in list(self._cohorts):
             touched = False
             for number, row in enumerate(cohort.rows):
@@ -124,8 +126,8 @@ class Cohorts:
                 cohort.select(cohort.open)
 
     def match(self, batch: Sequence[Work], family: Family) -> list[Match]:
-        """Which calls can go on from kept rows. Every row is given to one call at most."""
-        found: dict[int, list[tuple[int, int, int]]] = {}
+        """Which calls can continue from kept rows. Every row goes to one call at most."""
+        matches: dict[int, list[tuple[int, int, int]]] = {}
         taken: set[tuple[int, int]] = set()
         for place, work in enumerate(batch):
             best: tuple[int, int, int] | None = None
@@ -141,16 +143,16 @@ class Cohorts:
                         best = index, number, known
             if best is not None:
                 taken.add(best[:2])
-                found.setdefault(best[0], []).append((place, best[1], best[2]))
+                matches.setdefault(best[0], []).append((place, best[1], best[2]))
         return [
             Match(self._cohorts[index], tuple(sorted(calls, key=lambda call: call[1])))
-            for index, calls in found.items()
+            for index, calls in matches.items()
         ]
 
     def take(self, match: Match) -> Cohort | None:
-        """Take the matched rows out of the store. Rows of dialogues that still wait stay in it.
+        """Take the matched rows out of the store; rows of other dialogues stay in it.
 
-        None when the cohort was dropped since it was matched.
+        Returns None if the cohort was dropped since it was matched.
         """
         cohort = match.cohort
         if cohort not in self._cohorts:
@@ -165,7 +167,7 @@ class Cohorts:
 
 
 def shared(row: Row, now: Encoded, family: Family) -> int:
-    """How many ids of a prompt a row's cache holds; 0 where it has to be computed in full.
+    """How many ids of a prompt a row's cache holds; 0 if the prompt must be computed in full.
 
     The row's own prompt must be a prefix, id by id. Of the reply, any part may have been kept: the
     template may end it in another way than the model did. At least one id is left to compute.

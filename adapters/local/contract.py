@@ -1,4 +1,4 @@
-"""What the parts of local inference hand to each other.
+"""Records and interfaces of local inference.
 
 A `Family` knows one kind of model: how a conversation becomes token ids, what its pictures become,
 which positions its tokens have, and when kept keys and values may be built on. Everything else
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
-    """A conversation as a model takes it, on the CPU and unpadded.
-
-    `ids` [length] are all token ids of the prompt, the generated ids of earlier replies included as
-    they were generated. `token_types` [length] marks picture tokens (transformers'
-    `mm_token_type_ids`), None where a family has none. `pictures` are the family's tensors, by the
-    names its model takes (`pixel_values`, `image_grid_thw`, ...), concatenated over the pictures of
-    the conversation in order; empty without pictures. `built_on` counts the ids up to and including
-    the last generated reply in the prompt: what a kept cache may cover. 0 in a first round.
-    """
+    """A conversation as model input, on the CPU and unpadded."""
 
     ids: torch.Tensor
+    """Token ids of the prompt, [length]; earlier replies by the ids that were generated."""
     token_types: torch.Tensor | None
+    """Marks picture tokens, [length] (transformers' `mm_token_type_ids`); None if a family has
+    no such input."""
     pictures: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    """The family's picture tensors by the model's names for them (`pixel_values`,
+    `image_grid_thw`, ...), concatenated over the conversation's pictures in order."""
     built_on: int = 0
+    """Ids up to and including the last generated reply, which a kept cache may cover; 0 in a
+    first round."""
 
     @property
     def length(self) -> int:
@@ -43,13 +42,14 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:
-    """A batch, left-padded. `ids`, `mask` and `token_types` are [rows, columns]; mask is 1 for ids
-    that count. `pictures` are those of all rows, concatenated in row order."""
+    """A left-padded batch; `ids`, `mask` and `token_types` are [rows, columns]."""
 
     ids: torch.Tensor
     mask: torch.Tensor
+    """1 for ids that count, 0 for padding."""
     token_types: torch.Tensor | None
     pictures: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    """The picture tensors of all rows, concatenated in row order."""
 
 
 class Family(Protocol):
@@ -60,7 +60,7 @@ class Family(Protocol):
 
     @property
     def stop_ids(self) -> tuple[int, ...]:
-        """Generation ends with any of these."""
+        """Ids that end a reply."""
         ...
 
     @property
@@ -68,7 +68,7 @@ class Family(Protocol):
 
     @property
     def image_rule(self) -> ImageRule | None:
-        """How the processor sizes pictures, for the harness to send them in that size."""
+        """How the processor resizes pictures, so that the harness sends them in that size."""
         ...
 
     @property
@@ -78,7 +78,7 @@ class Family(Protocol):
         """The prompt, with `images` (RGB) for the conversation's pictures in order.
 
         An assistant message whose `native` is `{"ids": [...], "text": ...}` with its own text is
-        put in by ids, never tokenized again. Raises `Fatal` for what the model cannot take.
+        inserted by its ids, never tokenized again. Raises `Fatal` for unsupported input.
         """
         ...
 
@@ -91,13 +91,13 @@ class Family(Protocol):
         ...
 
     def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
-        """What `model.generate` takes beside `input_ids` and `attention_mask` for these rows in
-        full, pictures included: explicit position ids, grids, token types. Nothing may rely on
-        state that an earlier call left in the model."""
+        """Arguments of `model.generate` beside `input_ids` and `attention_mask` for these rows in
+        full, pictures included: explicit position ids, grids, token types. Must not rely on state
+        that an earlier call left in the model."""
         ...
 
     def continued_inputs(self, model: Any, padded: Padded, cached: int) -> dict[str, Any]:
-        """The same when `cached` columns are kept: no pixels, but positions for all columns."""
+        """The same if `cached` columns are kept: no pixels, but positions for all columns."""
         ...
 
     def reusable(self, before: int, now: int) -> bool:
@@ -105,31 +105,32 @@ class Family(Protocol):
         ...
 
     def cache_bytes_per_token(self, model: Any) -> int:
-        """Bytes of keys and values that a token keeps, over all layers."""
+        """Bytes of a token's keys and values, over all layers."""
         ...
 
 
 @runtime_checkable
 class Recalling(Protocol):
-    """A family that can write a prompt with pictures that it has prepared before."""
+    """A family that can encode a prompt from pictures that it has already prepared."""
 
     def encode_again(
         self, conversation: Conversation, pictures: Mapping[str, torch.Tensor]
     ) -> Encoded:
-        """As `Family.encode`, with the tensors that an earlier round of the conversation had."""
+        """As `Family.encode`, with the picture tensors of an earlier round of the conversation."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model with its family, ready on its device. `facts` go into the run's record (dtype,
-    attention, device name, versions of torch and transformers, digest of the configuration)."""
+    """A model with its family, ready on its device."""
 
     model: Any
     family: Family
     device: str
     context_tokens: int | None
     facts: Mapping[str, object] = field(default_factory=dict)
+    """For the run's record: dtype, attention, device name, versions of torch and transformers,
+    digest of the configuration."""
 
 
 class Unloaded(Protocol):

@@ -1,4 +1,4 @@
-"""Where a model runs."""
+"""The devices that a local model runs on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from adapters.local.options import LocalOptions
 
 
 def devices_of(options: LocalOptions) -> tuple[str, ...]:
-    """A device of torch's for every worker: those named, else every GPU, else the CPU.
+    """Torch's device for every worker: those that the user named, else every GPU, else the CPU.
 
-    A model that is spread by a device map has one worker. Raises `Fatal` for a device that is none.
+    A model that is spread by a device map has one worker. Raises `Fatal` for an unknown device.
     """
     import torch
 
@@ -43,12 +43,12 @@ def _check(name: str) -> None:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise Fatal(f"there is no kind of device '{name}' (cuda:0, cpu, mps)") from error
+        raise Fatal(f"unknown device '{name}' (examples: cuda:0, cpu, mps)") from error
     if device.type == "cuda":
         count = torch.cuda.device_count()
         if (device.index or 0) >= count:
-            raise Fatal(f"there is no device '{name}': torch sees {count or 'no'} GPUs here")
+            raise Fatal(f"no device '{name}': torch sees {count or 'no'} GPUs here")
     elif device.type == "mps" and not torch.backends.mps.is_available():
-        raise Fatal(f"there is no device '{name}' on this machine")
+        raise Fatal(f"no device '{name}' on this machine")
     elif device.type not in ("cpu", "mps", "xpu", "npu"):
-        raise Fatal(f"no model can run on a device '{name}' (cuda:0, cpu, mps)")
+        raise Fatal(f"unsupported device '{name}' (examples: cuda:0, cpu, mps)")

@@ -143,4 +143,6 @@ def check_installed() -> None:
     except PackageNotFoundError:  # Run from a checkout of theirs; it will say what it lacks.
         return
     if tuple(int(part) for part in found.split(".")[:2]) < OLDEST:
-        raise Fatal(f"local models need transformers 5.20 or newer, and {found} is here: {INSTALL}")
+        raise Fatal(
+            f"local models need transformers 5.20 or newer, {found} is installed: {INSTALL}"
+        )

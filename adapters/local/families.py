@@ -1,4 +1,4 @@
-"""The families of models that transformers loads by itself, and what each needs beside its ids."""
+"""The families of models that transformers supports: their prompts, inputs and positions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ QWEN: Mapping[str, tuple[str, Coordinates]] = {
     "qwen3_vl": ("qwen3-vl", "per-mille"),
     "qwen3_vl_moe": ("qwen3-vl", "per-mille"),
 }
-"""Model types of the Qwen families: our name, and how the model gives places in a picture."""
+"""Model types of the Qwen families: our name, and the model's coordinates."""
 _TYPES = ("mm_token_type_ids", "token_type_ids")
 _MADE = "made before"
-"""Where a picture that stands in for others carries their tensors."""
+"""Key in `Image.info` under which a placeholder picture carries prepared tensors."""
 
 
 class HuggingFaceFamily:
-    """Any image-text-to-text model with a chat template: its processor's tensors as they come.
+    """Any image-text-to-text model with a chat template, with its processor's tensors unchanged.
 
-    Its keys and values are never built on, since nothing is known of its positions.
+    Its keys and values are never reused, since nothing is known of its positions.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class HuggingFaceFamily:
         return int(2 * text.num_hidden_layers * kept * width * model.dtype.itemsize)
 
     def _reserved(self) -> set[int]:
-        """Ids that the model replaces by pictures, videos or sound."""
+        """Ids that the model replaces by pictures, videos or audio."""
         names = ("image", "video", "audio")
         keys = [f"{name}_token_{end}" for name in names for end in ("id", "index")]
         found = (getattr(self._config, key, None) for key in keys)
@@ -138,7 +138,7 @@ class HuggingFaceFamily:
 
     @property
     def _smart(self) -> bool:
-        """Whether pictures are sized by Qwen's rule, as in other families than Qwen's too."""
+        """Whether pictures are resized by Qwen's rule, which other families use as well."""
         return self.image_processor.startswith("Qwen2VLImageProcessor")
 
     @property
@@ -150,7 +150,7 @@ class HuggingFaceFamily:
         return int(self._processor.image_processor.patch_size) * self._merge
 
     def _size(self, max_pixels: int | None) -> None:
-        """Let the processor keep to `max_pixels`. Pictures of other models come in that size."""
+        """Limit the processor to `max_pixels`. Other models are sent pictures of that size."""
         if not self._smart:
             return
         processor = self._processor.image_processor
@@ -172,7 +172,7 @@ class HuggingFaceFamily:
 
 
 def _recalling(image_processor: Any) -> None:
-    """Let an image processor return what stand-ins carry instead of preparing them."""
+    """Let an image processor return the tensors that placeholder pictures carry."""
     kind = type(image_processor)
 
     class Recalling(kind):  # type: ignore[misc,valid-type]
@@ -195,8 +195,8 @@ def _recalling(image_processor: Any) -> None:
 class QwenFamily(HuggingFaceFamily):
     """Qwen2-VL, Qwen2.5-VL and Qwen3-VL: positions in three dimensions, given explicitly.
 
-    The models keep an offset of positions from call to call, which is wrong as soon as another
-    conversation comes in between; explicit positions make them ignore it.
+    The models keep an offset of positions between calls, which is wrong as soon as another
+    conversation is processed in between; explicit positions make them ignore it.
     """
 
     def __init__(
@@ -227,10 +227,10 @@ class QwenFamily(HuggingFaceFamily):
         """See `Recalling`."""
         from PIL import Image
 
-        stands = [Image.new("RGB", (1, 1)) for _ in conversation.pictures]
-        if stands:
-            stands[0].info[_MADE] = pictures
-        return self.encode(conversation, stands)
+        placeholders = [Image.new("RGB", (1, 1)) for _ in conversation.pictures]
+        if placeholders:
+            placeholders[0].info[_MADE] = pictures
+        return self.encode(conversation, placeholders)
 
     def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
         """See `Family`."""

@@ -1,7 +1,7 @@
-"""What a checkpoint's weights need in memory, read from the heads of its files, and what there is.
+"""The memory that a checkpoint's weights need, read from the headers of its files.
 
-A safetensors file begins with the length of a JSON head that lists every tensor's type, shape and
-place; so a file that was cut off is noticed before anything is loaded.
+A safetensors file begins with the length of a JSON header that lists every tensor's type, shape and
+offset, so a truncated file is noticed before anything is loaded.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1}
 _FLOATS = {"F64", "F32", "F16", "BF16"}
 _QUANTIZED = {"4bit": 0.3, "8bit": 0.55}
-"""Of the bytes in 16 bits; embeddings and the vision tower's norms stay as they are."""
+"""Share of the size in 16 bits; embeddings and the vision tower's norms stay as they are."""
 ON_CPU = 4 * 10**9
-"""Weights of more bytes are not run on a CPU unless that is asked for."""
+"""Larger weights, in bytes, run on a CPU only if the user names that device."""
 UNKNOWN_RAM = 2**63
-"""What is free where the system does not tell."""
+"""Free memory where the system does not report it."""
 
 
 def check_files(checkpoint: Checkpoint) -> None:
-    """Raises `Fatal` that names the file for a shard that is missing, cut off or no such file."""
+    """Raise `Fatal` naming the shard that is missing, truncated or of another format."""
     for path in checkpoint.weights:
         if not path.is_file():
             raise Fatal(f"a shard of the checkpoint is missing: {path}")
         if path.suffix == ".safetensors":
             head(path)
         elif not zipfile.is_zipfile(path):
-            raise Fatal(f"{path} is damaged or no file of torch: download it again")
+            raise Fatal(f"{path} is damaged or not a PyTorch file: download it again")
 
 
 def head(path: Path) -> Mapping[str, Any]:
-    """The head of a safetensors file, tensors by name. Raises `Fatal` for a damaged file."""
+    """The header of a safetensors file, tensors by name. Raises `Fatal` for a damaged file."""
     try:
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
             size = path.stat().st_size
             if length > size:
-                raise ValueError("its head is cut off")
+                raise ValueError("truncated header")
             tensors: dict[str, Any] = json.loads(file.read(length))
             tensors.pop("__metadata__", None)
             end = max((int(t["data_offsets"][1]) for t in tensors.values()), default=0)
     except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Fatal(f"{path} is damaged or no safetensors file: download it again") from error
+        raise Fatal(f"{path} is damaged or not a safetensors file: download it again") from error
     if 8 + length + end != size:
         raise Fatal(
             f"{path} is damaged: {size} bytes instead of {8 + length + end}; download it again"
@@ -64,7 +64,7 @@ def head(path: Path) -> Mapping[str, Any]:
 def weight_bytes(checkpoint: Checkpoint, dtype: str, quantization: str | None) -> int | None:
     """Bytes that the weights take once loaded, in a dtype of torch's (`auto`: as stored).
 
-    Before they are downloaded, what their index says; None when there is none.
+    Before they are downloaded, the size in their index; None without an index.
     """
     wanted = {"float32": 4, "float16": 2, "bfloat16": 2}.get(dtype)
     stored = 4 if "float32" in (checkpoint.dtype or "") else 2
@@ -93,18 +93,18 @@ def _bytes(tensor: Mapping[str, Any], wanted: int | None, quantization: str | No
 
 
 def check_memory(needed: int, device: torch.device, *, asked_for: bool) -> None:
-    """Raises `Fatal` when `needed` bytes of weights do not fit on a device, or only on the CPU.
+    """Raise `Fatal` if `needed` bytes of weights do not fit on a device, or only on the CPU.
 
     `asked_for`: the user named the device.
     """
     import torch
 
-    tells = f"its weights need {_gb(needed)}"
+    weights_need = f"its weights need {_gb(needed)}"
     if device.type == "cuda":
         free, whole = torch.cuda.mem_get_info(device)
         if needed > free:
             raise Fatal(
-                f"{tells} of GPU memory, and {device} has {_gb(free)} free of {_gb(whole)}: "
+                f"{weights_need} of GPU memory, and {device} has {_gb(free)} free of {_gb(whole)}: "
                 "try --quantization 4bit, or --device-map auto over several GPUs"
             )
         return
@@ -113,11 +113,11 @@ def check_memory(needed: int, device: torch.device, *, asked_for: bool) -> None:
     free = free_ram()
     if needed > ON_CPU and not asked_for:
         raise Fatal(
-            f"no GPU was found, and {tells} of GPU memory (CPU: {_gb(free)} free); "
-            "--devices cpu runs it on the CPU all the same, very slowly"
+            f"no GPU was found, and {weights_need} of GPU memory (CPU: {_gb(free)} free); "
+            "--devices cpu runs it on the CPU anyway, very slowly"
         )
     if needed > free:
-        raise Fatal(f"{tells} of memory, and {_gb(free)} are free")
+        raise Fatal(f"{weights_need} of memory, and {_gb(free)} are free")
 
 
 def free_ram() -> int:

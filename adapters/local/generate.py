@@ -24,7 +24,7 @@ Result = Generated | Fault
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prepared:
-    """Rows about to be generated: the calls, their ids padded, and what else the model takes."""
+    """Rows about to be generated: the calls, their padded ids and the model's other inputs."""
 
     works: Sequence[Work]
     padded: Padded
@@ -34,14 +34,7 @@ class _Prepared:
 
 
 class Generator:
-    """Not thread-safe: one thread uses it.
-
-    `rows` is the most that a batch may hold. With `kv_reuse`, what a dialogue will build on stays
-    on the device, as long as at most `kept_bytes` are kept (None: what the device has to spare) and
-    the step is not released; without, every round reads its conversation in full. `compiled` is for
-    GPUs: caches of fixed size, so that transformers compiles the writing of tokens and replays it
-    as CUDA graphs.
-    """
+    """Generates replies. Not thread-safe: to be used by one thread."""
 
     def __init__(
         self,
@@ -52,6 +45,16 @@ class Generator:
         kept_bytes: int | None = None,
         compiled: bool = False,
     ) -> None:
+        """
+        Args:
+            loaded: the model.
+            rows: the most rows of a batch.
+            kv_reuse: whether the keys and values of a dialogue that continues stay on the device
+                until the step is released; otherwise every round reads its conversation in full.
+            kept_bytes: the most memory for them; None: as much as the device can spare.
+            compiled: for GPUs: use caches of fixed size, so that transformers compiles decoding
+                and replays it as CUDA graphs.
+        """
         self._model = loaded.model
         self._family = loaded.family
         self._device = loaded.device
@@ -67,8 +70,9 @@ class Generator:
     def run(self, batch: Sequence[Work]) -> list[Result]:
         """A result per call, in order.
 
-        What does not fit into memory is tried again in halves; a single call that does not fit is
-        a `Fault`, so that the others are answered. Raises `Fatal` for any other error of the model.
+        A batch that does not fit into memory is halved and tried again; a single call that does
+        not fit gives a `Fault`, so that the others are answered. Raises `Fatal` for any other
+        error of the model.
         """
         started = time.monotonic()
         results: dict[int, Result] = {}
@@ -91,7 +95,7 @@ class Generator:
         self.cohorts.release(step_id)
 
     def interrupt(self) -> None:
-        """Give up the batch under way, which raises `Fatal`. From any thread."""
+        """Stop the current batch, which then raises `Fatal`. May be called from any thread."""
         self._writer.interrupt()
 
     def close(self) -> None:
@@ -101,8 +105,8 @@ class Generator:
         give_back(self._device)
 
     def notices(self) -> list[str]:
-        told, self._notices = self._notices, []
-        return told
+        notices, self._notices = self._notices, []
+        return notices
 
     def _in_full(self, batch: Sequence[Work], places: Sequence[int]) -> dict[int, Result]:
         results: dict[int, Result] = {}
@@ -124,7 +128,7 @@ class Generator:
         return results
 
     def _tried(self, attempt: Callable[[], list[Generated] | None]) -> list[Generated] | None:
-        """What an attempt gives; None where memory ran out."""
+        """The results of an attempt, or None if memory ran out."""
         try:
             return attempt()
         except (Fatal, Fault):
@@ -146,7 +150,7 @@ class Generator:
         return self._generate(_Prepared(works, padded, inputs, cache, [0] * len(works)))
 
     def _continue(self, batch: Sequence[Work], match: Match) -> list[Generated] | None:
-        """None when the cohort had to go meanwhile."""
+        """Continue a cohort. Returns None if it was dropped meanwhile."""
         cohort = self.cohorts.take(match)
         if cohort is None:
             return None
@@ -181,7 +185,7 @@ class Generator:
         ]
 
     def _keep(self, batch: _Prepared, written: torch.Tensor, lengths: Sequence[int]) -> None:
-        """Keep the rows whose dialogues go on, if there is room."""
+        """Keep the rows whose dialogues continue, if there is room."""
         going_on = [
             number
             for number, work in enumerate(batch.works)
@@ -221,7 +225,7 @@ class Generator:
                 break
 
     def _less(self, rows: int, columns: int) -> bool:
-        """After memory ran out: whether there is anything left to try."""
+        """After memory ran out: reduce the batch. Returns whether there is anything left to try."""
         if rows == 1 and len(self.cohorts):
             self.stats = self.stats.plus(dropped=len(self.cohorts))
             self.cohorts.clear()
@@ -232,7 +236,7 @@ class Generator:
         self.stats = self.stats.plus(halved=1)
         self._notices.append(
             f"{rows} conversations of up to {columns:,} tokens do not fit into the memory of "
-            f"{self._device}: going on with {max(1, rows // 2)} at a time"
+            f"{self._device}: continuing with {max(1, rows // 2)} at a time"
         )
         return True
 

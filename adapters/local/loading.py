@@ -1,4 +1,4 @@
-"""A checkpoint that transformers knows, from its files to a model on a device."""
+"""Loads checkpoints that transformers supports."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class TransformersModel:
 
 
 def check_fit(options: LocalOptions, checkpoint: Checkpoint, config: Any, device: str) -> None:
-    """Raises `Fatal` for files that are not whole, or weights that do not fit on the device."""
+    """Raise `Fatal` for incomplete files, or weights that do not fit on the device."""
     import torch
 
     there = [path.is_file() for path in checkpoint.weights_named]
@@ -108,8 +108,8 @@ def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
 
 
 def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
-    """Raises `Fatal` for a checkpoint that is not of the named family, needs code that was not
-    allowed, or is nothing that takes pictures and text."""
+    """Raise `Fatal` for a checkpoint that is not of the named family, needs code of its own that
+    was not allowed, or does not take pictures and text."""
     from transformers import __version__
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
@@ -149,8 +149,7 @@ def configuration(checkpoint: Checkpoint, options: LocalOptions) -> Any:
             checkpoint.folder, trust_remote_code=options.trust_remote_code
         )
     except (ImportError, OSError, ValueError, KeyError, TypeError) as error:
-        told = (str(error) or type(error).__name__).splitlines()[0]
-        raise Fatal(f"{checkpoint.folder}/config.json cannot be used: {told}") from error
+        raise Fatal(f"{checkpoint.folder}/config.json cannot be used: {line(error)}") from error
 
 
 def model_class(config: Any, trust_remote_code: bool) -> Any:
@@ -166,7 +165,7 @@ def model_class(config: Any, trust_remote_code: bool) -> Any:
 
 
 def quiet() -> None:
-    """Leave the terminal to our own messages."""
+    """Silence transformers' own messages and progress bars."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
@@ -199,7 +198,7 @@ def dtype_of(options: LocalOptions, config: Any, device: str) -> torch.dtype:
         published = str(getattr(config, "dtype", None)).removeprefix("torch.")
         return known["float32"] if device.startswith("cpu") else known.get(published, known[HALF])
     if options.dtype not in known:
-        raise Fatal(f"--dtype {options.dtype}: known are auto, {', '.join(known)}")
+        raise Fatal(f"--dtype {options.dtype}: choose from auto, {', '.join(known)}")
     return known[options.dtype]
 
 
@@ -237,15 +236,15 @@ def _model(
         arguments["quantization_config"] = _quantization(options.quantization, dtype)
     kind = model_class(config, options.trust_remote_code)
     try:
-        model, told = kind.from_pretrained(checkpoint.folder, **arguments)
+        model, report = kind.from_pretrained(checkpoint.folder, **arguments)
     except Exception as error:
         # What a loader of many formats raises for a bad file is open.
         raise Fatal(_failure(options, checkpoint, error)) from error
-    lacking = sorted(told["missing_keys"]) + sorted(str(key) for key in told["mismatched_keys"])
+    lacking = sorted(report["missing_keys"]) + sorted(str(key) for key in report["mismatched_keys"])
     if lacking:
         raise Fatal(
-            f"{checkpoint.folder} is no complete {checkpoint.architecture}: tensors missing or of "
-            f"another shape: {len(lacking)}, the first is {lacking[0]}"
+            f"{checkpoint.folder} is not a complete {checkpoint.architecture}: tensors are missing "
+            f"or have another shape ({len(lacking)}, the first is {lacking[0]})"
         )
     outside = [name for name, at in getattr(model, "hf_device_map", {}).items() if at in _OUTSIDE]
     if options.device_map is not None and outside:
@@ -266,7 +265,7 @@ def _brought(checkpoint: Checkpoint) -> str | None:
 
 def _quantization(name: str, dtype: torch.dtype) -> Any:
     if name not in QUANTIZATIONS:
-        raise Fatal(f"--quantization {name}: known are {', '.join(QUANTIZATIONS)}")
+        raise Fatal(f"--quantization {name}: choose from {', '.join(QUANTIZATIONS)}")
     if find_spec("bitsandbytes") is None:
         raise Fatal(f"--quantization {name} needs bitsandbytes: pip install bitsandbytes")
     from transformers import BitsAndBytesConfig
@@ -281,17 +280,17 @@ def _quantization(name: str, dtype: torch.dtype) -> Any:
 def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) -> str:
     import torch
 
-    told = line(error)
+    reason = line(error)
     if isinstance(error, torch.OutOfMemoryError):
-        return f"{checkpoint.folder} does not fit into the device's memory: {told}"
+        return f"{checkpoint.folder} does not fit into the device's memory: {reason}"
     if isinstance(error, pickle.UnpicklingError):
         return (
             f"{checkpoint.folder}: a .bin file holds objects beside tensors, which are never "
             "loaded, since they may run code: convert it to safetensors"
         )
-    if options.attn is not None and ("attn" in told.lower() or "attention" in told.lower()):
-        return f"--attn {options.attn} cannot be used here: {told}"
-    return f"{checkpoint.folder} cannot be loaded: {told}"
+    if options.attn is not None and ("attn" in reason.lower() or "attention" in reason.lower()):
+        return f"--attn {options.attn} cannot be used here: {reason}"
+    return f"{checkpoint.folder} cannot be loaded: {reason}"
 
 
 def _facts(checkpoint: Checkpoint, model: Any, own: HuggingFaceFamily) -> dict[str, object]:
@@ -318,8 +317,8 @@ def _facts(checkpoint: Checkpoint, model: Any, own: HuggingFaceFamily) -> dict[s
 
 def line(error: BaseException) -> str:
     """An error in one line, of at most 300 characters."""
-    told = " ".join((str(error).strip() or type(error).__name__).splitlines()[0].split())
-    return told if len(told) <= 300 else f"{told[:297]}..."
+    text = " ".join((str(error).strip() or type(error).__name__).splitlines()[0].split())
+    return text if len(text) <= 300 else f"{text[:297]}..."
 
 
 def _json(path: Path) -> Mapping[str, Any]:

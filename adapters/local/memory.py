@@ -37,7 +37,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def give_back(device: str) -> None:
-    """Return what nobody holds to the device."""
+    """Return unused memory to the device."""
     gc.collect()
     if torch.device(device).type == "cuda":
         torch.cuda.empty_cache()
@@ -93,10 +93,10 @@ class WorkingSize:
 
 
 class KeptRoom:
-    """Whether what is kept between rounds leaves enough for the next batch.
+    """Decides whether what is kept between rounds leaves enough memory for the next batch.
 
-    On a GPU the need of a batch is measured: the most that one took so far. `budget` (bytes) is a
-    bound of the user's or, on the CPU, a quarter of the memory that was free at the start.
+    On a GPU the need of a batch is measured: the most that one took so far. `budget` (bytes) is
+    the user's limit or, on the CPU, a quarter of the memory that was free at the start.
     """
 
     def __init__(self, device: str, budget: int | None) -> None:
@@ -138,8 +138,9 @@ def plan(
     rows: int | None = None,
     most: int = MOST_ROWS,
 ) -> Plan:
-    """The sizes for steps of `tokens` tokens in `free` bytes; `rows` where the user said so, else
-    at most `most`.
+    """Batch size and open dialogues for steps of `tokens` tokens in `free` bytes.
+
+    `rows` is the batch size if the user set one, `most` its upper bound otherwise.
 
     A dialogue keeps `kept_per_token` bytes per token, and a batch takes `worked_per_token` more
     while its prompts are read.

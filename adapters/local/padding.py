@@ -1,4 +1,4 @@
-"""Rows of different lengths as one batch. Everything is on the CPU but the pictures' pixels."""
+"""Pads rows of different lengths to one batch. All tensors but the pixels are on the CPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adapters.local.contract import Encoded, Padded
 
 
 def pad(rows: Sequence[Encoded], pad_id: int, device: str) -> Padded:
-    """The rows in full, aligned at their ends; pixels go to `device`."""
+    """Rows in full, left-padded; pixels go to `device`."""
     columns = max(row.length for row in rows)
     ids = torch.full((len(rows), columns), pad_id, dtype=torch.long)
     mask = torch.zeros_like(ids)
@@ -21,8 +21,8 @@ def pad(rows: Sequence[Encoded], pad_id: int, device: str) -> Padded:
 
 
 def alike(rows: Sequence[Encoded]) -> list[int]:
-    """The rows whose pictures can be concatenated, the first among them. Some models cut every
-    picture in its own way."""
+    """The rows whose picture tensors can be concatenated with those of the first. Some models cut
+    every picture in its own way."""
     shapes: dict[str, torch.Size] = {}
     chosen = []
     for number, row in enumerate(rows):
@@ -34,7 +34,7 @@ def alike(rows: Sequence[Encoded]) -> list[int]:
 
 
 def pad_after(kept: Padded, rows: Sequence[Encoded], cached: Sequence[int], pad_id: int) -> Padded:
-    """Columns that are kept, and behind them what each row has more, aligned at the end.
+    """Kept columns, and behind them the further ids of each row, left-padded.
 
     `cached` counts the ids of each row that the kept columns hold. What they hold beyond (the end
     of a reply that the conversation went on without) is masked, so that the ids under the mask are

@@ -1,4 +1,4 @@
-"""Conversations as token ids and pixels, made on CPU threads ahead of their batch."""
+"""Encodes conversations to ids and pixels on CPU threads, ahead of their batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Key = tuple[str, int, str]
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """A call, the making of its ids (None: let go), and what is known of them once made."""
+    """A call, the task that encodes it (None: dropped), and what is known of the result."""
 
     request: Request
     task: asyncio.Task[Encoded] | None
@@ -34,7 +34,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shown:
-    """What the last round of a dialogue showed, prepared."""
+    """The prepared pictures of a dialogue's last round."""
 
     pictures: tuple[Picture, ...]
     tensors: Mapping[str, torch.Tensor]
@@ -45,14 +45,14 @@ class Prepared:
     """Encodes each request once, each picture once for all rounds of a dialogue, and holds at most
     `limit` bytes of pixels.
 
-    What is over the limit when it is ready is let go, its length apart, and made again when its
-    batch comes. To be used from one event loop.
+    A request that exceeds the limit when it is encoded is dropped, except for its length, and
+    encoded again when its batch comes. To be used from one event loop.
     """
 
     def __init__(
         self, family: Family, threads: int, limit: int, dtype: torch.dtype | None = None
     ) -> None:
-        """`dtype` is what pixels are turned into: what the model would turn them into."""
+        """`dtype` is the type that pixels are converted to, the model's own."""
         self._family = family
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="encode")
         self._limit = limit
@@ -63,21 +63,21 @@ class Prepared:
         self.encoded = 0
 
     async def length(self, request: Request, pictures: PictureSource) -> int:
-        """Tokens of a request's prompt. Raises `Fatal`, and what the source of pictures raises."""
+        """Tokens of a request's prompt. Raises `Fatal` and whatever `pictures` raises."""
         entry = self._entry(request)
         if entry.length is not None:
             return entry.length
         return (await self._made(entry, pictures)).length
 
     async def take(self, request: Request, pictures: PictureSource) -> Encoded:
-        """A request's ids and pixels, which are no longer held from now on. Raises as `length`."""
+        """A request's ids and pixels, which are then no longer held. Raises as `length`."""
         encoded = await self._made(self._entry(request), pictures)
         self._drop(_key(request))
         self._remember(request, encoded)
         return encoded
 
     def release(self, step_id: str) -> None:
-        """Nothing of this step will be asked any more."""
+        """The step is finished: drop what is held for it."""
         for key in [key for key in self._entries if key[0] == step_id]:
             self._drop(key)
         for dialogue in [dialogue for dialogue in self._shown if dialogue[0] == step_id]:
@@ -105,7 +105,7 @@ class Prepared:
             task = asyncio.get_running_loop().create_task(self._encode(entry.request, pictures))
             task.add_done_callback(lambda done: self._weigh(entry, done))
             entry.task = task
-        # Shielded: one caller that gives up must not take the ids from the other.
+        # Shielded: a caller that is cancelled must not cancel the encoding for another.
         return await asyncio.shield(entry.task)
 
     async def _encode(self, request: Request, pictures: PictureSource) -> Encoded:
@@ -144,7 +144,7 @@ class Prepared:
             return
         nbytes = sum(t.numel() * t.element_size() for t in encoded.pictures.values())
         while self.nbytes + nbytes > self._limit and self._shown:
-            # What waits for its first batch is worth more than what may be asked for again.
+            # A request waiting for its first batch is worth more than pictures of a later round.
             self._forget(next(iter(self._shown)))
         if self.nbytes + nbytes > self._limit:
             entry.task = None

@@ -1,8 +1,8 @@
 """A checkpoint's processor, with torchvision and without it.
 
-Transformers asks for torchvision as soon as a processor has a part for video, which nothing here
-needs. So processors are loaded without that part, and pictures are always prepared by the backend
-that uses Pillow: with torchvision installed the pixels would differ by up to 1/255.
+Transformers requires torchvision for processors with a video part, which nothing here needs. So
+processors are loaded without that part, and pictures are always prepared by the Pillow backend:
+with torchvision the pixels would differ by up to 1/255.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BROKEN_TORCHVISION = (
 
 @cache
 def check_torchvision() -> None:
-    """Raises `Fatal` for a torchvision that cannot be imported: transformers fails over it."""
+    """Raise `Fatal` if torchvision is installed but cannot be imported: transformers would fail."""
     if find_spec("torchvision") is None:
         return
     import torch
@@ -46,7 +46,7 @@ def check_torchvision() -> None:
 def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     """The processor of a checkpoint, for pictures and text. Raises `Fatal`."""
     if not any((folder / name).is_file() for name in DESCRIBED):
-        raise Fatal(f"{folder} has no {DESCRIBED[-1]}, which says how its pictures are prepared")
+        raise Fatal(f"{folder} has no {DESCRIBED[-1]}, which says how to prepare its pictures")
     base = _class(folder, config, trust_remote_code)
     if VIDEO in base.get_attributes():
         base = image_only(base)
@@ -60,7 +60,7 @@ def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     if not processor.chat_template:
         raise Fatal(
-            f"the checkpoint has no chat template, so nothing says how to ask it: put its "
+            f"the checkpoint has no chat template, so it is unknown how to prompt it: put its "
             f"chat_template.jinja into {folder}"
         )
     return processor
@@ -83,10 +83,12 @@ def image_only(base: Any) -> Any:
             return [name for name in super().get_attributes() if name != VIDEO]
 
         @classmethod
-        def from_args_and_dict(cls, args: list[Any], told: dict[str, Any], **options: Any) -> Any:
-            # A constructor takes its parts by position, so one stands in for the one that lacks.
+        def from_args_and_dict(
+            cls, args: list[Any], settings: dict[str, Any], **options: Any
+        ) -> Any:
+            # A constructor takes its parts by position, so None stands in for the missing one.
             parts = [*args[:place], None, *args[place:]]
-            made = Tolerant.from_args_and_dict(parts, told, **options)
+            made = Tolerant.from_args_and_dict(parts, settings, **options)
             made.__class__ = cls
             return made
 
@@ -98,16 +100,16 @@ def image_only(base: Any) -> Any:
 def _class(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     from transformers.models.auto import processing_auto
 
-    told = _told(folder)
-    own = told.get("auto_map", {}).get("AutoProcessor")
-    if own is not None and trust_remote_code:
+    description = _class_description(folder)
+    custom = description.get("auto_map", {}).get("AutoProcessor")
+    if custom is not None and trust_remote_code:
         from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
-        return get_class_from_dynamic_module(own, str(folder))
+        return get_class_from_dynamic_module(custom, str(folder))
     try:
         return processing_auto.PROCESSOR_MAPPING[type(config)]
     except KeyError:
-        named = processing_auto.processor_class_from_name(str(told.get("processor_class")))
+        named = processing_auto.processor_class_from_name(str(description.get("processor_class")))
     if named is None:
         raise Fatal(
             f"transformers has no processor for '{config.model_type}' checkpoints: {folder}"
@@ -115,8 +117,8 @@ def _class(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     return named
 
 
-def _told(folder: Path) -> Mapping[str, Any]:
-    """What a checkpoint's files say of its processor's class."""
+def _class_description(folder: Path) -> Mapping[str, Any]:
+    """The first of a checkpoint's files that names its processor's class."""
     for name in (*DESCRIBED, "tokenizer_config.json"):
         with contextlib.suppress(OSError, ValueError):
             found = json.loads((folder / name).read_bytes())

@@ -125,11 +125,11 @@ def _without_system(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The system's text at the head of the first user message, for templates without that role."""
     if not turns or turns[0]["role"] != "system":
         return turns
-    told = turns[0]["content"]
+    instructions = turns[0]["content"]
     if len(turns) == 1 or turns[1]["role"] != "user":
-        return [{"role": "user", "content": told}, *turns[1:]]
+        return [{"role": "user", "content": instructions}, *turns[1:]]
     gap = [{"type": "text", "text": "\n\n"}]
-    return [{"role": "user", "content": told + gap + turns[1]["content"]}, *turns[2:]]
+    return [{"role": "user", "content": instructions + gap + turns[1]["content"]}, *turns[2:]]
 
 
 def _line(error: Exception) -> str:

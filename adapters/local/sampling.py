@@ -1,7 +1,7 @@
-"""Which token comes next, and when a row is done, row by row.
+"""Sampling and stopping, row by row.
 
 A row's draws depend on (seed, step, repeat, place) and nothing else: one number in [0, 1) per
-token, drawn ahead on the CPU, picks the token from the cumulated probabilities. So a reply is the
+token, drawn ahead on the CPU, picks the token from the cumulative probabilities. So a reply is the
 same in any batch, and on any device up to rounding.
 """
 
@@ -41,7 +41,7 @@ class Draw:
     """A logits processor that leaves one token per sampling row. Greedy rows pass untouched."""
 
     def __init__(self, works: Sequence[Work], start: int, device: str) -> None:
-        """`start` counts the columns of the prompt."""
+        """`start` is the number of columns of the prompt."""
         most = max(work.generation.max_tokens for work in works)
         # Apple's GPUs have no float64.
         self._exact = torch.float32 if torch.device(device).type == "mps" else torch.float64
@@ -75,11 +75,10 @@ class Draw:
 PICTURE_IDS = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
 
 
-class Never:
-    """A logits processor: tokens that stand for pictures are no part of a reply.
+class ForbiddenTokens:
+    """A logits processor that forbids the tokens that stand for pictures.
 
-    A conversation that goes on from a reply with such a token would promise a picture that is not
-    there.
+    A conversation that continues a reply with such a token would refer to a missing picture.
     """
 
     def __init__(self, config: Any, device: str) -> None:
@@ -96,7 +95,7 @@ class Never:
 
 
 class RowLimits:
-    """A stopping criterion: each row has its own number of tokens, and all stop on interruption."""
+    """A stopping criterion: each row has its own token limit, and all stop when interrupted."""
 
     def __init__(
         self, works: Sequence[Work], start: int, device: str, interrupted: threading.Event

@@ -1,8 +1,8 @@
 """Encoder-decoder models in text only, such as the Flan-T5 models that MindAct fine-tuned.
 
 A conversation becomes one input: its texts in order, each cut to `piece_tokens` tokens by itself,
-and the end token. That is how those models were trained (page and question are two pieces of at
-most 512 tokens each), so a long page loses its end and never the question.
+and the end token. Those models were trained that way (page and question are two pieces of at most
+512 tokens each), so a long page is cut at its end and the question never is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an adapter is made of. `dtype` is a name of torch's, `device` too."""
+    """What an adapter is made from; `device` and `dtype` are torch's names."""
 
     name: str
     checkpoint: Checkpoint
@@ -52,7 +52,7 @@ class Seq2SeqAdapter:
         self._info = info
         self._model = _loaded(settings)
         special = set(self._tokenizer.all_special_ids) - {self._tokenizer.unk_token_id}
-        # What a page writes must not become an end token; `unk` is what its odd characters become.
+        # Page text must not become an end token; `unk` stands for unknown characters.
         self._special = frozenset(special)
         self._end: int = self._model.config.eos_token_id
         self._thread = ThreadPoolExecutor(1, "seq2seq")
@@ -86,11 +86,11 @@ class Seq2SeqAdapter:
         """Nothing is kept between calls."""
 
     def notices(self) -> list[str]:
-        told, self._notices = self._notices, []
-        return told
+        notices, self._notices = self._notices, []
+        return notices
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel the current batch."""
         self._stopped.set()
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
 
@@ -165,7 +165,7 @@ class Seq2SeqAdapter:
                 stopping_criteria=[RowLimits(works, 1, self._device, self._stopped)],
             )
         if self._stopped.is_set():
-            raise Fatal("the model was closed while it was asked")
+            raise Fatal("the model was closed during a call")
         seconds = time.monotonic() - started
         # The first column is the decoder's start token.
         rows = written[:, 1:].tolist()
@@ -178,33 +178,33 @@ class Seq2SeqAdapter:
         torch = self._torch
         width = max(len(ids) for ids in inputs)
         pad = self._model.config.pad_token_id
-        ids = torch.tensor([own + [pad] * (width - len(own)) for own in inputs])
-        mask = torch.tensor([[1] * len(own) + [0] * (width - len(own)) for own in inputs])
+        ids = torch.tensor([row + [pad] * (width - len(row)) for row in inputs])
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in inputs])
         return ids.to(self._device), mask.to(self._device)
 
     def _reply(self, request: Request, prompt: list[int], row: list[int], seconds: float) -> Reply:
-        own = row[: request.generation.max_tokens]
-        ended = self._end in own
+        ids = row[: request.generation.max_tokens]
+        ended = self._end in ids
         if ended:
-            own = own[: own.index(self._end) + 1]
+            ids = ids[: ids.index(self._end) + 1]
         generation = request.generation
         sent: dict[str, object] = {"max_new_tokens": generation.max_tokens, "do_sample": False}
         if generation.temperature:
             sent |= {"do_sample": True, "temperature": generation.temperature}
             sent |= {"top_p": generation.top_p, "seed": generation.seed}
         return Reply(
-            text=self._tokenizer.decode(own, skip_special_tokens=True),
+            text=self._tokenizer.decode(ids, skip_special_tokens=True),
             finish=Finish.STOP if ended else Finish.LENGTH,
-            usage=Usage(input=len(prompt), output=len(own)),
+            usage=Usage(input=len(prompt), output=len(ids)),
             model=self._info.model,
             latency_s=seconds,
             sent=sent,
-            token_ids=(tuple(prompt), tuple(own)),
+            token_ids=(tuple(prompt), tuple(ids)),
         )
 
 
 def declared(settings: Settings, tokenizer: Any) -> AdapterInfo:
-    """What the adapter says of itself."""
+    """What the adapter declares."""
     import torch
     import transformers
 
@@ -246,8 +246,8 @@ def tokenizer_of(checkpoint: Checkpoint) -> Any:
     quiet()
     if not checkpoint.config.get("is_encoder_decoder"):
         raise Fatal(
-            f"{checkpoint.folder} is no encoder-decoder model but {checkpoint.architecture}; "
-            "name it as hf:..."
+            f"{checkpoint.folder} is not an encoder-decoder model ({checkpoint.architecture}): "
+            "name it with hf:..."
         )
     try:
         return AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)

@@ -1,4 +1,4 @@
-"""The process of a worker: loads the model, works on what it is sent, ends with its parent.
+"""The process of a worker: loads the model, answers batches, ends with its parent.
 
 `ProcessWorker` starts it as a child that runs `serve`. It reads a `Job`, answers with `Ready` or
 with a text that says why not, then reads batches and releases.
@@ -22,7 +22,7 @@ from adapters.processes import Receive, Reducers, Send
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to load and where. `threads` are those of torch on a CPU; None: as many as it likes."""
+    """What to load and where. `threads` are torch's on a CPU; None: torch's default."""
 
     options: LocalOptions
     device: str
@@ -31,7 +31,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The model is loaded: what is known of it now, and the sizes that its device allows."""
+    """The model is loaded: facts about it, and the batch sizes that its device allows."""
 
     plan: Plan
     context_tokens: int | None
@@ -48,14 +48,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A step is done."""
+    """A step is finished."""
 
     step_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a batch: its results, or why the run must end."""
+    """The results of a batch, or why the run must end."""
 
     number: int
     results: list[Generated | Fault]

@@ -22,12 +22,13 @@ from adapters.local.worker import thread_worker
 
 _log = logging.getLogger(__name__)
 LONG_S = 2.0
-"""After so many seconds of loading a user is told what is waited for."""
+"""Seconds of loading after which a log line says what is being loaded."""
 
 
 def start(options: LocalOptions, info: AdapterInfo, model: Unloaded) -> LocalAdapter:
-    """Load the model once per device: one in this process, several in a process each. `info` is
-    what is known without loading. A load that takes long, as most do, is logged.
+    """Load the model once per device: a single copy in this process, several in a process each.
+
+    `info` is the declaration made before loading. A load that takes long, as most do, is logged.
 
     Raises `Fatal` with one line for a model that cannot be loaded.
     """
@@ -48,7 +49,7 @@ def start(options: LocalOptions, info: AdapterInfo, model: Unloaded) -> LocalAda
 def _in_processes(
     options: LocalOptions, info: AdapterInfo, model: Unloaded, devices: Sequence[str]
 ) -> LocalAdapter:
-    # Before any process is started: what is wrong with the files is then said once.
+    # Before any process is started, so that an error about the files is raised once.
     model.fetch()
     workers = start_workers(options, devices, torch.get_num_threads())
     first = workers[0].wait()
@@ -68,11 +69,11 @@ def adapter(
         threads=max(1, min(8, (os.cpu_count() or 2) - len(workers))),
         prepared_bytes=max(2**28, free_bytes("cpu") // 4),
         dtype=dtype if isinstance(dtype, torch.dtype) and dtype.is_floating_point else None,
-        facts={**loaded.facts, **_how(options, workers)},
+        facts={**loaded.facts, **_worker_facts(options, workers)},
     )
 
 
-def _how(options: LocalOptions, workers: Sequence[Worker]) -> Mapping[str, object]:
+def _worker_facts(options: LocalOptions, workers: Sequence[Worker]) -> Mapping[str, object]:
     return {
         "workers": [worker.device for worker in workers],
         "batch_size": [worker.plan.rows for worker in workers],

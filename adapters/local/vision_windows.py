@@ -25,15 +25,14 @@ MOST = 16_384
 
 
 def attend_in_pieces(model: Any) -> bool:
-    """Let a model's vision tower attend so, if it is one that cuts, with the usual attention.
-
-    Returns whether it does now.
+    """Use this attention in a model's vision tower, if the tower cuts pictures into windows and
+    its attention is the default one. Returns whether it does.
     """
     config = getattr(getattr(getattr(model, "model", None), "visual", None), "config", None)
     known = getattr(config, "model_type", "") in CUTTING
     if config is None or not known or config._attn_implementation != "sdpa":
         return False
-    # Where torchvision is broken this import fails, which is told before a model is loaded.
+    # Fails with a broken torchvision, which is checked for before a model is loaded.
     from transformers import AttentionInterface
 
     AttentionInterface.register(NAME, pieces)

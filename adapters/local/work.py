@@ -1,4 +1,4 @@
-"""What a worker is given, what it gives back, and what one is. Imports nothing heavy."""
+"""Requests to a worker, its results, and the interface of workers. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Dialogue = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """One reply to generate. `continues` says that the dialogue will build on the reply.
-
-    `shown` names the pictures of the prompt: its ids and the sizes of their tensors do not.
-    """
+    """One reply to generate."""
 
     step_id: str
     repeat: int
     place: str
+    """Which call of the dialogue it is (`round-1`, ...)."""
     encoded: Encoded
     generation: Generation
     continues: bool = False
+    """Whether a later call of the dialogue will build on the reply."""
     shown: tuple[tuple[str, str], ...] = ()
+    """(digest, recipe) of the prompt's pictures, which its ids do not tell apart."""
 
     @property
     def dialogue(self) -> Dialogue:
@@ -37,41 +37,46 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """One reply: its ids (the stop id included), why it ended, and its prompt's tokens, of which
-    `cached` were not computed again. `seconds` is the time of the batch it came in."""
+    """One generated reply."""
 
     ids: tuple[int, ...]
+    """Token ids, the stop id included."""
     finish: Finish
     prompt: int
+    """Tokens of the prompt."""
     cached: int
+    """Tokens of the prompt whose keys and values were kept from an earlier round."""
     seconds: float
+    """Duration of the batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerStats:
-    """Counts since a worker was made, in rows, tokens, batches and seconds.
-
-    `starved_s` is the time that the device stood still between two batches because none was there.
-    `peak_bytes` is the most memory that was taken on the device, weights included (a CPU: 0).
-    `reused` rows were continued from kept keys and values, `recomputed` ones could have been but
-    were not. `prompt_tokens` are those computed, without the reused ones.
-    """
+    """Counts since a worker was made."""
 
     batches: int = 0
     rows: int = 0
     reused: int = 0
+    """Rows continued from kept keys and values."""
     recomputed: int = 0
+    """Rows that continue a dialogue but were computed in full."""
     dropped: int = 0
+    """Cohorts dropped for lack of memory."""
     halved: int = 0
+    """Times that a batch did not fit into memory and was split."""
     prompt_tokens: int = 0
+    """Prompt tokens computed, those reused not included."""
     cached_tokens: int = 0
+    """Prompt tokens reused."""
     generated_tokens: int = 0
     peak_bytes: int = 0
+    """Peak memory of the device, weights included; 0 on a CPU."""
     busy_s: float = 0.0
     starved_s: float = 0.0
+    """Seconds that the device was idle between two batches because none was waiting."""
 
     def plus(self, **more: float) -> WorkerStats:
-        """With the named counts grown."""
+        """A copy with the named counts increased."""
         # Every field is a number, and stays what it was: int plus int, float plus float.
         return replace(self, **{name: getattr(self, name) + more[name] for name in more})
 
@@ -81,7 +86,7 @@ class WorkerStats:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many rows a batch holds, and how many dialogues may be open."""
+    """Rows per batch, and the most dialogues that may be open."""
 
     rows: int
     open_dialogues: int
@@ -102,7 +107,7 @@ class Worker(Protocol):
 
     @property
     def ended(self) -> str | None:
-        """Why it takes no more batches, in a line; None as long as it does."""
+        """One line on why it accepts no more batches; None while it does."""
         ...
 
     def submit(self, batch: Sequence[Work]) -> Future[list[Generated | Fault]]:
@@ -110,15 +115,15 @@ class Worker(Protocol):
         ...
 
     def release(self, step_id: str) -> None:
-        """Nothing of this step will be asked any more. Returns at once."""
+        """The step is finished: drop what is kept for it. Returns at once."""
         ...
 
     def stats(self) -> WorkerStats: ...
 
     def notices(self) -> list[str]:
-        """What the user should be told, since the last call."""
+        """Notices for the user since the last call."""
         ...
 
     def close(self) -> None:
-        """Give up the batch under way and the rest, free the device. May be called twice."""
+        """Cancel all batches and free the device. May be called twice."""
         ...

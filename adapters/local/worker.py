@@ -37,7 +37,7 @@ class ThreadWorker:
         kept_bytes: int | None = None,
         compiled: bool = False,
     ) -> None:
-        """`rows` is the batch size (None: as many as the memory that is free now promises)."""
+        """`rows` is the batch size; None: as many as fit into the memory that is free now."""
         self._device = loaded.device
         self._plan = planned(loaded, rows)
         self._generator = Generator(
@@ -129,7 +129,7 @@ class ThreadWorker:
 
 
 def planned(loaded: Loaded, rows: int | None) -> Plan:
-    """The batch size and the dialogues that may be open on this device, once the model is there."""
+    """The batch size and number of open dialogues for this device, once the model is loaded."""
     return plan(
         free_bytes(loaded.device),
         loaded.family.cache_bytes_per_token(loaded.model),
@@ -141,11 +141,11 @@ def planned(loaded: Loaded, rows: int | None) -> Plan:
 
 
 def thread_worker(loaded: Loaded, options: LocalOptions) -> ThreadWorker:
-    """A worker as the options say. Raises `Fatal` where `compile` has nothing to offer."""
+    """A worker with these options. Raises `Fatal` if `compile` is set without a GPU."""
     if options.compile and not loaded.device.startswith("cuda"):
         raise Fatal(
             f"--compile replays CUDA graphs, and the model runs on {loaded.device}, where compiled "
-            "code was slower: leave it out"
+            "code is slower: leave it out"
         )
     return ThreadWorker(
         loaded, rows=options.batch_size, kv_reuse=options.kv_reuse, compiled=options.compile

@@ -1,4 +1,4 @@
-"""The one place that calls `generate`: a padded batch in, ids out."""
+"""Calls `generate`: a padded batch in, token ids out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adapters.contract import Fatal
 from adapters.conversation import Finish
 from adapters.local.cache import can_be_fixed, make_room
 from adapters.local.contract import Loaded, Padded
-from adapters.local.sampling import Draw, Never, RowLimits, samples
+from adapters.local.sampling import Draw, ForbiddenTokens, RowLimits, samples
 from adapters.local.vision_windows import attend_in_pieces
 from adapters.local.work import Work
 
@@ -33,15 +33,15 @@ class Writer:
         self._family = loaded.family
         self._device = loaded.device
         self._compiled = compiled
-        self._never = Never(loaded.model.config, loaded.device)
+        self._forbidden = ForbiddenTokens(loaded.model.config, loaded.device)
         self._interrupted = threading.Event()
-        # `generate` fills what it is not told from here: a checkpoint must not decide on sampling.
+        # `generate` takes its defaults from here: a checkpoint must not decide on sampling.
         self._model.generation_config = GenerationConfig()
         self._model.eval()
         attend_in_pieces(self._model)
 
     def interrupt(self) -> None:
-        """Give up the batch under way, which raises `Fatal`."""
+        """Stop the current batch, which then raises `Fatal`."""
         self._interrupted.set()
 
     def write(
@@ -53,7 +53,7 @@ class Writer:
         start = int(padded.ids.shape[1])
         new = max(work.generation.max_tokens for work in works)
         make_room(cache, start, new)
-        choosing: list[Any] = [self._never]
+        choosing: list[Any] = [self._forbidden]
         if any(samples(work.generation) for work in works):
             choosing.append(Draw(works, start, self._device))
         with torch.inference_mode():
@@ -72,15 +72,15 @@ class Writer:
 
     def reply(self, work: Work, ids: Sequence[int]) -> tuple[tuple[int, ...], Finish]:
         """A row's ids up to its stop id or its own limit."""
-        own = tuple(ids[: work.generation.max_tokens])
-        for count, token in enumerate(own, 1):
+        kept = tuple(ids[: work.generation.max_tokens])
+        for count, token in enumerate(kept, 1):
             if token in self._family.stop_ids:
-                return own[:count], Finish.STOP
-        return own, Finish.LENGTH
+                return kept[:count], Finish.STOP
+        return kept, Finish.LENGTH
 
     def _greedy(self, new: int) -> GenerationConfig:
-        """Everything said, so that no default of a checkpoint or a library version speaks. Rows
-        that sample are left one token to choose from."""
+        """Every parameter is set, so that no default of a checkpoint or library version applies.
+        Rows that sample are left one token to choose from."""
         return GenerationConfig(
             max_new_tokens=new,
             do_sample=False,

@@ -311,7 +311,7 @@ def test_the_secrets_of_an_address_are_not_recorded(provider: Provider) -> None:
     assert adapter.info.endpoint == "http://host/v1"
     assert "RECOGNISABLE" not in repr(adapter.info)
     for url in ("localhost:8000", "http://", "http://[", "http://host:port/v1"):
-        with pytest.raises(Fatal, match=r"the base URL (must begin with http|cannot be read)"):
+        with pytest.raises(Fatal, match=r"the base URL (must begin with http|is not a valid URL)"):
             make(MODELS[provider], base_url=url)
 
 

@@ -33,9 +33,9 @@ def test_it_is_listed_and_described_without_a_key_and_refuses_what_it_does_not_t
     assert (info.concurrency, info.billed, info.runs_here) == (3, True, False)
     assert info.image_rule is not None and info.image_rule.fit(1600, 1600) == (1131, 1131)
     assert not has_price(info)
-    with pytest.raises(Fatal, match="no key: set the environment variable ACME_API_KEY"):
+    with pytest.raises(Fatal, match="no API key: set the environment variable ACME_API_KEY"):
         described.load()
-    with pytest.raises(Fatal, match="no key"):
+    with pytest.raises(Fatal, match="no API key"):
         describe("acme:acme-large", loads=True)
     with pytest.raises(Fatal, match=r"'acme' takes no option 'detail' \(it takes: base_url, "):
         describe("acme:acme-large", detail="low")

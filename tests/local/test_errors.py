@@ -88,9 +88,12 @@ def broken_template(folder: Path) -> None:
 CHANGES: dict[str, tuple[Change, str]] = {
     "no configuration": (
         lambda f: (f / "config.json").unlink(),
-        "copy is no checkpoint: it has no",
+        "copy is not a checkpoint folder (no",
     ),
-    "broken configuration": (lambda f: cut_text(f / "config.json"), "config.json is no JSON"),
+    "broken configuration": (
+        lambda f: cut_text(f / "config.json"),
+        "config.json is not valid JSON",
+    ),
     "unknown architecture": (
         lambda f: changed(f, model_type="novel", architectures=["NovelForVision"]),
         "is a checkpoint of NovelForVision, which transformers",
@@ -110,18 +113,18 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "no weights": (lambda f: (f / "model.safetensors").unlink(), "no weights in"),
     "a shard that is missing": (shards, "missing: "),
     "a shard that is cut off": (cut, "model.safetensors is damaged: 10000 bytes instead of"),
-    "a shard that is none": (no_head, "model.safetensors is damaged or no safetensors file"),
-    "a file of torch that is none": (as_bin, "pytorch_model.bin is damaged or no file of torch"),
+    "a shard that is none": (no_head, "model.safetensors is damaged or not a safetensors file"),
+    "a file of torch that is none": (as_bin, "pytorch_model.bin is damaged or not a PyTorch file"),
     "a tensor that is missing": (
         without_tensor,
-        "tensors missing or of another shape: 1, the first is",
+        "tensors are missing or have another shape (1, the first is",
     ),
     "no chat template": (without_template, "no chat template"),
     "a broken chat template": (broken_template, "the chat template"),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "its processor cannot be loaded"),
     "no image processor": (
         lambda f: (f / "preprocessor_config.json").unlink(),
-        "has no preprocessor_config.json, which says how its pictures are prepared",
+        "has no preprocessor_config.json, which says how to prepare its pictures",
     ),
 }
 
@@ -160,15 +163,15 @@ def test_the_original_qwen_vl_is_recognised(copy: Path, checkpoint: Checkpoint) 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"dtype": "int7"}, "--dtype int7: known are auto, bfloat16, float16, float32"),
+        ({"dtype": "int7"}, "--dtype int7: choose from auto, bfloat16, float16, float32"),
         ({"attn": "flash"}, "--attn flash cannot be used here"),
         ({"attn": "flash_attention_2"}, "--attn flash_attention_2 cannot be used here"),
-        ({"devices": "gpu7"}, "no kind of device 'gpu7'"),
-        ({"devices": "cuda:99"}, "there is no device 'cuda:99': torch sees"),
-        ({"devices": "meta"}, "no model can run on a device 'meta'"),
+        ({"devices": "gpu7"}, "unknown device 'gpu7'"),
+        ({"devices": "cuda:99"}, "no device 'cuda:99': torch sees"),
+        ({"devices": "meta"}, "unsupported device 'meta'"),
         ({"devices": "cpu", "device_map": "auto"}, "leave --devices out"),
         pytest.param({"device_map": "auto"}, "torch sees none here", marks=WITHOUT_GPU),
-        ({"quantization": "3bit"}, "--quantization 3bit: known are 4bit, 8bit"),
+        ({"quantization": "3bit"}, "--quantization 3bit: choose from 4bit, 8bit"),
         ({"max_pixels": "many"}, "max_pixels must be a whole number from 1 on: many"),
         ({"batch_size": "0"}, "batch_size must be a whole number from 1 on: 0"),
         ({"kv_reuse": "perhaps"}, "kv_reuse must be true or false: perhaps"),

@@ -62,7 +62,7 @@ def test_missing_packages_are_told_with_the_line_that_installs_them(
         describe("qwen2-vl")
     monkeypatch.setattr(factory, "find_spec", lambda name: 1)
     monkeypatch.setattr(factory, "version", lambda name: "4.57.6")
-    assert "transformers 5.20 or newer, and 4.57.6 is here" in complaint("qwen2-vl")
+    assert "transformers 5.20 or newer, 4.57.6 is installed" in complaint("qwen2-vl")
 
 
 def test_quantisation_says_which_package_it_lacks(

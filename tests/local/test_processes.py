@@ -152,7 +152,7 @@ def test_the_batch_of_a_process_that_dies_is_asked_again_and_without_any_left_th
         results = await lost
         said = "the worker on cpu ended: killed by signal 15 (SIGTERM)"
         assert [(type(result), str(result)) for result in results] == [(Fault, said)] * 2
-        with pytest.raises(Fatal, match=r"^the worker on cpu ended: .*SIGTERM.; what was answered"):
+        with pytest.raises(Fatal, match=r"^the worker on cpu ended: .*SIGTERM.; replies so far"):
             await local.ask_many([request(1)], Pictures())
         await local.close()
 
@@ -160,7 +160,7 @@ def test_the_batch_of_a_process_that_dies_is_asked_again_and_without_any_left_th
 
 
 def test_what_cannot_be_loaded_is_said_in_the_words_of_the_loader(tmp_path: Path) -> None:
-    with pytest.raises(Fatal, match="is no checkpoint") as caught:
+    with pytest.raises(Fatal, match="is not a checkpoint folder") as caught:
         start_workers(LocalOptions("hf", model_path=str(tmp_path)), ["cpu"])
     assert "\n" not in str(caught.value)
 

@@ -15,7 +15,7 @@ import torch
 from adapters.contract import Generation
 from adapters.local.contract import Encoded, Loaded
 from adapters.local.generate import Generator
-from adapters.local.sampling import Draw, Never
+from adapters.local.sampling import Draw, ForbiddenTokens
 from adapters.local.work import Work
 from tests.local.examples import ids_of, talks
 
@@ -91,5 +91,5 @@ def test_a_share_of_almost_nothing_is_greedy() -> None:
 @pytest.mark.parametrize(("token", "left"), [(2, {0, 1, 3}), (4, {0, 1, 2, 3}), (-1, {0, 1, 2, 3})])
 def test_picture_ids_are_left_out_where_they_can_be_written(token: int, left: set[int]) -> None:
     config = SimpleNamespace(image_token_id=token, text_config=SimpleNamespace(vocab_size=4))
-    scores = Never(config, "cpu")(torch.zeros((1, 1)), torch.zeros((1, 4)))
+    scores = ForbiddenTokens(config, "cpu")(torch.zeros((1, 1)), torch.zeros((1, 4)))
     assert {n for n in range(4) if scores[0, n] == 0} == left

@@ -157,7 +157,7 @@ def test_wrong_checkpoints_are_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(
         json.dumps({"architectures": ["LlamaForCausalLM"], "model_type": "llama"})
     )
-    with pytest.raises(Fatal, match="no encoder-decoder model but LlamaForCausalLM"):
+    with pytest.raises(Fatal, match=r"is not an encoder-decoder model \(LlamaForCausalLM\)"):
         make(f"seq2seq:{tmp_path}")
     for file in folder.glob("*.json"):
         (tmp_path / file.name).write_text(file.read_text())

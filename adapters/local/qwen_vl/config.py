@@ -55,7 +55,7 @@ class VisionShape:
 
     @classmethod
     def of(cls, visual: Mapping[str, Any]) -> VisionShape:
-        """Read from `config.json`'s `visual`. Raises `Fatal` for sizes that do not go together."""
+        """Read from `config.json`'s `visual`. Raises `Fatal` for inconsistent sizes."""
         try:
             shape = cls(
                 image_size=int(visual["image_size"]),
@@ -71,16 +71,18 @@ class VisionShape:
         except KeyError as error:
             raise Fatal(f"config.json: 'visual' has no {error}") from error
         except (TypeError, ValueError) as error:
-            raise Fatal(f"config.json: 'visual' has a value that is no number ({error})") from error
+            raise Fatal(
+                f"config.json: 'visual' has a value that is not a number ({error})"
+            ) from error
         for wrong, why in (
             (min(shape.image_size, shape.patch_size, shape.heads) < 1, "a size below 1"),
             (
                 shape.image_size % max(1, shape.patch_size),
-                "image_size is no multiple of patch_size",
+                "image_size is not a multiple of patch_size",
             ),
-            (shape.width % max(1, shape.heads), "width is no multiple of heads"),
-            (shape.output % POOL_HEAD_SIZE, f"output_dim is no multiple of {POOL_HEAD_SIZE}"),
-            (isqrt(shape.queries) ** 2 != shape.queries, "n_queries is no square"),
+            (shape.width % max(1, shape.heads), "width is not a multiple of heads"),
+            (shape.output % POOL_HEAD_SIZE, f"output_dim is not a multiple of {POOL_HEAD_SIZE}"),
+            (isqrt(shape.queries) ** 2 != shape.queries, "n_queries is not a square number"),
         ):
             if wrong:
                 raise Fatal(f"config.json: 'visual': {why}")
@@ -122,7 +124,7 @@ class QwenVLConfig(PreTrainedConfig):  # type: ignore[misc]
 
     @property
     def image_token_id(self) -> int:
-        """What a reply must not contain: it would promise a picture."""
+        """The id that a reply must not contain, because it would refer to a picture."""
         return self.vision.image_start
 
     @property
@@ -139,7 +141,7 @@ class QwenVLConfig(PreTrainedConfig):  # type: ignore[misc]
 
     @classmethod
     def of(cls, published: Mapping[str, Any]) -> QwenVLConfig:
-        """Read from a parsed `config.json`. Raises `Fatal` for what is not implemented."""
+        """Read from a parsed `config.json`. Raises `Fatal` for settings that are not supported."""
         try:
             config = cls(**published)
         except Exception as error:
@@ -154,7 +156,7 @@ class QwenVLConfig(PreTrainedConfig):  # type: ignore[misc]
             (config.seq_length < 2, "seq_length is below 2"),
         ):
             if wrong:
-                raise Fatal(f"config.json: no original Qwen-VL has this: {why}")
+                raise Fatal(f"config.json: not supported for the original Qwen-VL: {why}")
         return config
 
     @property

@@ -1,4 +1,4 @@
-"""What the harness must know of an original Qwen-VL (`adapters.local.contract.Family`)."""
+"""The family of the original Qwen-VL; see `adapters.local.contract.Family`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SOURCE = "Qwen-VL (arXiv:2308.12966): squeezed to a square of fixed size, 256 ve
 
 
 def image_rule(queries: int, max_pixels: int | None = None) -> ImageRule:
-    """Pictures as they are: the model squeezes every one to the same square, and sees all of it.
+    """Pictures at full size: the model resizes every picture to the same square.
 
-    Shrinking beforehand would only blur twice; with `max_pixels` they are shrunk to that.
+    Shrinking them first would only blur them twice; with `max_pixels` they are shrunk to that.
     """
 
     def fit(width: int, height: int) -> tuple[int, int]:
@@ -66,7 +66,7 @@ class QwenVLFamily:
         prompt = encoded(conversation, self.tokenizer)
         wanted = len(conversation.pictures)
         if len(images) != wanted:
-            raise Fatal(f"the conversation shows {wanted} pictures, {len(images)} were given")
+            raise Fatal(f"{len(images)} images for a conversation with {wanted} pictures")
         pictures = {"pixel_values": pixel_values(images, self.image_size)} if images else {}
         return Encoded(torch.tensor(prompt.ids), None, pictures, prompt.built_on)
 

@@ -40,7 +40,7 @@ class Checkpoint:
 
     @property
     def identity(self) -> str:
-        """What the files say: the hub's commit, or the digest of a folder's content."""
+        """The hub's commit, or the digest of a folder's content."""
         if self.commit is not None:
             return self.commit
         read = [self.folder / "config.json", self.vocabulary, *shards(self.folder)]
@@ -50,7 +50,8 @@ class Checkpoint:
 def find(options: LocalOptions) -> Checkpoint:
     """The files of the model that the options name; from the hub, all but the weights.
 
-    Raises `Fatal` that says what is needed, or what else it is."""
+    Raises `Fatal` for missing files, or a checkpoint of another kind.
+    """
     source = HUB.get(options.model, options.model)
     local = source.startswith((".", "/", "~")) or Path(source).is_dir()
     given = options.model_path or (source if local else None)
@@ -66,7 +67,7 @@ def find(options: LocalOptions) -> Checkpoint:
         commit = folder.name
     config = _configuration(folder, source)
     if kind := foreign_kind(config):
-        raise Fatal(f"{folder} holds no original Qwen-VL: it is {kind}")
+        raise Fatal(f"{folder} is not an original Qwen-VL checkpoint: it is {kind}")
     names = (options.name, options.model, folder.name, str(config.get("_name_or_path", "")))
     seeclick = any("seeclick" in name.lower() for name in names)
     return Checkpoint(
@@ -80,7 +81,7 @@ def find(options: LocalOptions) -> Checkpoint:
 
 
 def fetch_weights(checkpoint: Checkpoint) -> None:
-    """Let the weights of a checkpoint of the hub come to its folder. Raises `Fatal`."""
+    """Download the weights of a checkpoint of the hub. Raises `Fatal`."""
     if checkpoint.commit is not None:
         kind = _format(checkpoint.source, checkpoint.commit)
         fetched(checkpoint.source, checkpoint.commit, WEIGHTS[kind])
@@ -98,7 +99,7 @@ def fetched(repository: str, revision: str | None, wanted: list[str]) -> Path:
 
 
 def _format(repository: str, revision: str | None) -> str:
-    """Which kind of weights to fetch where a repository may hold both."""
+    """The weight format to download from a repository that may hold both."""
     from huggingface_hub import HfApi
 
     try:

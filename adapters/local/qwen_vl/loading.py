@@ -1,4 +1,4 @@
-"""An original Qwen-VL: what its checkpoint is, and from there to a model that answers."""
+"""Loads checkpoints of the original Qwen-VL."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Described:
         }
 
     def check(self) -> None:
-        """See `Unloaded`. Whether there is room is found out by `load`."""
+        """See `Unloaded`. Memory is checked by `load`, when the number of parameters is known."""
 
     def fetch(self) -> None:
         """See `Unloaded`."""
@@ -90,12 +90,12 @@ class Described:
 def described(options: LocalOptions, device: str) -> Described:
     """Find the checkpoint that the options name, and read all of it but the weights.
 
-    Raises `Fatal` with one line: files that lack, a foreign architecture, an option that this model
-    cannot follow.
+    Raises `Fatal` for missing files, another architecture, or an option that the model does not
+    support.
     """
     if options.quantization:
         raise Fatal(
-            "the original Qwen-VL is not offered quantised; leave --quantization out, "
+            "--quantization is not supported for the original Qwen-VL; leave it out, "
             "or spread it over several GPUs with --device-map auto"
         )
     checkpoint = find(options)
@@ -130,7 +130,7 @@ def _dtype(wanted: str, config: QwenVLConfig, device: str) -> torch.dtype:
         published = config.dtype
         return published if published in DTYPES.values() else torch.bfloat16
     if wanted not in DTYPES:
-        raise Fatal(f"--dtype {wanted}: known are auto, {', '.join(DTYPES)}")
+        raise Fatal(f"--dtype {wanted}: choose from auto, {', '.join(DTYPES)}")
     return DTYPES[wanted]
 
 
@@ -142,7 +142,7 @@ def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
             return QwenVL(config)
     except (ImportError, ValueError) as error:
         reason = " ".join(str(error).split()).partition(". ")[0]
-        raise Fatal(f"--attn {attention} cannot be had here: {reason}") from error
+        raise Fatal(f"--attn {attention} is not available here: {reason}") from error
 
 
 def _facts(known: Described, device: str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The whole model, with transformers' usual `generate`."""
+"""The complete model, with transformers' own `generate`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Nothing: weights come from a checkpoint, and must not be drawn anew after loading."""
+        """Does nothing: weights come from a checkpoint and must not be reinitialised."""
 
     def get_input_embeddings(self) -> nn.Module:
         return self.transformer.wte

@@ -1,4 +1,4 @@
-"""A picture as the vision tower takes it."""
+"""Pictures as input of the vision tower."""
 
 from __future__ import annotations
 

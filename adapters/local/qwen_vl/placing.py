@@ -1,4 +1,4 @@
-"""On which device the parameters go, and whether they fit."""
+"""Places parameters on devices, and checks that they fit."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def value_count(model: torch.nn.Module) -> int:
 
 
 def check_room(needed: int, device: str, source: str, *, asked_for: bool) -> None:
-    """Raises `Fatal` when `needed` bytes of weights do not fit on a device, or only on a CPU that
-    nobody asked for."""
+    """Raise `Fatal` if `needed` bytes of weights do not fit on a device, or only on a CPU that
+    the user did not name."""
     where = torch.device(device)
     if where.type == "cuda":
         free, whole = torch.cuda.mem_get_info(where)
@@ -44,14 +44,14 @@ def check_room(needed: int, device: str, source: str, *, asked_for: bool) -> Non
 
 
 def spread(model: QwenVL, device_map: str, dtype: torch.dtype) -> Plan:
-    """Which layers go to which GPU. Raises `Fatal` without GPUs, or with too small ones."""
+    """Which layers go to which GPU. Raises `Fatal` if there are no GPUs or too small ones."""
     from accelerate import infer_auto_device_map
     from accelerate.utils import get_balanced_memory
 
     if device_map not in MAPS:
-        raise Fatal(f"--device-map {device_map}: known are {', '.join(MAPS)}")
+        raise Fatal(f"--device-map {device_map}: choose from {', '.join(MAPS)}")
     if not torch.cuda.is_available():
-        raise Fatal("--device-map hands layers to several GPUs, and there is none")
+        raise Fatal("--device-map spreads layers over GPUs, and there is none here")
     whole = list(model._no_split_modules)
     memory = None
     if device_map != "sequential":
@@ -59,9 +59,8 @@ def spread(model: QwenVL, device_map: str, dtype: torch.dtype) -> Plan:
     plan: Plan = infer_auto_device_map(model, memory, no_split_module_classes=whole, dtype=dtype)
     if left := [name for name, where in plan.items() if where in ("cpu", "disk")]:
         raise Fatal(
-            f"the GPUs have no room for the whole model, which needs "
-            f"{value_count(model) * dtype.itemsize / 1e9:.1f} GB: {left[0]} and "
-            f"{len(left) - 1} more parts are left over"
+            f"the model needs {value_count(model) * dtype.itemsize / 1e9:.1f} GB and does not fit "
+            f"on the GPUs: {left[0]} and {len(left) - 1} more parts are left over"
         )
     return plan
 
@@ -80,7 +79,7 @@ def place_in(plan: Plan, name: str) -> str:
 
 
 def dispatch(model: QwenVL, plan: Plan) -> None:
-    """Let every part fetch what it is given to its own device."""
+    """Let every part move its inputs to its own device."""
     from accelerate import dispatch_model
 
     dispatch_model(model, dict(plan), skip_keys=list(model._skip_keys_device_placement))

@@ -1,4 +1,4 @@
-"""What kind of checkpoint a `config.json` belongs to."""
+"""Recognises an original Qwen-VL by its `config.json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_qwen_vl(config: Mapping[str, object]) -> bool:
 
 
 def foreign_kind(config: Mapping[str, object]) -> str | None:
-    """What a checkpoint is that is no original Qwen-VL, in words with advice; None if it is one."""
+    """What a checkpoint is, with advice, if it is not an original Qwen-VL; None if it is one."""
     if is_qwen_vl(config):
         return None
     kind = str(config.get("model_type") or "")
@@ -25,7 +25,7 @@ def foreign_kind(config: Mapping[str, object]) -> str | None:
     named = str(listed[0]) if isinstance(listed, list) and listed else ""
     if kind == MODEL_TYPE:
         if "audio" in config:
-            return "Qwen-Audio, which hears and does not see"
+            return "Qwen-Audio, which takes sound and no pictures"
         return "a text-only Qwen (no vision tower in its configuration)"
     from adapters.local.families import QWEN
 

@@ -45,7 +45,7 @@ CUT: Final = "|".join(
 
 
 class Tokenizer:
-    """Texts to ids and back. Without state after loading; used from several threads."""
+    """Converts texts to ids and back. Stateless after loading; used from several threads."""
 
     def __init__(self, ranks: dict[bytes, int], queries: int = 256) -> None:
         """From merge ranks (0, 1, 2, ...) and the number of ids that stand for a picture."""
@@ -62,7 +62,7 @@ class Tokenizer:
     def read(cls, path: Path, queries: int = 256) -> Tokenizer:
         """From a `qwen.tiktoken`: a line for each token, its bytes in base64 and its rank.
 
-        Raises `Fatal` for a file that is none.
+        Raises `Fatal` for a file of another format.
         """
         ranks: dict[bytes, int] = {}
         number = 0

@@ -1,4 +1,4 @@
-"""The vision tower and the resampler: a picture becomes a fixed number of vectors.
+"""The vision tower and the resampler, which turn a picture into a fixed number of vectors.
 
 Qwen-VL (Bai et al. 2023, arXiv:2308.12966): a ViT-bigG, and one cross-attention layer
 with learned queries. Parameter names are those of the published checkpoints.

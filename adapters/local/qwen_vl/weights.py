@@ -1,7 +1,7 @@
-"""Published weights into a model that was built without any.
+"""Loads published weights into a model that was built without any.
 
-The model's parameters are put in place one by one from the shards, never initialised and never
-loaded through `from_pretrained`, which draws some of them anew afterwards. At the peak there is one
+Parameters are assigned one by one from the shards, never initialised and never loaded through
+`from_pretrained`, which reinitialises some of them afterwards. At the peak there is one
 copy in memory, and one tensor more.
 """
 
@@ -43,7 +43,7 @@ def shards(folder: Path) -> tuple[Path, ...]:
 def load_weights(
     model: nn.Module, folder: Path, dtype: torch.dtype, place: Callable[[str], str]
 ) -> None:
-    """Give a model on the meta device its parameters from the shards in `folder`.
+    """Load the shards in `folder` into a model on the meta device.
 
     `place` says on which device a parameter goes. Names and shapes are compared both ways before
     anything is read. Raises `Fatal`, naming the first tensors and the number of those that differ.
@@ -75,10 +75,10 @@ def tensors(path: Path, *, shapes_only: bool = False) -> Iterator[tuple[str, Ten
         yield from _binary(path).items()
     except OSError as error:
         if error.errno == errno.EINVAL:  # What mapping a part beyond a file's end gives.
-            raise Fatal(f"{path}: damaged or cut short; fetch this file again") from error
+            raise Fatal(f"{path}: damaged or truncated; download this file again") from error
         raise Fatal(f"{path}: cannot be read ({error.strerror or error})") from error
     except (SafetensorError, RuntimeError, EOFError, ValueError) as error:
-        raise Fatal(f"{path}: damaged or cut short; fetch this file again") from error
+        raise Fatal(f"{path}: damaged or truncated; download this file again") from error
     except pickle.UnpicklingError as error:
         raise Fatal(f"{path}: damaged, or holds more than tensors; not loaded") from error
 

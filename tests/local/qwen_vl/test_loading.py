@@ -114,7 +114,7 @@ def test_eager_attention_says_the_same(checkpoint: Path, loaded: Loaded) -> None
         ({"attn": "flash"}, "--attn flash"),
         ({"dtype": "int7"}, "--dtype int7"),
         ({"quantization": "4bit"}, "--quantization"),
-        ({"device_map": "auto"}, "several GPUs"),
+        ({"device_map": "auto"}, "spreads layers over GPUs"),
         ({"device_map": "sideways"}, "--device-map sideways"),
         ({"revision": "abc"}, "--revision"),
     ],
