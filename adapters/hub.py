@@ -36,7 +36,7 @@ def hub_error(
 
     if isinstance(error, errors.GatedRepoError | errors.DisabledRepoError):
         return (
-            f"{repo} is open only to those who accepted its terms: accept them at "
+            f"{repo} is gated: accept its terms at "
             f"{hub_page(repo, kind)}, then run `hf auth login` or set HF_TOKEN"
         )
     if isinstance(error, errors.RevisionNotFoundError):

@@ -17,8 +17,8 @@ kind:
 - a factory: a function, or anything else that can be called, which `make` calls,
 - an instance, which `make` returns as it is.
 
-An instance is told from a factory by the attributes that every thing of the kind has (`has`). Both
-classes and factories are called with what the kind has to hand over:
+An instance is recognised by the attributes that every thing of the kind has (`has`). Classes
+and factories are called with what the kind hands over:
 
     kind        called with                             an instance has
     model       model name, options by name             info, ask
@@ -271,7 +271,7 @@ def _load(kind: str, name: str, target: str) -> object:
 def _parameters(factory: Any) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(factory).parameters
-    except ValueError:  # Some that are written in C do not tell.
+    except ValueError:  # Some callables written in C have no signature.
         return {
             "args": inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
             "kwargs": inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),

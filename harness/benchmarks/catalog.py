@@ -72,9 +72,9 @@ def step_data(dataset: Mapping[str, Any], step_id: str) -> StepData:
     # Imported when called: runs are read without benchmarks, and benchmarks without runs.
     from harness.runs import DataGone, StepData
 
-    data, asked = dataset.get("data"), dataset.get("splits_asked")
+    data, splits = dataset.get("data"), dataset.get("splits_asked")
     try:
-        opened = _opened(str(dataset.get("benchmark")), data, tuple(asked or ()))
+        opened = _opened(str(dataset.get("benchmark")), data, tuple(splits or ()))
         row = opened.row(step_id)
     except DataError as error:
         raise DataGone(str(error)) from error

@@ -1,4 +1,4 @@
-"""An opened benchmark: an index in memory, rows read when asked for."""
+"""An opened benchmark: an index in memory, rows read on demand."""
 
 from __future__ import annotations
 
@@ -37,9 +37,14 @@ class Filters:
 class Dataset:
     """The steps of a benchmark, or a selection of them. Immutable; every method may be repeated.
 
-    `files` are all files of the opened splits, also those that a selection leaves out. `origin`
-    says where they come from (`repo` and `revision`, or `local`). `settings` is what a snapshot of
-    our own says of how it was made. `notices` are lines for the user.
+    Attributes:
+        benchmark: the name of the benchmark.
+        layout: how its files are read.
+        files: all files of the opened splits, including those that a selection leaves out.
+        entries: one entry per distinct row, in file order.
+        origin: where the files come from: `repo` and `revision`, or `local`.
+        settings: the settings that a snapshot of ours was made with.
+        notices: lines for the user.
     """
 
     benchmark: str
@@ -126,7 +131,7 @@ def _select(entries: Sequence[IndexEntry], filters: Filters) -> tuple[IndexEntry
             allowed = frozenset(wanted)
             kept = tuple(entry for entry in kept if value_of(entry) in allowed)
     if not kept:
-        raise DataError("no step meets all the filters together")
+        raise DataError("no step matches all the filters")
     if filters.limit is not None:
         kept = _first_tasks(kept, filters.limit)
     if filters.shard is not None:
@@ -144,20 +149,21 @@ def _check_known(what: str, wanted: Sequence[str], known: set[str]) -> None:
         if value not in known:
             hint = suggestion(value, known)
             if what in ("task", "step") and hint.startswith("known:"):
-                # A list of ids helps nobody.
+                # Listing ids would not help.
                 hint = f"it has {len(known)} others; is this one of another split?"
             raise DataError(f"no {what} '{value}' in the selection; {hint}")
 
 
 def _first_tasks(entries: Sequence[IndexEntry], limit: int) -> tuple[IndexEntry, ...]:
     if limit < 1:
-        raise DataError(f"a limit of {limit} tasks leaves nothing to do")
+        raise DataError(f"--limit must be at least 1, not {limit}")
     tasks = dict.fromkeys(entry.task_id for entry in entries)
     first = frozenset(list(tasks)[:limit])
     return tuple(entry for entry in entries if entry.task_id in first)
 
 
 def _shard(entries: Sequence[IndexEntry], number: int, count: int) -> tuple[IndexEntry, ...]:
-    if count < 1 or not 1 <= number <= count:
-        raise DataError(f"there is no shard {number}/{count}; shards are 1/{max(count, 1)} to n/n")
+    most = max(count, 1)
+    if not 1 <= number <= most or most != count:
+        raise DataError(f"'{number}/{count}' is not a shard; write 1/{most} to {most}/{most}")
     return tuple(entry for entry in entries if shard_of(entry.task_id, count) == number)

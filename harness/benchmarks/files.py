@@ -11,14 +11,17 @@ from adapters.digests import digests
 from harness.errors import DataError, suggestion
 
 LOCAL_SPLIT = "local"
-"""The split of a file whose name says none and for which none was asked."""
+"""The split of files whose names contain none, unless the user asks for one."""
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})")
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file to read. `split` is None where a column says it; `sha256` where nobody has told it."""
+    """A file to read.
+
+    `split` is None if a column holds it, `sha256` is None until the file has been hashed.
+    """
 
     path: Path
     split: str | None
@@ -28,7 +31,7 @@ class DataFile:
 
 
 def split_of(name: str, splits: Sequence[str]) -> str | None:
-    """The split that a file name (`data/test_task-00000-of-00005.parquet`) or a folder tells."""
+    """The split in the name of a file (`data/test_task-00000-of-00005.parquet`) or its folders."""
     *folders, base = name.replace("\\", "/").split("/")
     for part in (base.rsplit(".", 1)[0], *reversed(folders)):
         for split in sorted(splits, key=len, reverse=True):
@@ -41,17 +44,17 @@ def missing_shards(names: Sequence[str]) -> bool:
     """Whether names like `x-00000-of-00005` show that some of their series are not there."""
     series: dict[tuple[str, int], set[int]] = {}
     for name in names:
-        found = _SHARD.search(name)
-        if found:
-            key = (name[: found.start()], int(found[2]))
-            series.setdefault(key, set()).add(int(found[1]))
+        match = _SHARD.search(name)
+        if match:
+            key = (name[: match.start()], int(match[2]))
+            series.setdefault(key, set()).add(int(match[1]))
     # A series that does not start at zero is a stray file, not a part of something larger.
     return any(0 in have and len(have) < count for (_, count), have in series.items())
 
 
-def check_splits(asked: Sequence[str] | None, known: Sequence[str], benchmark: str) -> None:
+def check_splits(requested: Sequence[str] | None, known: Sequence[str], benchmark: str) -> None:
     """Raise a `DataError` for a split that the benchmark does not have."""
-    for split in asked or ():
+    for split in requested or ():
         if split not in known:
             raise DataError(f"{benchmark} has no split '{split}'; {suggestion(split, known)}")
 
@@ -85,7 +88,7 @@ def local_files(data: Path, *suffixes: str) -> list[DataFile]:
 
 def by_split(
     files: Sequence[DataFile],
-    asked: Sequence[str] | None,
+    requested: Sequence[str] | None,
     known: Sequence[str],
     default: Sequence[str],
     where: str,
@@ -93,40 +96,42 @@ def by_split(
 ) -> tuple[list[DataFile], list[str]]:
     """The files of the splits asked for (None: those of `default` that are there), and notices.
 
-    Files whose names tell no split are taken as the one split asked for, or as `LOCAL_SPLIT`.
+    If no name contains a split, all files are of the one split asked for, or of `LOCAL_SPLIT`.
 
     Raises:
         DataError: a split asked for is not there.
     """
-    told = [(file, named(file.name, known)) for file in files]
-    present = {split for _, split in told if split}
+    splits = [(file, named(file.name, known)) for file in files]
+    present = {split for _, split in splits if split}
     if not present:
-        split = asked[0] if asked is not None and len(asked) == 1 else LOCAL_SPLIT
-        if asked is not None and len(asked) > 1:
+        split = requested[0] if requested is not None and len(requested) == 1 else LOCAL_SPLIT
+        if requested is not None and len(requested) > 1:
             raise DataError(
-                f"no file name in {where} says which split it is (test_task-....parquet); "
+                f"no file name in {where} contains a split (such as test_task-....parquet); "
                 "ask for one split"
             )
         return [_with_split(file, split) for file in files], []
     notices = []
-    unnamed = [file.name for file, split in told if split is None]
+    unnamed = [file.name for file, split in splits if split is None]
     if unnamed:
-        notices.append(f"left out, their names say no split: {', '.join(unnamed)}")
-    for split in asked or ():
+        notices.append(f"skipped because their names contain no split: {', '.join(unnamed)}")
+    for split in requested or ():
         if split not in present:
-            raise DataError(f"no file of split {split} in {where}; {suggestion(split, present)}")
-    wanted = list(asked) if asked is not None else [s for s in default if s in present]
+            raise DataError(
+                f"{where} has no file for split '{split}'; {suggestion(split, present)}"
+            )
+    wanted = list(requested) if requested is not None else [s for s in default if s in present]
     if not wanted:
         raise DataError(
             f"{where} has none of the splits {', '.join(default)}; "
-            f"ask for what is there: {', '.join(sorted(present))}"
+            f"available splits: {', '.join(sorted(present))}"
         )
-    lacking = [s for s in default if s not in present] if asked is None else []
+    lacking = [s for s in default if s not in present] if requested is None else []
     if lacking:
-        notices.append(f"{where} has no file of {', '.join(lacking)}")
-    chosen = [_with_split(f, split) for split in wanted for f, told_ in told if told_ == split]
+        notices.append(f"{where} has no file for {', '.join(lacking)}")
+    chosen = [_with_split(f, split) for split in wanted for f, of in splits if of == split]
     if missing_shards([f.name for f in chosen]):
-        notices.append(f"some shards of {', '.join(wanted)} are missing in {where}")
+        notices.append(f"{where} is missing some shards of {', '.join(wanted)}")
     return chosen, notices
 
 

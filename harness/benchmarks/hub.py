@@ -2,7 +2,7 @@
 
 The files land in the hub's own cache and are read there like any local file; the `datasets` library
 would write a second, uncompressed copy. What the cache holds completely is used without asking the
-hub. A hub that does not answer at once is unreachable: retrying for half a minute helps nobody.
+hub. A hub that does not answer at once counts as unreachable instead of being retried for minutes.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ def fetch(
         listed = [f for f in info.siblings or () if f.rfilename.endswith(suffix)]
         files = [f for f in listed if any(kind(f.rfilename) for kind in kinds)]
         if not files:
-            raise DataError(
-                f"{repo} on the hub has no {suffix[1:]} file of that kind at {info.sha}"
-            )
+            raise DataError(f"{repo} on the hub has no matching {suffix[1:]} file at {info.sha}")
         return HubCopy(tuple(_download(repo, str(info.sha), f) for f in files), str(info.sha))
 
 

@@ -214,7 +214,7 @@ def in_order(key: Key, lengths: dict[str, int]) -> Key:
 
 
 def of_splits(
-    entries: Sequence[IndexEntry], asked: Sequence[str] | None, default: Sequence[str] = ()
+    entries: Sequence[IndexEntry], requested: Sequence[str] | None, default: Sequence[str] = ()
 ) -> tuple[IndexEntry, ...]:
     """The entries of the splits asked for, else of those of `default` that are there, else all.
 
@@ -222,10 +222,10 @@ def of_splits(
         DataError: no entry is of a split asked for.
     """
     present = {entry.split for entry in entries}
-    wanted = tuple(asked or ()) or tuple(split for split in default if split in present)
+    wanted = tuple(requested or ()) or tuple(split for split in default if split in present)
     for split in wanted:
         if split not in present:
-            raise DataError(f"no step of split '{split}'; {suggestion(split, present)}")
+            raise DataError(f"the data has no split '{split}'; {suggestion(split, present)}")
     return tuple(entry for entry in entries if not wanted or entry.split in wanted)
 
 
@@ -281,10 +281,10 @@ def _notices(
     notices = []
     if doubled:
         where = ", ".join(f"{count} in {name}" for name, count in doubled.items())
-        notices.append(f"rows stored twice were left out ({where})")
+        notices.append(f"duplicate rows were skipped ({where})")
     if recovered:
-        text = f"{recovered} rows have no target_action_index; it was worked out from action_reprs"
-        notices.append(text + (f", for {unsure} tasks as a guess" if unsure else ""))
+        text = f"{recovered} rows have no target_action_index; it was recovered from action_reprs"
+        notices.append(text + (f", ambiguously for {unsure} tasks" if unsure else ""))
     size, name = largest
     if size > _LARGE_GROUP:
         notices.append(

@@ -97,7 +97,7 @@ def _read_spans(path: Path) -> Iterator[TaskSpan]:
         try:
             task = _TASK.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(f"{path}, task {number} is no task of Mind2Web: {error}") from error
+            raise DataError(f"{path}, task {number} is not a Mind2Web task: {error}") from error
         yield TaskSpan(
             start,
             len(text),
@@ -142,20 +142,21 @@ def _split(file: BinaryIO, path: Path, chunk: int) -> Iterator[tuple[int, bytes]
             del buffer[:end]
             origin += end
         else:
-            raise DataError(f"{path} is no JSON file of tasks: {bytes(first)!r} at {origin + at}")
+            place = f"{bytes(first)!r} at byte {origin + at}"
+            raise DataError(f"{path} is not a JSON file of tasks: unexpected {place}")
 
 
 def _blank_end(buffer: bytearray) -> int:
-    found = _BLANK.match(buffer)
-    return found.end() if found else 0
+    match = _BLANK.match(buffer)
+    return match.end() if match else 0
 
 
 def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> int:
     """The place behind the object that the buffer begins with, which is read on as needed."""
     depth = at = 0
     while True:
-        found = _INSIDE.match(buffer, at)
-        at = found.end() if found else at
+        match = _INSIDE.match(buffer, at)
+        at = match.end() if match else at
         if at == len(buffer) or buffer[at] == 0x22:
             # Read more the longer the object is: a string that was cut is looked at once more.
             more = file.read(max(chunk, len(buffer) // 2))
@@ -170,4 +171,4 @@ def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> in
 
 
 def _cut_short(path: Path) -> DataError:
-    return DataError(f"{path} is cut short (its last bracket is missing); copy it again")
+    return DataError(f"{path} is truncated (its last bracket is missing); copy it again")

@@ -101,20 +101,20 @@ class Mind2Web(Benchmark):
     description: str = "Multimodal-Mind2Web: recorded tasks on real sites, with screenshots"
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
-        """See `Benchmark.open`. The split `local` is that of files whose names tell none."""
-        asked = tuple(splits) if splits else None
-        if asked != (LOCAL_SPLIT,) or data is None:
-            check_splits(asked, self.splits, self.name)
+        """See `Benchmark.open`. `local` is the split of files whose names contain none."""
+        requested = tuple(splits) if splits else None
+        if requested != (LOCAL_SPLIT,) or data is None:
+            check_splits(requested, self.splits, self.name)
         layout = Mind2WebLayout()
         if data is not None:
             origin: dict[str, object] = {"origin": "local"}
             files, notices = by_split(
-                local_files(data), asked, self.splits, self.default_splits, str(data)
+                local_files(data), requested, self.splits, self.default_splits, str(data)
             )
         else:
             from harness.benchmarks.hub import fetch
 
-            wanted = asked or self.default_splits
+            wanted = requested or self.default_splits
             copy = fetch(REPO, REVISION, [partial(_is_of, split) for split in wanted])
             origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
             files, notices = by_split(
@@ -134,7 +134,7 @@ def open_files(
     origin: dict[str, object],
     notices: Sequence[str] = (),
 ) -> Dataset:
-    """A data set of files whose splits are known. Raises `DataError`, also for no rows at all."""
+    """A data set of files whose splits are known. Raises `DataError`, also if there are no rows."""
     entries, more = build_index(files, layout)
     if not entries:
         raise DataError(f"no rows in {', '.join(str(file.path) for file in files) or 'no file'}")

@@ -90,7 +90,7 @@ def decode_operation(stored: object, where: str) -> tuple[Operation, tuple[str, 
         try:
             stored = _OPERATION.decode(stored)
         except (msgspec.MsgspecError, RecursionError) as error:
-            raise DataError(f"{where}: column 'operation' is broken JSON: {error}") from error
+            raise DataError(f"{where}: column 'operation' is not valid JSON: {error}") from error
     if not isinstance(stored, dict):
         raise DataError(f"{where}: column 'operation' is {stored!r}, not an operation")
     recorded, original = str(stored.get("op")), str(stored.get("original_op"))

@@ -91,7 +91,7 @@ class OriginalLayout:
             )
 
     def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
-        """The row. One without a picture is as good as any here: nobody has one."""
+        """The row. It is valid without a screenshot: no row of this data has one."""
         where = f"{entry.file}, task {entry.row_group + 1}, action {entry.offset + 1}"
         row = recorded_row(record, entry, benchmark, where, pictured=False)
         stored = len(record["action_reprs"] or ())
@@ -114,22 +114,24 @@ class OriginalMind2Web(Benchmark):
     screenshots: bool = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
-        """See `Benchmark.open`. The split `local` is that of files whose names tell none."""
-        asked = tuple(splits) if splits else None
-        if asked != (LOCAL_SPLIT,) or data is None:
-            check_splits(asked, self.splits, self.name)
+        """See `Benchmark.open`. `local` is the split of files whose names contain none."""
+        requested = tuple(splits) if splits else None
+        if requested != (LOCAL_SPLIT,) or data is None:
+            check_splits(requested, self.splits, self.name)
         if data is not None:
             if data.suffix == ".zip":
                 raise DataError(f"{data} is an archive: the test set {_ARCHIVE}")
             origin: dict[str, object] = {"origin": "local"}
-            found = local_files(data, ".json")
-            files, notices = by_split(found, asked, self.splits, self.default_splits, str(data))
-        elif asked == ("train",):
+            local = local_files(data, ".json")
+            files, notices = by_split(local, requested, self.splits, self.default_splits, str(data))
+        elif requested == ("train",):
             from harness.benchmarks.hub import fetch
 
             copy = fetch(REPO, None, [_is_train], suffix=".json")
             origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
-            files, notices = by_split(copy.files, asked, self.splits, asked, f"{REPO} on the hub")
+            files, notices = by_split(
+                copy.files, requested, self.splits, requested, f"{REPO} on the hub"
+            )
         else:
             raise DataError(f"the test set of mind2web {_ARCHIVE}")
         spans = {file.path: task_spans(file) for file in files}
@@ -137,7 +139,7 @@ class OriginalMind2Web(Benchmark):
         if not entries:
             raise DataError(f"no tasks in {', '.join(str(file.path) for file in files)}")
         if doubled:
-            notices.append(f"{doubled} steps stored twice were left out")
+            notices.append(f"{doubled} duplicate steps were skipped")
         return Dataset(
             self.name,
             OriginalLayout(spans),
@@ -198,7 +200,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, wher
     try:
         return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{where}: broken JSON, or no action of Mind2Web: {error}") from error
+        raise DataError(f"{where}: invalid JSON, or not a Mind2Web action: {error}") from error
 
 
 BENCHMARK = OriginalMind2Web()

@@ -161,7 +161,7 @@ def _check(path: Path) -> None:
     if not start.startswith(_MAGIC):
         raise DataError(f"{path} is not a parquet file")
     if end != _MAGIC:
-        raise DataError(f"{path} is cut short (no parquet footer); copy or download it again")
+        raise DataError(f"{path} is truncated (no parquet footer); copy or download it again")
 
 
 def _covers(columns: Collection[str], path: str) -> bool:

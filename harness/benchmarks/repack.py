@@ -34,7 +34,7 @@ def repack(
     target: Path,
     *,
     rows_per_group: int = ROWS_PER_GROUP,
-    told: Callable[[Repacked], None] = lambda _: None,
+    on_progress: Callable[[Repacked], None] = lambda _: None,
 ) -> list[Repacked]:
     """Rewrite a parquet file, or every one in a folder, with the same rows, columns and metadata.
 
@@ -42,7 +42,7 @@ def repack(
         data: a file or a folder.
         target: a folder, which is made if need be; files keep their names and subfolders.
         rows_per_group: rows of a row group, the last one of a file excepted.
-        told: is called after each file.
+        on_progress: called after each file.
 
     Raises:
         DataError: something cannot be read, or a file of that name is in the target already.
@@ -54,7 +54,7 @@ def repack(
     done = []
     for file in local_files(data):
         one = _repack_file(file.path, target / file.name, rows_per_group)
-        told(one)
+        on_progress(one)
         done.append(one)
     return done
 

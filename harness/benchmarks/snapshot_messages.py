@@ -36,12 +36,12 @@ def stored_messages(stored: object, column: str, where: str) -> tuple[Messages, 
         try:
             stored = json.loads(stored)
         except ValueError as error:
-            raise DataError(f"{where}: column '{column}' is broken JSON: {error}") from error
+            raise DataError(f"{where}: column '{column}' is not valid JSON: {error}") from error
     pictures: list[bytes] = []
     messages = []
     for message in stored if isinstance(stored, Sequence) else [None]:
         if not isinstance(message, Mapping):
-            raise DataError(f"{where}: column '{column}' holds no chat messages")
+            raise DataError(f"{where}: column '{column}' does not hold chat messages")
         plain = without_nulls(message)
         content = plain.get("content")
         if isinstance(content, list):

@@ -71,8 +71,8 @@ class TildeLayout(TableLayout):
     negatives_column: str | None = None
 
     def narrow(self, present: Collection[str]) -> list[str]:
-        own = [_UID] if _UID in present else []
-        return ["task_id", "split", "step", "website", "domain", "subdomain", *own]
+        uid = [_UID] if _UID in present else []
+        return ["task_id", "split", "step", "website", "domain", "subdomain", *uid]
 
     def wide(self, file: pq.ParquetFile) -> list[str]:
         return [n for n in column_names(file) if n in self.required or n.startswith(OWN)]
@@ -100,10 +100,10 @@ class TildeLayout(TableLayout):
         )
         first, pictures = stored_messages(record["prompt_0"], "prompt_0", where)
         second, more = stored_messages(record["prompt_1"], "prompt_1", where)
-        own = _UID in record
-        choices = _own_choices(record) if own else _choices(record)
-        positives, negatives = _own_candidates(record, where) if own else _by_text(record, choices)
-        problems = _problems(record, bool(positives), bool(pictures), own)
+        ours = _UID in record
+        choices = _own_choices(record) if ours else _choices(record)
+        positives, negatives = _own_candidates(record, where) if ours else _by_text(record, choices)
+        problems = _problems(record, bool(positives), bool(pictures), ours)
         valid = _is_true(record["is_valid"]) and bool(positives)
         return Row(
             info=StepInfo(
@@ -134,7 +134,7 @@ class TildeLayout(TableLayout):
                 choices=choices,
                 pictures=(*pictures, *more),
                 # The card sends the reply back behind two line breaks; ours are sent as they are.
-                reply_prefix=(record.get(OWN + "reply_prefix") or "") if own else "\n\n",
+                reply_prefix=(record.get(OWN + "reply_prefix") or "") if ours else "\n\n",
                 recipe=record.get(OWN + "recipe") or "",
             ),
         )
@@ -165,11 +165,11 @@ class Snapshot(Benchmark):
         if not kept:
             raise DataError(f"no rows in {data or self.repo}")
         if missing_shards([file.name for file in files]):
-            notices.append("some shards are missing, going by the numbers in file names")
+            notices.append("some shards are missing, judging by the numbers in file names")
         return Dataset(self.name, layout, files, kept, origin, _settings(files), tuple(notices))
 
     def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
-        """How the files were made. Those on the hub, which are not ours, do not say."""
+        """The settings that the files were made with. Those on the hub, not ours, have none."""
         return {} if data is None else _settings(local_files(data))
 
 
@@ -182,9 +182,9 @@ def _choices(record: Record) -> tuple[Choice, ...]:
 
 def _element(text: str, otherwise: str) -> tuple[str, str]:
     """The id and the tag of an element written as `<tag bnid=id ...>`, or as its bare id."""
-    found = _ELEMENT.match(text)
-    if found:
-        return found[2], found[1]
+    match = _ELEMENT.match(text)
+    if match:
+        return match[2], match[1]
     return (text.strip() if text.strip().isdigit() else otherwise), ""
 
 
@@ -224,8 +224,8 @@ def _own_candidates(
     return positives, negatives
 
 
-def _problems(record: Record, positive: bool, picture: bool, own: bool) -> tuple[str, ...]:
-    if own:
+def _problems(record: Record, positive: bool, picture: bool, ours: bool) -> tuple[str, ...]:
+    if ours:
         return tuple(record[OWN + "problems"] or ())
     lost = not picture and not _is_true(record["is_valid"])
     return (() if positive else (NO_POSITIVE,)) + ((NO_SCREENSHOT,) if lost else ())
@@ -237,14 +237,14 @@ def _is_true(stored: object) -> bool:
 
 
 def _settings(files: Sequence[DataFile]) -> dict[str, object]:
-    """How the files were made, if they say so; all must say the same."""
-    told = set()
+    """The settings that the files were made with, which must be the same; {} if they have none."""
+    stored = set()
     for file in files:
         with opened(file.path) as opened_file:
-            told.add((opened_file.schema_arrow.metadata or {}).get(SETTINGS, b"{}"))
-    if len(told) > 1:
-        raise DataError("these snapshots were made with different settings; run them one by one")
-    settings = json.loads(told.pop())
+            stored.add((opened_file.schema_arrow.metadata or {}).get(SETTINGS, b"{}"))
+    if len(stored) > 1:
+        raise DataError("these snapshots were made with different settings; run them separately")
+    settings = json.loads(stored.pop())
     return settings if isinstance(settings, dict) else {}
 
 

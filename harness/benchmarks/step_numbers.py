@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """What a row tells of its place: the task's actions, its own operation, maybe its own action.
+    """What a row says about its place: the task's actions, its operation, and perhaps its action.
 
     `operations` are the recorded operation and what it was recorded as before mapping (HOVER and
     ENTER are stored as CLICK).
@@ -26,7 +26,7 @@ class Unplaced:
 
 
 def recover(rows: Sequence[Unplaced]) -> tuple[list[int], bool]:
-    """The places of a task's rows, given in file order, and whether no other places are possible.
+    """The places of a task's rows (in file order), and whether no other places are possible.
 
     Where nothing fits, the rows count from 0 as they stand, which is not sure.
 

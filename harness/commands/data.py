@@ -22,10 +22,10 @@ def data() -> None:
 def check(file: Path | None, **_: Any) -> int:
     """Check recorded steps of your own, or count the rows of a selection.
 
-    With FILE (JSON lines, parquet, a folder of them or a schema file) every row is read: columns,
-    types, ids, page, elements and screenshot. What is wrong is told once, with the number of rows
-    and the first of them; errors end with exit code 2. Without FILE the rows of the benchmark are
-    counted by split and operation, valid or why not.
+    With FILE (JSON lines, parquet, a folder of them, or a schema file), read every row and check
+    columns, types, ids, pages, elements and screenshots. Each problem is reported once, with the
+    number of rows and the first of them; errors end with exit code 2. Without FILE, count the rows
+    of the benchmark by split and operation, and how many are valid, or why not.
     """
     from harness.benchmarks import SimpleBenchmark, benchmark
     from harness.benchmarks.check import RowCounts, check_steps
@@ -60,7 +60,7 @@ def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
     from harness.benchmarks.parquet import ROWS_PER_GROUP
     from harness.benchmarks.repack import repack as rewrite
 
-    rewrite(source, target, rows_per_group=rows_per_group or ROWS_PER_GROUP, told=click.echo)
+    rewrite(source, target, rows_per_group=rows_per_group or ROWS_PER_GROUP, on_progress=click.echo)
     return 0
 
 

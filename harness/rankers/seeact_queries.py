@@ -144,7 +144,7 @@ def _decoded(line: bytes, where: str) -> tuple[_Query, bytes]:
     try:
         query = _QUERY.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{where} is no query of SeeAct: {error}") from error
+        raise DataError(f"{where} is not a SeeAct query: {error}") from error
     return query, hashlib.sha256(msgspec.json.encode(query)).digest()
 
 

@@ -1,6 +1,6 @@
 """`python -m harness.sample build` makes the sample; `check` compares a rebuild with it.
 
-`count` tells what the files hold.
+`count` prints what the files hold.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _build(chosen: argparse.Namespace) -> int:
     out = chosen.out or files()["dev"].parent
-    for path in build(load(), out, chosen.browser, _tell):
+    for path in build(load(), out, chosen.browser, _print_progress):
         print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
     return 0
 
@@ -45,28 +45,32 @@ def _count(chosen: argparse.Namespace) -> int:
 
 
 def _existing(chosen: argparse.Namespace) -> dict[str, Path]:
-    found = files()
+    paths = files()
     if chosen.out:
-        found = {split: chosen.out / path.name for split, path in found.items()}
-    if absent := [str(path) for path in found.values() if not path.exists()]:
+        paths = {split: chosen.out / path.name for split, path in paths.items()}
+    if absent := [str(path) for path in paths.values() if not path.exists()]:
         raise UserError(f"{', '.join(absent)} missing: python -m harness.sample build makes it")
-    return found
+    return paths
 
 
 def _check(chosen: argparse.Namespace) -> int:
     shipped = _existing(chosen)
-    rebuilt = rows_of(load(), chosen.browser, _tell)
+    rebuilt = rows_of(load(), chosen.browser, _print_progress)
     failed = False
     for split, path in shipped.items():
-        found = compare(columns.read(path, without=("screenshot",)), rebuilt.get(split, []))
-        print("\n".join([f"{split}: {len(found.differences)} differences", *found.differences]))
-        if found.moved:
-            print(f"{split}: {found.moved} rows differ in candidates, or only in their boxes")
-        failed |= bool(found.differences)
+        comparison = compare(columns.read(path, without=("screenshot",)), rebuilt.get(split, []))
+        print(
+            "\n".join(
+                [f"{split}: {len(comparison.differences)} differences", *comparison.differences]
+            )
+        )
+        if comparison.moved:
+            print(f"{split}: {comparison.moved} rows differ in candidates, or only in their boxes")
+        failed |= bool(comparison.differences)
     return int(failed)
 
 
-def _tell(line: str) -> None:
+def _print_progress(line: str) -> None:
     print(line, file=sys.stderr)
 
 

@@ -35,8 +35,8 @@ _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 
 def chromium() -> Path | None:
     """Where Debian's Chromium is, if it is installed."""
-    found = shutil.which("chromium")
-    return Path(found) if found else None
+    path = shutil.which("chromium")
+    return Path(path) if path else None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Builds the files of the sample, and tells whether a rebuild gives the same."""
+"""Builds the files of the sample, and compares a rebuild with it."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ def _quiet(line: str) -> None:
 def rows_of(
     tasks: Iterable[Task],
     browser: Path | None = None,
-    tell: Callable[[str], None] = _quiet,
+    on_progress: Callable[[str], None] = _quiet,
 ) -> dict[str, list[Row]]:
-    """Record tasks and return their rows by split; `tell` hears a line about each task."""
-    found: dict[str, list[Row]] = {}
+    """Record tasks and return their rows by split; `on_progress` is called with a line per task."""
+    rows: dict[str, list[Row]] = {}
     with launch(browser) as started:
         for task in tasks:
             steps = list(record(started, task))
-            found.setdefault(task.site.split, []).extend(columns.rows(steps))
+            rows.setdefault(task.site.split, []).extend(columns.rows(steps))
             decoyed = sum(bool(decoys(step.root, step.target)) for step in steps)
-            tell(f"{task.site.site}/{task.name}: {len(steps)} steps, {decoyed} with a decoy")
-    return found
+            on_progress(f"{task.site.site}/{task.name}: {len(steps)} steps, {decoyed} with a decoy")
+    return rows
 
 
 def build(
     tasks: Iterable[Task],
     out: Path,
     browser: Path | None = None,
-    tell: Callable[[str], None] = _quiet,
+    on_progress: Callable[[str], None] = _quiet,
 ) -> list[Path]:
     """Record tasks and write a file per split into the folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    for split, content in rows_of(tasks, browser, tell).items():
+    for split, content in rows_of(tasks, browser, on_progress).items():
         path = out / f"{split}.parquet"
         columns.write(path, content)
         written.append(path)

@@ -49,14 +49,14 @@ def clean(root: Node) -> str:
 def _lines(node: Node, depth: int) -> list[str]:
     if node.tag in _DROPPED or is_drawing(node):
         return []
-    own = is_kept(node)
+    is_shown = is_kept(node)
     inner: list[str] = []
     for child in node.children:
         if isinstance(child, Node):
             inner += _lines(child, depth + 1)
-        elif own and (words := escape(" ".join(child.text.split()))):
+        elif is_shown and (words := escape(" ".join(child.text.split()))):
             inner.append(f"{'  ' * (depth + 1)}{_text(child, words)}")
-    if not own and not inner:
+    if not is_shown and not inner:
         return []
     indent = "  " * depth
     start = f"{indent}<{node.tag} {' '.join(_attributes(node))}"

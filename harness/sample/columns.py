@@ -149,5 +149,5 @@ def write(path: Path, content: Sequence[Row]) -> None:
 def read(path: Path, without: Sequence[str] = ()) -> list[Row]:
     """Read a file back, leaving some columns out."""
     names = [name for name in Row.__annotations__ if name not in without]
-    found: list[Row] = pq.read_table(path, columns=names).to_pylist()
-    return found
+    rows: list[Row] = pq.read_table(path, columns=names).to_pylist()
+    return rows

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A step as it was found: the page before the action and the target on it."""
+    """A step as it was recorded: the page before the action and the target on it."""
 
     task: Task
     index: int
@@ -52,11 +52,11 @@ def _before(page: Page, task: Task, index: int) -> Recorded:
     element.wait_for(state="attached")
     if element.is_visible():
         element.scroll_into_view_if_needed()
-    found = element.evaluate(_script())
+    described = element.evaluate(_script())
     picture = page.screenshot(full_page=True, animations="disabled", caret="hide")
-    root = node_of(found["root"])
-    target = target_of(find(root, found["labelled"]))
-    return Recorded(task, index, root, found["raw"], target, picture)
+    root = node_of(described["root"])
+    target = target_of(find(root, described["labelled"]))
+    return Recorded(task, index, root, described["raw"], target, picture)
 
 
 def _perform(page: Page, action: Action) -> None:

@@ -26,8 +26,8 @@ def representation(target: Target, action: Action) -> str:
 
 def role(node: Node) -> str:
     """The element's role, or its tag where it has none worth naming."""
-    if given := node.attributes.get("role"):
-        return given
+    if explicit := node.attributes.get("role"):
+        return explicit
     if node.tag == "input":
         return _INPUT_ROLES.get(node.attributes.get("type", ""), "textbox")
     return _ROLES.get(node.tag, node.tag)
@@ -41,13 +41,13 @@ def description(target: Target) -> str:
 def name(node: Node) -> str:
     """The element's label, else its text, else its name."""
     for key in _NAMING[:1]:
-        if given := node.attributes.get(key):
-            return given
+        if label := node.attributes.get(key):
+            return label
     if labels := labels_of(node):
         return labels[0].full_text()
     for key in _NAMING[1:]:
-        if given := node.attributes.get(key):
-            return given
+        if label := node.attributes.get(key):
+            return label
     if node.tag == "select":
         return node.attributes.get("name", "")
     return node.full_text() or node.attributes.get("name", "")
@@ -58,10 +58,10 @@ def labels_of(node: Node) -> list[Node]:
     if node.tag not in ("input", "select", "textarea"):
         return []
     *_, root = node.ancestors()
-    own = node.attributes.get("id")
+    node_id = node.attributes.get("id")
     return [
         label
         for label in root.elements()
         if label.tag == "label"
-        and ((own and label.attributes.get("for") == own) or label in node.ancestors())
+        and ((node_id and label.attributes.get("for") == node_id) or label in node.ancestors())
     ]

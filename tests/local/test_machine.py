@@ -116,7 +116,7 @@ def test_a_hub_that_cannot_be_reached_says_which_files_and_where(
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        ("GatedRepoError", "who accepted its terms"),
+        ("GatedRepoError", "is gated"),
         ("RepositoryNotFoundError", "the hub has no model some/model, or it is private"),
         ("RevisionNotFoundError", "some/model on the hub has no revision v9"),
     ],

@@ -163,7 +163,7 @@ def test_an_answer_that_hangs_is_left_behind() -> None:
 @pytest.mark.parametrize(
     ("status", "code", "part"),
     [
-        (403, "GatedRepo", "accept them at https://huggingface.co/datasets/osunlp"),
+        (403, "GatedRepo", "accept its terms at https://huggingface.co/datasets/osunlp"),
         (404, "RevisionNotFound", f"has no revision {REVISION}"),
         (401, "", "hf auth login"),
         (500, "", "it answers with HTTP 500"),

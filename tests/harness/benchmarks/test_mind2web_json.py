@@ -150,7 +150,7 @@ def test_splits_are_told_by_folders_and_file_names(tmp_path: Path, sample: list[
     dataset = opened(tmp_path / "data")
     assert {entry.split for entry in dataset.entries} == {"test_domain"}
     assert len(opened(tmp_path / "data", splits=["train"])) == 2
-    with pytest.raises(DataError, match="no file of split test_task"):
+    with pytest.raises(DataError, match="has no file for split 'test_task'"):
         opened(tmp_path / "data", splits=["test_task"])
 
 
@@ -194,13 +194,13 @@ def test_files_are_split_at_their_objects(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('[{"annotation_id": "a", "actions": [', "cut short"),
-        ('[{"annotation_id": "a", "actions": []}', "cut short"),
-        ('[{"a": "b', "cut short"),
-        ("PAR1", "no JSON file of tasks"),
-        ("[1, 2]", "no JSON file of tasks"),
-        ('[{"annotation_id": "a"}]', "task 1 is no task of Mind2Web: .*actions"),
-        ('[{"annotation_id": "a", "actions": 3}]', "task 1 is no task of Mind2Web"),
+        ('[{"annotation_id": "a", "actions": [', "truncated"),
+        ('[{"annotation_id": "a", "actions": []}', "truncated"),
+        ('[{"a": "b', "truncated"),
+        ("PAR1", "not a JSON file of tasks"),
+        ("[1, 2]", "not a JSON file of tasks"),
+        ('[{"annotation_id": "a"}]', "task 1 is not a Mind2Web task: .*actions"),
+        ('[{"annotation_id": "a", "actions": 3}]', "task 1 is not a Mind2Web task"),
         ('[{"annotation_id": "a", "actions": [], "x": ' + DEEP + "}]", "task 1 is .* recursion"),
         ("[]", "no tasks in"),
         ("", "no tasks in"),

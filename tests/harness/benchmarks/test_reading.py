@@ -53,7 +53,7 @@ def test_rows_come_in_file_order_over_groups_and_shards(tmp_path: Path) -> None:
     assert {r.info.total_steps for r in rows if r.info.task_id == "a"} == {4}
     assert all(dataset.row(r.step_id) == r for r in rows)
     assert "lacks" not in " ".join(dataset.notices)
-    assert any("no file of test_website, test_domain" in notice for notice in dataset.notices)
+    assert any("no file for test_website, test_domain" in notice for notice in dataset.notices)
 
 
 def test_step_numbers_are_numbers_though_stored_as_text(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_rows_stored_twice_are_read_once_and_told(tmp_path: Path) -> None:
     dataset = opened(tmp_path, "test_task")
     assert [e.action_uid for e in dataset.entries] == ["a-0", "a-1", "a-2", "b-0"]
     assert dataset.notices == (
-        "rows stored twice were left out (1 in test_task-00001-of-00002.parquet)",
+        "duplicate rows were skipped (1 in test_task-00001-of-00002.parquet)",
     )
 
 

@@ -13,12 +13,12 @@ from tests.harness.benchmarks._files import task, write
 
 def test_the_same_rows_in_smaller_groups(tmp_path: Path) -> None:
     source = write(tmp_path / "in" / "data" / "test_task-00000-of-00001.parquet", task("a", 45))
-    told: list[str] = []
-    done = repack(tmp_path / "in", tmp_path / "out", told=lambda one: told.append(str(one)))
+    lines: list[str] = []
+    done = repack(tmp_path / "in", tmp_path / "out", on_progress=lambda one: lines.append(str(one)))
     target = tmp_path / "out" / "data" / source.name
     assert [one.target for one in done] == [target]
     assert (done[0].rows, done[0].groups) == (45, (1, 3))
-    assert "45 rows, 1 row groups" in told[0] and "-> 3 of" in told[0]
+    assert "45 rows, 1 row groups" in lines[0] and "-> 3 of" in lines[0]
     before, after = pq.read_table(source), pq.read_table(target)
     assert after.equals(before, check_metadata=True)
     assert after.schema.metadata[b"made"] == b"for tests"

@@ -77,10 +77,10 @@ def test_every_task_is_in_one_shard(task_id: str, count: int) -> None:
         ),
         (
             Filters(websites=("air",), domains=("Shopping",)),
-            "no step meets all the filters together",
+            "no step matches all the filters",
         ),
-        (Filters(limit=0), "a limit of 0 tasks leaves nothing to do"),
-        (Filters(shard=(4, 3)), "there is no shard 4/3; shards are 1/3 to n/n"),
+        (Filters(limit=0), "--limit must be at least 1, not 0"),
+        (Filters(shard=(4, 3)), "'4/3' is not a shard; write 1/3 to 3/3"),
     ],
 )
 def test_what_no_step_has_is_an_error(dataset: Dataset, filters: Filters, message: str) -> None:

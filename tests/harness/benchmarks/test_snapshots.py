@@ -83,7 +83,7 @@ def test_the_stray_shard_is_read_once_with_a_warning(tmp_path: Path) -> None:
     dataset = opened(tmp_path)
     assert sorted(e.step_id for e in dataset.entries) == ["a_0", "a_1", "b_0", "c_0"]
     assert len(dataset.notices) == 1
-    assert "rows stored twice were left out" in dataset.notices[0]
+    assert "duplicate rows were skipped" in dataset.notices[0]
 
 
 def test_splits_are_those_of_the_column(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_splits_are_those_of_the_column(tmp_path: Path) -> None:
     path = write(tmp_path / "x.parquet", rows)
     assert [e.task_id for e in opened(path).entries] == ["a", "b"]
     assert [e.task_id for e in opened(path, "test_domain").entries] == ["b"]
-    with pytest.raises(DataError, match="no step of split 'test_website'"):
+    with pytest.raises(DataError, match="the data has no split 'test_website'"):
         opened(path, "test_website")
 
 

@@ -120,7 +120,7 @@ def test_ids_steps_and_splits_are_taken_as_given(tmp_path: Path) -> None:
     assert [e.step_id for e in SimpleBenchmark().open(data=path, splits=["test"]).entries] == [
         "7_0"
     ]
-    with pytest.raises(DataError, match="no step of split 'tset'"):
+    with pytest.raises(DataError, match="the data has no split 'tset'"):
         SimpleBenchmark().open(data=path, splits=["tset"])
 
 

@@ -98,7 +98,7 @@ def test_the_lines_of_a_step_are_joined(tmp_path: Path) -> None:
     ("queries", "complaint"),
     [
         ([query(), query(confirmed_task="Else")], "line 2: step t_u differs"),
-        ([{"annotation_id": "t"}], "line 1 is no query of SeeAct"),
+        ([{"annotation_id": "t"}], "line 1 is not a SeeAct query"),
         ([query(operation={"op": "DANCE"})], "line 1: .*DANCE"),
         ([], "no queries in"),
     ],
@@ -115,7 +115,7 @@ def test_other_lines_are_refused(
 def test_a_line_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
     line = json.dumps(query())[:-1] + ', "more": ' + "[" * 100_000 + "]" * 100_000 + "}"
     (tmp_path / "queries.jsonl").write_text(line, encoding="utf-8")
-    with pytest.raises(DataError, match=r"line 1 is no query of SeeAct: .*recursion"):
+    with pytest.raises(DataError, match=r"line 1 is not a SeeAct query: .*recursion"):
         import_queries([tmp_path / "queries.jsonl"], tmp_path / "s.parquet")
 
 
