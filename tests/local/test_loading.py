@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
-from adapters import make
+from adapters import describe as open_described
+from adapters import digests, make
 from adapters.contract import Fatal
-from adapters.local import checkpoint as checkpoints
 from adapters.local import footprint
 from adapters.local.checkpoint import locate
 from adapters.local.factory import describe
@@ -138,7 +138,7 @@ def test_weights_are_read_for_their_digest_once(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = locate(LocalOptions(str(copy)), weights=True).identity
-    monkeypatch.setattr(checkpoints, "_sha256", lambda path: pytest.fail(f"{path} was read again"))
+    monkeypatch.setattr(digests, "_sha256", lambda path: pytest.fail(f"{path} was read again"))
     assert locate(LocalOptions(str(copy)), weights=True).identity == first
 
 
@@ -181,6 +181,30 @@ def test_a_description_needs_no_weights_and_fits_the_model(
     assert told.text_tokens("book a flight<|im_end|>") > 10
     width, height = told.image_rule.fit(1280, 5429)
     assert 0.8 * 70_000 < width * height <= 70_000
+
+
+def test_a_model_that_is_described_and_loaded_is_read_once(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import asyncio
+
+    from adapters.local import loading
+
+    read: list[object] = []
+    plain = loading.load_processor
+
+    def counted(*given: Any) -> Any:
+        read.append(given[0])
+        return plain(*given)
+
+    monkeypatch.setattr(loading, "load_processor", counted)
+    folder = str(checkpoint("qwen2-vl"))
+    described = open_described("qwen2-vl", loads=True, model_path=folder, devices="cpu")
+    adapter = described.load()
+    asyncio.run(adapter.close())
+    assert len(read) == 1
+    assert adapter.info.revision == described.info.revision
+    assert described.info.runs_here
 
 
 def test_a_model_that_is_named_can_be_asked(checkpoint: Checkpoint) -> None:
