@@ -21,8 +21,7 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
     lines += difference_lines(attrs["differences"])
     if _shows_answers(attrs):
         lines.append(
-            "upper bounds only: where image_policy begins with oracle-, the picture shows where "
-            "the answer is"
+            "upper bounds only: an image_policy that begins with oracle- shows where the answer is"
         )
     beside = (attrs.get(name, ()) for name in ("unranked", "unfinished", "corrupt"))
     return (*lines, *(line for told in beside for line in told))
@@ -49,7 +48,9 @@ def about_runs(runs: dict[str, Run], *, own_rules: bool = False) -> tuple[str, .
     }
     lines = about(known)
     if not own_rules and any(_counts_otherwise(run) for run in runs.values()):
-        lines += ("rates here are of settled valid rows, whatever the runs count as failed or not",)
+        lines += (
+            "rates here are of settled valid rows, whatever the runs themselves count as failures",
+        )
     return (*lines, *unfinished_lines(runs), *corrupt_lines(runs))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "report"]
 
 TABLES = ("main", "status", "cost")
-BY = "Rows of the main table: " + "; ".join(f"{key}, {MEANINGS[key]}" for key in KEYS[5:]) + "."
+BY = "Group the main table by " + "; ".join(f"{key}: {MEANINGS[key]}" for key in KEYS[5:]) + "."
 
 
 @click.command(short_help="Print the tables of one or more runs.")
@@ -31,7 +31,7 @@ BY = "Rows of the main table: " + "; ".join(f"{key}, {MEANINGS[key]}" for key in
     type=click.Choice(TABLES),
     default="main",
     show_default=True,
-    help="Scores; how steps ended; cost, tokens and latency per step.",
+    help="main: scores; status: how steps ended; cost: cost, tokens and latency per step.",
 )
 @click.option("--by", "key", type=click.Choice(KEYS), default=None, help=f"{BY}  [default: split]")
 @format_options
@@ -40,18 +40,19 @@ BY = "Rows of the main table: " + "; ".join(f"{key}, {MEANINGS[key]}" for key in
     "--invalid",
     type=click.Choice(["exclude", "fail"]),
     default=None,
-    help="Rows without an answer: left out, or counted as failures.  [default: as the run]",
+    help="Rows without a right answer: exclude them, or count them as failures.  "
+    "[default: as in the run]",
 )
 @click.option(
     "--f1",
     type=click.Choice(F1_VARIANTS),
     default=None,
-    help="Operation F1; decides step success too.  [default: as the run]",
+    help="Variant of operation F1, which also decides step success.  [default: as in the run]",
 )
 @click.option(
     "--published",
     is_flag=True,
-    help="Published rows, too: those measured alike, and apart from them those that were not.",
+    help="Add published results: those measured in the same way, then all others.",
 )
 def report(
     runs: tuple[Path, ...],
@@ -66,8 +67,8 @@ def report(
 ) -> int:
     """Print the results of every RUN (a run directory), finished or not.
 
-    A row per run and split, and one over all splits; runs are never pooled. Runs that differ in
-    more than their model are shown with what differs.
+    There is a row per run and split, and one for all splits pooled; runs are never pooled. What the
+    runs share stands above the table, and where they differ in more than the model, how.
     """
     if kind != "main":
         if key is not None or invalid or f1 or published or average != "macro":

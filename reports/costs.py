@@ -21,11 +21,11 @@ FIELDS = (
     Field("steps", "Int64", "count", "steps", "settled steps that the model was asked about"),
     Field("calls_per_step", "float64", "seconds", "calls", "mean calls of a step"),
     Field("input_tokens", "float64", "number", "tokens in", "mean per step, as billed"),
-    Field("cached_tokens", "float64", "number", "of them cached", "read from a prompt cache"),
+    Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
     Field("output_tokens", "float64", "number", "tokens out", "mean per step, as billed"),
     Field("cost_per_step", "float64", "dollars", "$/step", "mean over steps whose cost is known"),
     Field("cost_per_success", "float64", "dollars", "$/success", "cost by successful step"),
-    Field("cost", "float64", "dollars", "$ in all", "sum over steps whose cost is known"),
+    Field("cost", "float64", "dollars", "$ total", "sum over steps whose cost is known"),
     Field("priced", "Int64", "hidden", "priced", "steps whose cost is known"),
     Field("timed", "Int64", "count", "timed", "steps whose latency is known"),
     Field("latency_median", "float64", "seconds", "s/step", "median seconds of a step's calls"),
@@ -45,18 +45,20 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     records = [_record(rows) for rows in run_rows(opened.values())]
     untimed = [record["run"] for record in records if not record["timed"]]
     partly = [r["run"] for r in records if r["timed"] and r["timed"] < r["steps"]]
-    notes = ["Means per settled step that was asked; seconds are the sum over a step's calls."]
+    notes = [
+        "Means per settled step that was asked; latency is summed over a step's calls, in seconds."
+    ]
     if untimed:
         notes.append(
-            f"Latency is left out for {', '.join(untimed)}: no step there has all its calls on "
-            "record with a latency of its own (policies and the response cache have none)."
+            f"No latency for {', '.join(untimed)}: no step has all its calls on record with a "
+            "latency (policies and replies from the cache have none)."
         )
     if partly:
-        notes.append(f"Latency covers only the steps counted as timed in {', '.join(partly)}.")
+        notes.append(f"Latency covers the timed steps only in {', '.join(partly)}.")
     if any(record["priced"] < record["steps"] for record in records):
-        notes.append("Cost is over the steps whose price is known, or left out where none is.")
+        notes.append("Cost covers the steps with a known price.")
     about = about_runs(opened)
-    title = "Cost, tokens and time of a step"
+    title = "Cost, tokens and latency per step"
     return described(records, FIELDS, title=title, about=about, notes=notes)
 
 

@@ -151,7 +151,7 @@ def _footnotes(
     variants = sorted(set(table.attrs["variants"].values()))
     lines = [rates_note(average, variants)]
     if len(variants) > 1:
-        lines.append("The runs were scored with different Op. F1 variants: give one with --f1.")
+        lines.append("The runs were scored with different Op. F1 variants; choose one with --f1.")
     if any(r["element_macro"] is not None and r["step_success_macro"] is None for r in records):
         lines.append(ELEMENT_ONLY_NOTE)
     if any(record["few"] for record in records):
@@ -159,5 +159,7 @@ def _footnotes(
     if any(r["task_success"] is not None and r["task_success_low"] is None for r in records):
         lines.append(REPEATS_NOTE)
     if any(not fact["complete"] for fact in table.attrs["runs"]):
-        lines.append("Of unfinished runs, only the steps settled so far are counted.")
+        lines.append(
+            "Unfinished runs: only the steps settled so far (with a final outcome) are counted."
+        )
     return tuple(lines)

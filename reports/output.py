@@ -1,4 +1,4 @@
-"""Options that all commands of this package share, and where their tables go."""
+"""Options shared by the commands of this package, and writing their tables."""
 
 from __future__ import annotations
 
@@ -24,22 +24,30 @@ AVERAGE = click.option(
     type=click.Choice(["macro", "micro"]),
     default="macro",
     show_default=True,
-    help="Over tasks or over steps; csv, json and parquet hold both.",
+    help="Average over tasks (macro) or over steps (micro); csv, json and parquet hold both.",
 )
 PLOT = click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw it, too: a file ending in .png, .svg or .pdf.",
+    help="Also draw a figure into this file (.png, .svg or .pdf).",
 )
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--format` and `--out`."""
     form = click.option(
-        "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="text",
+        show_default=True,
+        help="Output format; parquet needs --out.",
     )
     out = click.option(
-        "--out", "-o", type=click.Path(path_type=Path), help="A file instead of the screen."
+        "--out",
+        "-o",
+        type=click.Path(path_type=Path),
+        help="Write to this file instead of standard output.",
     )
     return form(out(command))
 

@@ -59,12 +59,12 @@ def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     return described(
         (record for rows in evaluated for record in _records(rows)),
         FIELDS,
-        title="How the steps ended",
+        title="How steps ended",
         about=about_runs(opened),
         notes=(
-            "Per cent; shares are of settled valid steps, with 95 % intervals that take tasks as "
-            "clusters. An element that could not be read counts as wrong; an operation that could "
-            "be read still scores.",
+            "Per cent; shares are of settled valid steps (those with a final outcome), with 95 % "
+            "intervals that have tasks as clusters. An unreadable element counts as wrong; its "
+            "operation still scores if it can be read.",
         ),
     )
 
@@ -104,11 +104,11 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
         }
     unsettled = [step for _, step in valid if step.scores is None]
     if unsettled:
-        yield _outside(rows.label, UNSETTLED, "to be asked again", unsettled)
+        yield _outside(rows.label, UNSETTLED, "asked again on resume", unsettled)
     reasons = sorted({step.invalid for _, step in rows.trials if step.invalid is not None})
     for reason in reasons:
         rest = [step for _, step in rows.trials if step.invalid == reason]
-        yield _outside(rows.label, f"{INVALID}: {reason}", "cannot be answered", rest)
+        yield _outside(rows.label, f"{INVALID}: {reason}", "has no right answer", rest)
 
 
 def _outside(label: str, status: str, kind: str, steps: list[ScoredStep]) -> dict[str, Any]:

@@ -28,27 +28,46 @@ from harness.tables import (
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--ranker", "rankers", multiple=True, help="A ranker to be run now; see rank --help.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="A file instead of the screen.")
+@click.option(
+    "--ranker",
+    "rankers",
+    multiple=True,
+    help="Ranker to run now (`vlm-eval rank --help` lists them); may be repeated.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Write to this file instead of standard output.",
+)
 @click.option(
     "--no-positive",
     type=click.Choice(["exclude", "fail"]),
     default="exclude",
     show_default=True,
-    help="Steps without an acceptable element: left out, or counted as missed.",
+    help="Steps without an acceptable element: leave them out, or count them as missed.",
 )
-@click.option("--revision", help="Of a cross-encoder on the hub.")
-@click.option("--device", help="Of a cross-encoder.")
-@click.option("--dtype", help="Of a cross-encoder.")
-@click.option("--batch-size", type=click.IntRange(min=1), help="Pairs that a cross-encoder reads.")
+@click.option("--revision", help="Commit, branch or tag of a cross-encoder on the hub.")
+@click.option("--device", help="Cross-encoder only: as for `vlm-eval rank`.")
+@click.option("--dtype", help="Cross-encoder only: as for `vlm-eval rank`.")
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), help="Cross-encoder only: pairs per batch."
+)
 @setting_options(DATA)
 def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **values: Any) -> int:
     """Print Recall@1, 5, 10, 20 and 50 of ranks in FILES, or of --ranker, by split.
 
-    A step counts as found at k when any acceptable element is among the first k candidates. The
-    intervals (95 %) take tasks as the unit of chance. The paper's figures stand beside, where the
-    split has the same name; their steps are others than those of Multimodal-Mind2Web.
+    A step counts as a hit at k if any acceptable element is among the first k candidates. The 95 %
+    intervals have tasks as clusters. For splits of Mind2Web the paper's figure is shown as well; it
+    was measured on other steps than those of Multimodal-Mind2Web.
     """
     from harness.evaluation.plan import open_data
 
@@ -157,10 +176,10 @@ def _notes(measured: Sequence[tuple[str, Any]]) -> list[str]:
             notes.append(f"{counted} and {told}.")
     few = [part.split for part in parts.values() if part.tasks < 30]
     if few:
-        notes.append(f"Fewer than 30 tasks in {', '.join(few)}: intervals are rough.")
+        notes.append(f"Fewer than 30 tasks in {', '.join(few)}: coverage is below 95 %.")
     if set(parts) & set(PAPER):
         notes.append(
             f"Paper: {PAPER_SOURCE}, on Mind2Web's own 252, 177 and 912 test tasks; "
-            "other populations are not to be ranked against it."
+            "do not rank other populations against it."
         )
     return notes

@@ -38,7 +38,7 @@ from parsers.records import Status
 if TYPE_CHECKING:
     from rich.console import Console
 
-ORACLE_NOTE = "the pictures were cut around the right answer; an upper bound and no result"
+ORACLE_NOTE = "the pictures were cropped around the right answer; an upper bound, not a result"
 
 Notes = Callable[[Mapping[str, int]], Sequence[str]]
 """Lines of a protocol about its flags and their numbers (`AskingProtocol.notes`)."""
@@ -151,13 +151,13 @@ def _footnotes(shown: Sequence[Part], step_rule: str) -> Iterator[str]:
     needed = "Op. F1 = 1" if step_rule == "f1" else "exactly the recorded operation and value"
     yield rates_note("macro", [shown[0].metrics.rules.variant])
     yield f"A step succeeds with the right element and {needed}."
-    yield "floor: always-click on an element by chance, expected; ceiling: the oracle."
+    yield "floor: expected score of clicking a random choice; ceiling: score of the oracle."
     if any(map(element_only, shown)):
         yield ELEMENT_ONLY_NOTE
     if any(record["few"] for own in shown for record in result_records(own.metrics)):
         yield FEW_NOTE
     if any(own.repeat_sd is not None for own in shown):
-        yield "SD: how macro Step SR differs between repeats (standard deviation)."
+        yield "SD: standard deviation of macro Step SR between repeats."
 
 
 def counts(
@@ -177,7 +177,7 @@ def counts(
     if short := _tasks_with_missing_rows(records, task_rows):
         lines.append(
             f"tasks: {short} of {found.n_tasks} have more recorded actions than rows; "
-            "task success is about the rows"
+            "task success counts the rows only"
         )
     if top_k is not None:
         valid = [record for record in records if record.invalid is None]

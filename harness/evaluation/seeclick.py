@@ -1,4 +1,4 @@
-"""A run by SeeClick's own rules, beside the row that was published (`vlm-eval score --as`)."""
+"""A run scored by SeeClick's rules, beside the published row (`vlm-eval score --as seeclick`)."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _grid(parts: dict[str, SeeClickScores], unsettled: int) -> Grid:
         columns=(Column("", "left"), *map(Column, (*heads, "2-decimal ceiling"))),
         sections=(Section(tuple(rows)),),
         footnotes=(
-            f"Per cent. Passed over as in SeeClick: {', '.join(map(_skips, parts.items()))}.",
-            "2-decimal ceiling: steps whose box some click of two decimals can hit.",
+            f"Per cent. Skipped as in SeeClick: {', '.join(map(_skips, parts.items()))}.",
+            "2-decimal ceiling: steps whose box can be hit by a click with two decimals.",
             NOT_COMPARABLE,
             *left_out,
         ),

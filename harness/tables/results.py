@@ -18,11 +18,17 @@ AVERAGES: tuple[Average, ...] = ("macro", "micro")
 METRICS = ("element", "operation_f1", "step_success")
 HEADS = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
 POOLED = "all splits pooled"
-REPEATS_NOTE = "Task success over repeats has no interval: repeats of a task are not further tasks."
+REPEATS_NOTE = (
+    "Task success over repeats has no interval: repeats of a task are not independent tasks."
+)
 ELEMENT_ONLY_NOTE = (
     f"{ABSENT}: only elements were asked for, so operations and success are unknown."
 )
 
+MEANS: dict[Average, str] = {
+    "macro": "macro: mean over tasks of each task's mean over steps",
+    "micro": "micro: mean over steps",
+}
 Record = Mapping[Any, Any]
 """A line of results by column name; None where a number is missing."""
 
@@ -130,8 +136,7 @@ def invalid_label(line: Literal["valid", "strict"]) -> str:
 
 def rates_note(average: Average, variants: Sequence[str]) -> str:
     """What the rates of a table are, in the words that every table of results uses."""
-    over = "tasks" if average == "macro" else "steps"
     return (
-        f"Per cent, {average} over {over}, 95 % intervals with tasks as clusters. "
+        f"Per cent; {MEANS[average]}; 95 % intervals with tasks as clusters. "
         f"Op. F1 variant: {', '.join(variants)}."
     )

@@ -278,16 +278,26 @@ def _fitting(
         others = [widths[p] for p, left in enumerate(slack) if left and p != place]
         step = max(1, widths[place] - max(others, default=0))
         widths[place] -= min(over, slack[place], step)
-    return _unwrapped(widths, [c.head for c in columns], width - _total(widths))
+    return _with_lower_heads(widths, [c.column.head for c in columns], width - _total(widths))
 
 
-def _unwrapped(widths: list[int], heads: Sequence[int], spare: int) -> list[int]:
-    """Widths that spend what is spare on heads, those first that need least for one line."""
-    for missing, place in sorted((heads[p] - own, p) for p, own in enumerate(widths)):
-        if 0 < missing <= spare:
-            widths[place] += missing
-            spare -= missing
+def _with_lower_heads(widths: list[int], heads: Sequence[str], spare: int) -> list[int]:
+    """Widths that spend what is spare on the tallest heads, line by line."""
+    heights = [_height(head, own) for head, own in zip(heads, widths, strict=True)]
+    while max(heights) > 1:
+        place = heights.index(max(heights))
+        wider = widths[place] + 1
+        while _height(heads[place], wider) >= heights[place]:
+            wider += 1
+        spare -= wider - widths[place]
+        if spare < 0:
+            break
+        widths[place], heights[place] = wider, _height(heads[place], wider)
     return widths
+
+
+def _height(head: str, width: int) -> int:
+    return len(textwrap.wrap(clean(head), width, break_long_words=False, break_on_hyphens=False))
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from harness.tables import POOLED
+from harness.tables import MEANS, POOLED
 from reports.about import about_runs
 from reports.analyses.steps import rate, rate_fields, task_of
 from reports.grid import Field, described
@@ -66,12 +66,13 @@ def ceilings(
     return described(
         records,
         FIELDS,
-        title="What any model could reach with what was shown",
+        title="Upper bounds for any model, given what was shown",
         about=about_runs(opened),
         notes=(
-            "Per cent, macro over tasks, 95 % intervals with tasks as clusters. A task can succeed "
-            "if all its rows can. What no picture shows may still be found by the text of the "
-            "choices: bounds by pictures hold for a model that goes by what it sees.",
+            f"Per cent; {MEANS['macro']}; 95 % intervals with tasks as clusters. A task can "
+            "succeed if all its rows can. An element that no picture shows may still be found by "
+            "the text of the choices: the picture bounds hold for a model that relies on what it "
+            "sees.",
             *notes,
         ),
     )

@@ -13,43 +13,45 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.group(short_help="Distractors, places, pictures, luck, ceilings, intervals; published.")
+@click.group(
+    short_help="Distractors, option positions, pictures, ceilings, intervals, published results."
+)
 def analyse() -> None:
-    """Look at runs from sides that a table of scores does not show."""
+    """Answer questions that a table of scores does not."""
 
 
-@analyse.command(short_help="Scores over the number of distractors.")
+@analyse.command(short_help="How do scores fall with the number of distractors?")
 @RUNS
 @format_options
 @PLOT
 def distractors(runs: tuple[Path, ...], form: str, out: Path | None, plot: Path | None) -> int:
-    """Compare RUNs that differ in the number of distractors only (or also in the model).
+    """Compare RUNs that differ only in the number of distractors (and possibly in the model).
 
-    Scores are of the steps that all runs of a model have in common.
+    Scores are computed on the steps that all runs of a model share.
     """
     from reports.analyses.distractors import distractor_curve
 
     return _show(distractor_curve(runs), form, out, plot, "distractors")
 
 
-@analyse.command(short_help="Does the model prefer places in the list?")
+@analyse.command(short_help="Does the model prefer positions in the list?")
 @RUN
 @format_options
 @PLOT
 def positions(run: Path, form: str, out: Path | None, plot: Path | None) -> int:
-    """How often each place of the list is picked in RUN, against chance, and how often rightly."""
+    """Show how often RUN picks each position of the list, against chance, and how accurately."""
     from reports.analyses.positions import option_positions
 
     return _show(option_positions(run), form, out, plot, "positions")
 
 
-@analyse.command(short_help="What is the picture worth?")
+@analyse.command(short_help="What does the screenshot add?")
 @click.argument("one", metavar="RUN", type=click.Path(path_type=Path))
 @click.argument("other", metavar="RUN", type=click.Path(path_type=Path))
 @format_options
 @PLOT
 def picture(one: Path, other: Path, form: str, out: Path | None, plot: Path | None) -> int:
-    """Compare a model with pictures and the same one with image policy none, step by step."""
+    """Compare a run with pictures to one of the same model with image policy none, by step."""
     from reports.analyses.picture import picture_effect
 
     return _show(picture_effect(one, other), form, out, plot, "picture")
@@ -60,26 +62,26 @@ def picture(one: Path, other: Path, form: str, out: Path | None, plot: Path | No
 @format_options
 @PLOT
 def independence(run: Path, form: str, out: Path | None, plot: Path | None) -> int:
-    """Task success of RUN beside the products of its step rates, by number of steps."""
+    """Show task success of RUN beside the product of its step rates, by number of steps."""
     from reports.analyses.independence import task_independence
 
     return _show(task_independence(run), form, out, plot, "independence")
 
 
-@analyse.command(short_help="How much could any model reach with what it was shown?")
+@analyse.command(short_help="What is the best any model could score on what was shown?")
 @RUN
 @click.option(
     "--recall",
     multiple=True,
     metavar="[SPLIT=]SHARE",
-    help="Recall of a candidate ranker, between 0 and 1; once, or once per split.",
+    help="Recall of a candidate ranker (0 to 1), for all splits or one split at a time.",
 )
 @format_options
 @PLOT
 def ceiling(
     run: Path, recall: tuple[str, ...], form: str, out: Path | None, plot: Path | None
 ) -> int:
-    """Bounds from what RUN listed and showed: candidates, pictures, rows without an answer."""
+    """Bound the scores of any model by what RUN showed: candidates, pictures, valid rows."""
     from reports.analyses.ceiling import ceilings
 
     try:
@@ -89,13 +91,13 @@ def ceiling(
     return _show(frame, form, out, plot, "ceiling")
 
 
-@analyse.command(short_help="Would another method give another interval?")
+@analyse.command(short_help="Do two methods give the same intervals?")
 @RUNS
 @format_options
 def intervals(runs: tuple[Path, ...], form: str, out: Path | None) -> int:
-    """Both intervals of every headline rate of RUNs: t or Clopper-Pearson, and bootstrap by task.
+    """Print two intervals per headline rate: t or Clopper-Pearson, and a bootstrap over tasks.
 
-    The bootstrap is seeded by the run: the same run gives the same interval.
+    The bootstrap is seeded by the run, so the same run always gives the same interval.
     """
     from reports.analyses.intervals import second_intervals
 
@@ -103,12 +105,12 @@ def intervals(runs: tuple[Path, ...], form: str, out: Path | None) -> int:
     return 0
 
 
-@analyse.command(short_help="Results that others published.")
+@analyse.command(short_help="List published results.")
 @click.argument("runs", metavar="[RUN]...", nargs=-1, type=click.Path(path_type=Path))
 @format_options
 @AVERAGE
 def published(runs: tuple[Path, ...], form: str, out: Path | None, average: str) -> int:
-    """List published results with what decides whether they compare; with RUNs, whether they do."""
+    """List published results with the keys that make them comparable; with RUNs, what differs."""
     from reports.published import published_table
 
     emit(published_table(runs, average=average), form, out)

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
+from harness.tables import MEANS
 from reports.about import about_runs
 from reports.analyses.steps import (
     HEADS,
@@ -65,7 +66,7 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         title="Scores by number of distractors",
         about=about_runs(opened),
         notes=(
-            "Per cent, macro over tasks, 95 % intervals with tasks as clusters; changes are in "
+            f"Per cent; {MEANS['macro']}; 95 % intervals with tasks as clusters. Changes are in "
             "points, paired by step, against the next smaller number.",
             *notes,
         ),

@@ -76,12 +76,12 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     return described(
         records,
         FIELDS,
-        title="Task success beside what independent steps would give",
+        title="Task success against what independent steps would give",
         about=about_runs(opened),
         notes=(
-            "Per cent; 95 % intervals (Clopper-Pearson, of tasks). Expected are the products of "
-            "step rates estimated on the same steps. The p-value (exact, by tasks) takes these "
-            "rates as known.",
+            "Per cent; 95 % intervals (Clopper-Pearson, over tasks). Expected rates are products "
+            "of step rates estimated on the same steps; the p value (exact, over tasks) takes them "
+            "as known.",
             *notes,
         ),
         correlation=correlations,

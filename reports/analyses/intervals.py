@@ -63,9 +63,9 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         title="Two intervals for every headline rate",
         about=about_runs(opened, own_rules=True),
         notes=(
-            "Per cent; 95 % intervals with tasks as the units of chance; bootstrap-t draws tasks "
-            "again, with the seed of the run. none: a single task, or tasks that are all alike; "
-            "task success over repeats has neither.",
+            "Per cent; 95 % intervals with tasks as clusters; bootstrap-t resamples tasks, seeded "
+            "by the run. none: a single task, or tasks without any spread; task success over "
+            "repeats has no interval.",
         ),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
+from harness.tables import MEANS
 from reports.about import about_runs
 from reports.analyses.steps import (
     HEADS,
@@ -73,11 +74,11 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
     return described(
         records,
         FIELDS,
-        title=f"What the picture is worth: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
+        title=f"Effect of the picture: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
         about=about_runs(opened),
         notes=(
-            "Per cent, macro over tasks, 95 % intervals with tasks as clusters; differences are "
-            "in points, paired by step. Pixels are from the top of the page to the target.",
+            f"Per cent; {MEANS['macro']}; 95 % intervals with tasks as clusters. Differences are "
+            "in points, paired by step. Pixels are measured from the top of the page.",
             *_left_out(len(first) + len(second) - 2 * len(pairs)),
         ),
     )
@@ -125,4 +126,4 @@ def _record(
 
 
 def _left_out(count: int) -> tuple[str, ...]:
-    return (f"{count} steps have scores in one run only, and are left out.",) if count else ()
+    return (f"{count} steps have scores in one run only and are left out.",) if count else ()

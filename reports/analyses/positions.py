@@ -102,13 +102,13 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     return described(
         records,
         FIELDS,
-        title="Places in the list: how often each is chosen, and how often rightly",
+        title="Positions in the list: how often each is chosen, and how accurately",
         about=about_runs(opened),
         notes=(
             *notes,
-            "Steps of a task are not independent: the p-values are of chi-square statistics "
-            "divided by the mean design effect of tasks; those in brackets take steps as "
-            "independent and are too small.",
+            "Steps of a task are not independent, so the chi-square statistics are divided by the "
+            "mean design effect of tasks; the p values in brackets take steps as independent and "
+            "are too small.",
         ),
         tests={
             label: {which: None if t is None else _plain(t) for which, t in own.items()}
@@ -225,7 +225,7 @@ def _places(
 def _sentence(label: str, which: str, test: PlaceTest | None) -> str:
     what = "picks" if which == "all" else "wrong picks"
     if test is None:
-        return f"{label}, {what}: too few places or picks to test."
+        return f"{label}, {what}: too few positions or picks to test."
     small = " (expected counts below 5: take it as rough)" if test.least_expected < 5 else ""
     return (
         f"{label}, {test.picks} {what} among {test.size}: chi-square {test.statistic:.1f} with "

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from reports.statistics import Correction
 
 
-@click.command(short_help="Compare runs on the steps that they share.")
+@click.command(short_help="Compare runs on the steps they share.")
 @RUNS
 @click.option(
     "--baseline",
     metavar="RUN",
-    help="What the others are compared with, by path or name.  [default: the first]",
+    help="Run that the others are compared with, by path or name.  [default: the first]",
 )
 @format_options
 @click.option(
@@ -28,32 +28,39 @@ if TYPE_CHECKING:
     type=click.Choice(["holm", "bh", "none"]),
     default="holm",
     show_default=True,
-    help="Of p values where several runs are compared with the baseline.",
+    help="Correction of p values when several runs are compared with the baseline.",
 )
-@click.option("--split", "splits", metavar="NAME", multiple=True, help="Only this split; repeats.")
+@click.option(
+    "--split",
+    "splits",
+    metavar="NAME",
+    multiple=True,
+    help="Compare on this split only; may be repeated.",
+)
 @click.option(
     "--vary",
     metavar="SETTING",
     multiple=True,
-    help="Let the runs differ in this setting too; repeats.",
+    help="Allow the runs to differ in this setting as well; may be repeated.",
 )
 @click.option(
     "--invalid",
     type=click.Choice(["exclude", "fail"]),
     default=None,
-    help="Rows without an answer: left out, or counted as failures.  [default: as the runs]",
+    help="Rows without a right answer: exclude them, or count them as failures.  "
+    "[default: as in the runs]",
 )
 @click.option(
     "--f1",
     type=click.Choice(F1_VARIANTS),
     default=None,
-    help="Operation F1; decides step success too.  [default: as the runs]",
+    help="Variant of operation F1, which also decides step success.  [default: as in the runs]",
 )
 @click.option(
     "--difference",
     metavar="POINTS",
     type=click.FloatRange(0, 100, min_open=True),
-    help="Plan for this one: how many tasks would show it?  [default: the observed difference]",
+    help="Difference for which to plan the number of tasks.  [default: the observed one]",
 )
 def compare(
     runs: tuple[Path, ...],
@@ -67,18 +74,19 @@ def compare(
     difference: float | None,
     out: Path | None,
 ) -> int:
-    """Compare every RUN with the baseline on the steps that both have.
+    """Compare every RUN with the baseline, on the steps they share.
 
-    Both rates, the difference with its 95 % interval, a permutation test, McNemar's test, steps and
-    tasks won and lost, the number of tasks that would show such a difference, and a verdict.
+    Prints both rates, their difference with its 95 % interval, a sign-flip permutation test over
+    tasks, McNemar's test, steps and tasks won and lost, how many tasks would detect the difference
+    with 80 % power, and a verdict in words.
 
-    Runs must be of the same data and scored by the same rules. They may differ in the model, or,
-    with the same model, in one setting of the question, which is then what is compared.
+    The runs must be of the same data and scored by the same rules. They may differ in the model,
+    or, for one model, in a single setting of how it was asked.
     """
     if len(runs) + (baseline is not None) < 2:
-        raise click.UsageError("a comparison needs two runs")
+        raise click.UsageError("name at least two runs to compare")
     if difference is not None and difference != difference:
-        raise click.BadParameter("nan is no number of points", param_hint="--difference")
+        raise click.BadParameter("nan is not a number of points", param_hint="--difference")
     from reports.comparison.compare import compare_runs
     from reports.comparison.table import comparison_grid
 

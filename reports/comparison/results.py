@@ -100,14 +100,14 @@ def verdict(found: Comparison, planned: float | None = None) -> str:
     won = _contrast(found, "micro").effect
     if not won.better and not won.worse:
         return (
-            f"{found.run} and {found.baseline} succeed in exactly the same steps: "
-            "by step success nothing tells them apart."
+            f"{found.run} and {found.baseline} succeed on exactly the same steps: "
+            "their step success does not differ."
         )
     said = _claim(found, steps, planned)
     if steps.difference.few:
         said += (
-            f" With fewer than {FEW} tasks ({steps.difference.tasks}) the interval is too narrow "
-            "and the numbers of tasks are rough."
+            f" With fewer than {FEW} tasks ({steps.difference.tasks}) coverage is below 95 % and "
+            "the numbers of tasks are rough."
         )
     return said
 
@@ -131,10 +131,10 @@ def _claim(found: Comparison, steps: Contrast, planned: float | None) -> str:
         return f"{found.run} is {better} than {found.baseline}: {told}."
     if by_test or by_interval:
         pair = f"{found.run} and {found.baseline}"
-        return f"Undecided between {pair}, test and interval disagree: {told}."
+        return f"Undecided between {pair}, as test and interval disagree: {told}."
     return (
-        f"No difference is shown between {found.run} and {found.baseline}: {told}. "
-        f"{_needs(steps, planned)}That is not proof that they are equal."
+        f"No difference found between {found.run} and {found.baseline}: {told}. "
+        f"{_needs(steps, planned)}This does not show that they are equal."
     )
 
 
@@ -143,7 +143,7 @@ def _needs(steps: Contrast, planned: float | None) -> str:
     if steps.visible is not None:
         said = (
             f"With {steps.difference.tasks:,} tasks, a true difference below "
-            f"{100 * steps.visible:.1f} points would be missed in more than one of five experiments"
+            f"{100 * steps.visible:.1f} points would be missed more than one time in five"
         )
         if steps.needed is not None:
             size = "as small as this" if planned is None else f"of {100 * planned:.10g} points"

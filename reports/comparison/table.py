@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness import tables
-from harness.tables import FEW_NOTE, FORMATS, Cell, Data, Grid, Row, Section, bounds, percent
+from harness.tables import FEW_NOTE, FORMATS, MEANS, Cell, Data, Grid, Row, Section, bounds, percent
 from reports.about import about
 from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, p_text
 from reports.frames.schema import Column, schema, typed
@@ -17,7 +17,15 @@ from reports.grid import frame_data
 
 __all__ = ["COLUMNS", "FORMATS", "comparison_grid", "comparison_table", "render"]
 
-HEADS = ("baseline", "run", "difference", "p perm.", "p McN.", "won/lost", "needed")
+HEADS = (
+    "baseline",
+    "run",
+    "difference",
+    "p (sign-flip)",
+    "p (McNemar)",
+    "won/lost",
+    "tasks for 80 % power",
+)
 NAMES = {
     "element": "Ele. Acc",
     "operation_f1": "Op. F1",
@@ -165,7 +173,7 @@ def _above(found: Comparisons) -> Iterator[str]:
     yield from about(attrs)
     if found.planned is not None:
         size = f"{100 * found.planned:.10g} points"
-        yield f"needed: tasks for a difference of {size}, not for the observed one"
+        yield f"tasks for 80 % power: planned for a difference of {size}"
     yield from (_progress(own) for own in found.progress if not own.complete)
 
 
@@ -173,7 +181,7 @@ def _progress(own: Progress) -> str:
     share = "" if own.share is None else f", {percent(own.share)} %"
     return (
         f"UNFINISHED: {own.run} has settled {own.settled:,} of {own.valid:,} rows{share}; "
-        "what finished first may not be a fair sample"
+        "the steps that finished first may not be representative"
     )
 
 
@@ -186,13 +194,13 @@ def _facts(one: Comparison) -> tuple[str, ...]:
         (left.only_first, f"only in {one.baseline}"),
         (left.only_second, f"only in {one.run}"),
     ]
-    told = ", ".join(f"{count:,} {why}" for count, why in out if count) or "none"
+    left_out = ", ".join(f"{count:,} {why}" for count, why in out if count) or "none"
     lines = [
         f"compared: {one.subject}",
-        f"steps on both sides: {one.steps:,} of {one.tasks:,} tasks ({splits}); left out: {told}",
+        f"shared steps: {one.steps:,} of {one.tasks:,} tasks ({splits}); left out: {left_out}",
     ]
     if one.incomplete_tasks:
-        lines.append(f"tasks left out of Task SR as incomplete: {one.incomplete_tasks:,}")
+        lines.append(f"incomplete tasks, left out of Task SR: {one.incomplete_tasks:,}")
     return tuple(lines)
 
 
@@ -215,18 +223,16 @@ def _row(contrast: Contrast) -> Row:
 
 
 def _footnotes(found: Comparisons) -> tuple[str, ...]:
-    needed = "needed: tasks that would show such a difference in four of five experiments."
+    size = "the observed difference"
     if found.planned is not None:
-        needed = (
-            f"needed: tasks that would show a difference of {100 * found.planned:.10g} points, the "
-            "one given, in four of five experiments with the observed spread of the pairs."
-        )
+        size = f"a difference of {100 * found.planned:.10g} points (observed spread of the pairs)"
     lines = [
-        "Per cent and points; macro over tasks, micro over steps. Tasks are the units of chance in "
-        f"every interval and p value. Op. F1 variant: {found.variant}.",
-        "p perm.: runs exchanged task by task. p McN.: McNemar, corrected for tasks on steps, "
-        "exact on tasks. won/lost: steps (micro) or tasks in which the run is better, worse. "
-        f"{needed}",
+        "Rates in per cent, differences in points with 95 % intervals. "
+        f"{MEANS['macro']}; {MEANS['micro']}. Tasks are the clusters of every interval and "
+        f"p value. Op. F1 variant: {found.variant}.",
+        "p (sign-flip): permutation test over tasks, two-sided. p (McNemar): cluster-corrected on "
+        "steps, exact on tasks. won/lost: steps (micro) or tasks on which the run does better and "
+        f"worse. tasks for 80 % power: to detect {size} at the 5 % level.",
     ]
     if found.correction != "none":
         lines.append(

@@ -18,31 +18,45 @@ KEYS = ("split", "website", "operation")
 _PATH = click.Path(path_type=Path)
 
 
-@click.command(short_help="Say why the steps of runs failed.")
+@click.command(short_help="Classify why the steps of runs failed.")
 @RUNS
-@click.option("--by", type=click.Choice(KEYS), default=None, help="Also for every one of these.")
+@click.option(
+    "--by", type=click.Choice(KEYS), default=None, help="Also count by split, website or operation."
+)
 @format_options
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Steps of every class to show.",
+    help="Number of example steps to show per class.",
 )
-@click.option("--pages/--no-pages", default=True, help="Whether to look at the pages.")
+@click.option(
+    "--pages/--no-pages",
+    default=True,
+    help="Read the pages to see how the chosen element relates to the right one.",
+)
 @click.option(
     "--label",
     "label",
     nargs=2,
     metavar="STEP LABEL",
     default=None,
-    help="Say yourself what went wrong in a step; an empty label takes yours away.",
+    help="Label what went wrong in a step; an empty label removes yours.",
 )
-@click.option("--note", default="", help="A note beside the label.")
-@click.option("--who", default="", help="Who says so; everybody has one label per step.")
-@click.option("--repeat", type=click.IntRange(min=0), default=0, help="Which repeat is labelled.")
-@click.option("--import-labels", "source", type=_PATH, help="Labels exported by the HTML page.")
-@click.option("--export-labels", "target", type=_PATH, help="Write all labels as JSON.")
+@click.option("--note", default="", help="Note to store with --label.")
+@click.option(
+    "--who", default="", help="Name of the person who labels; each has one label per step."
+)
+@click.option(
+    "--repeat", type=click.IntRange(min=0), default=0, help="Repeat of the step to label."
+)
+@click.option(
+    "--import-labels", "source", type=_PATH, help="Add the labels exported from the HTML page."
+)
+@click.option(
+    "--export-labels", "target", type=_PATH, help="Write all labels to this file, as JSON."
+)
 def errors(
     runs: tuple[Path, ...],
     by: By | None,
@@ -57,21 +71,21 @@ def errors(
     target: Path | None,
     out: Path | None,
 ) -> int:
-    """Count why the steps of every RUN failed: one class for every row, told in docs/errors.md.
+    """Count why the steps of every RUN failed, one class per row (docs/errors.md defines them).
 
-    With --label, --import-labels or --export-labels, labels are set, taken or written instead of
-    the table. They are kept in labels.jsonl beside the run. The usual ones: hallucination, poor
-    graphical recognition, misread task context, pop-up.
+    --label, --import-labels and --export-labels edit or write the labels given by people instead of
+    printing the table. Labels are kept in labels.jsonl in the run's directory. Any text will do;
+    common ones are hallucination, poor graphical recognition, misread task context and pop-up.
     """
     from reports.load import open_runs
 
     opened = open_runs(runs)
     if label is None and (note or who or repeat):
-        raise click.UsageError("--note, --who and --repeat belong to --label")
+        raise click.UsageError("--note, --who and --repeat need --label")
     labelling = label is not None or source is not None or target is not None
     if labelling and (by or form != "text" or examples or not pages or out is not None):
         raise click.UsageError(
-            "--by, --format, --examples, --no-pages and --out are of the table: labels go alone"
+            "--by, --format, --examples, --no-pages and --out are for the table, not for labels"
         )
     if label is not None:
         _set(opened, label, repeat, note, who)
@@ -100,13 +114,13 @@ def _set(
 
     step_id, text = given
     if len(opened) > 1:
-        raise click.UsageError("a label belongs to one run; several were given")
+        raise click.UsageError("a label belongs to one run: name a single RUN")
     run = next(iter(opened.values()))
     if not any((one.step_id, one.repeat) == (step_id, repeat) for one in run.records()):
         raise click.UsageError(f"{run.path} has no step {clean(step_id)} with repeat {repeat}")
     found = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
     _tell(found.problems)
-    click.echo(f"{clean(step_id)}: {clean(text) or 'label taken away'}")
+    click.echo(f"{clean(step_id)}: {clean(text) or 'label removed'}")
 
 
 def _take(opened: Mapping[str, Run], source: Path) -> None:
@@ -120,7 +134,7 @@ def _take(opened: Mapping[str, Run], source: Path) -> None:
     for name, run in opened.items():
         taken = import_labels(run, content, name=name)
         _tell(taken.problems)
-        click.echo(f"{clean(name)}: {taken.taken} labels taken")
+        click.echo(f"{clean(name)}: {taken.taken} labels imported")
 
 
 def _tell(problems: Sequence[str]) -> None:

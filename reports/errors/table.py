@@ -23,8 +23,8 @@ By = Literal["split", "website", "operation"]
 KEYS: tuple[By, ...] = get_args(By)
 ALL = "all"
 FOOTNOTE = (
-    "share: per cent of the settled valid rows; of errors: of those among them that failed. "
-    "Every row is in exactly one class, the first that fits."
+    "share: per cent of settled valid rows (valid rows with a final outcome); of errors: per cent "
+    "of those that failed. Every row has exactly one class, the first that fits."
 )
 _TEXT = 88
 """Characters of a listed element that an example shows."""
@@ -255,7 +255,7 @@ def _beside_texts(table: pd.DataFrame) -> list[str]:
         parts = []
         if one["wrong_values"]:
             parts.append(
-                f"of {one['wrong_values']:,} wrong values {one['near_by_f1']:,} are near by F1 "
+                f"of {one['wrong_values']:,} wrong values {one['near_by_f1']:,} are close by F1 "
                 f"(at least {NEAR_F1}) and {one['near_by_edit']:,} by edit distance "
                 f"(at most {NEAR_EDIT})"
             )

@@ -36,7 +36,7 @@ FIELDS = (*_FIRST, *_KEYS, *_LAST)
 ALIKE = Field("alike", "str", "text", "as in", "the runs that were measured alike")
 DIFFERS = Field("differs", "str", "text", "differs in", "keys in which no run equals it")
 
-NEVER_RANKED = "In the order of their sources: rows with other keys are not to be ranked."
+NEVER_RANKED = "In the order of their sources; rows with different keys must not be ranked."
 
 
 def published_table(
@@ -78,13 +78,13 @@ def published_beside(
     first = described(
         (record for _, record in alike),
         (*FIELDS, ALIKE),
-        title="Published results that were measured alike",
-        notes=_sources(row for row, _ in alike) if alike else ("There is none.",),
+        title="Published results measured in the same way",
+        notes=_sources(row for row, _ in alike) if alike else ("None.",),
     )
     second = described(
         (record for _, record in apart),
         (*FIELDS, DIFFERS),
-        title="Published results that were measured otherwise: not to be compared with the runs",
+        title="Published results measured in another way; do not compare them with the runs",
         notes=(f"Per cent. {NEVER_RANKED}", *_own(own), *_sources(row for row, _ in apart)),
     )
     return first, second

@@ -32,7 +32,7 @@ def test_groups_and_averages(tmp_path: Path) -> None:
         "shop-B",
         "shop-C",
     ]
-    assert "micro over steps" in done.output
+    assert "micro: mean over steps" in done.output
 
 
 def test_rules_can_be_replaced(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_parquet_needs_a_file(tmp_path: Path) -> None:
 def test_published_rows_stand_apart(tmp_path: Path, form: str) -> None:
     done = _call(write(tmp_path / "run", worked()), "--published", "--format", form)
     assert done.exit_code == 0
-    assert "measured otherwise" in done.output
+    assert "measured in another way" in done.output
     if form == "json":
         published = json.loads(done.output)["published"]
         assert published["alike"]["rows"] == []

@@ -189,7 +189,7 @@ def test_task_success_over_repeats_says_why_there_is_no_interval(
     steps = [record for repeat in (0, 1) for record in worked(repeat=repeat)]
     twice = main_table(write(tmp_path / "twice", steps, setup(repeats=2)))
     once = main_table(write(tmp_path / "once", worked()))
-    note = "Task success over repeats has no interval: repeats of a task are not further tasks."
+    note = "Task success over repeats has no interval: repeats of a task are not independent tasks."
     assert note in render(twice, form)
     assert note not in render(once, form)
     part = main_table(write(tmp_path / "part", worked()[:-1], complete=False))

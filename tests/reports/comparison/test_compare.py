@@ -224,9 +224,9 @@ def test_the_verdict_claims_a_clear_difference(tmp_path: Path) -> None:
 
 def test_the_verdict_says_what_would_be_needed(tmp_path: Path) -> None:
     (found,) = compare_runs([_random(tmp_path, "a", 0.5), _random(tmp_path, "d", 0.52)]).others
-    assert found.verdict.startswith("No difference is shown between d and a")
+    assert found.verdict.startswith("No difference found between d and a")
     assert "tasks would be needed" in found.verdict
-    assert "not proof that they are equal" in found.verdict
+    assert "does not show that they are equal" in found.verdict
     assert "fewer than 30 tasks (12)" in found.verdict
 
 

@@ -250,7 +250,7 @@ def test_labels_are_set_exported_taken_away_and_imported(run: Path, tmp_path: Pa
     assert _call(run, "--label", "s1", "", "--who", "A").exit_code == 0
     assert read_labels(run).labels == ()
     done = _call(run, "--import-labels", out)
-    assert "1 labels taken" in done.output
+    assert "1 labels imported" in done.output
     assert read_labels(run).labels[0].note == "a banner"
     shown = _call(run, "--no-pages")
     assert "labels of run: pop-up 1" in shown.output
