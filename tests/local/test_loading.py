@@ -188,10 +188,10 @@ def test_a_model_that_is_described_and_loaded_is_read_once(
 ) -> None:
     import asyncio
 
-    from adapters.local import loading
+    from adapters.local import loading, processors
 
     read: list[object] = []
-    plain = loading.load_processor
+    plain = processors.load_processor
 
     def counted(*given: Any) -> Any:
         read.append(given[0])
