@@ -104,11 +104,11 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
         }
     unsettled = [step for _, step in valid if step.scores is None]
     if unsettled:
-        yield _outside(rows.label, UNSETTLED, "asked again on resume", unsettled)
+        yield _outside(rows.label, UNSETTLED, "to be asked again", unsettled)
     reasons = sorted({step.invalid for _, step in rows.trials if step.invalid is not None})
     for reason in reasons:
         rest = [step for _, step in rows.trials if step.invalid == reason]
-        yield _outside(rows.label, f"{INVALID}: {reason}", "has no right answer", rest)
+        yield _outside(rows.label, f"{INVALID}: {reason}", "cannot be answered", rest)
 
 
 def _outside(label: str, status: str, kind: str, steps: list[ScoredStep]) -> dict[str, Any]:
