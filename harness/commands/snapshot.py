@@ -35,7 +35,7 @@ def snapshot(out: Path, overwrite: bool, model: str, **_: Any) -> int:
     from harness.evaluation.snapshot import write
 
     if out.exists() and not overwrite:
-        raise UserError(f"{out} exists; name another file, or say --overwrite")
+        raise UserError(f"{out} exists; name another file, or pass --overwrite")
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     for notice in plan.dataset.notices:
         click.echo(notice, err=True)
