@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -88,6 +91,39 @@ def install(heading: str, folder: Path) -> Example:
 def example(request: pytest.FixtureRequest, tmp_path: Path) -> Example:
     """The example under the heading that the test names: `parametrize(..., indirect=True)`."""
     return install(request.param, tmp_path)
+
+
+class Clicks(BaseHTTPRequestHandler):
+    """A server that clicks on the first choice, whatever it is shown."""
+
+    bodies: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        length = int(self.headers["Content-Length"])
+        self.bodies.append(json.loads(self.rfile.read(length)))
+        content = json.dumps({"text": "ELEMENT: A\nACTION: CLICK\nVALUE: None"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Print nothing."""
+
+
+@pytest.mark.parametrize("example", ["A model"], indirect=True)
+def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> None:
+    assert "plain" in example.run("models")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Clicks) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        summary = example.evaluate("--model", "plain:mine", "--base-url", address)
+        server.shutdown()
+    assert summary["complete"]
+    assert summary["model"]["name"] == "plain:mine"
+    assert summary["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    images = [image for body in Clicks.bodies for image in body["images"]]
+    assert any(base64.b64decode(image).startswith(b"\xff\xd8") for image in images)  # a JPEG
 
 
 @pytest.mark.parametrize("example", ["A protocol"], indirect=True)
