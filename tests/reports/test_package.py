@@ -22,6 +22,10 @@ def test_every_public_name_exists() -> None:
     assert all(callable(getattr(reports, name)) or name.isupper() for name in reports.__all__)
 
 
+def test_the_public_names_are_listed() -> None:
+    assert dir(reports) == sorted(reports.__all__)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="tabels"):
         _ = reports.tabels
