@@ -16,7 +16,7 @@ from harness.benchmarks.steps import SimpleBenchmark, StepsLayout
 from harness.errors import DataError, suggestion
 from harness.page import Page
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row
-from harness.tables.numbers import counted
+from harness.tables import counted
 
 
 @dataclass(slots=True)

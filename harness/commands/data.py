@@ -77,7 +77,7 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
     the ranks with Multimodal-Mind2Web itself.
     """
     from harness.rankers.seeact_queries import import_queries
-    from harness.tables.numbers import counted
+    from harness.tables import counted
 
     done = import_queries(files, out, scores, overwrite=overwrite)
     click.echo(f"{out}: {counted(done.steps, 'step')} of {counted(done.lines, 'line')}")

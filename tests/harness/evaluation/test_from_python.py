@@ -178,6 +178,7 @@ def test_an_unguarded_script_is_run_once(place: Path) -> None:
     with WireServer(replying()) as server:
         out, err = script(server, place, "workers=2").communicate(timeout=PATIENCE_S)
     assert out.splitlines() == ["imported", "True True"], err
+    assert any("recipe" in str(record["messages"]) for record in calls("a"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")

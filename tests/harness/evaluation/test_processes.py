@@ -151,28 +151,3 @@ def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_when_there_is_room() -
         assert call(*line).code == 0
         assert server.count == asked + 14 - on_record
     assert len(steps("a")) == 7
-
-
-UNGUARDED = """
-from harness.commands.main import run
-
-print("begun", flush=True)
-run({line!r})
-"""
-
-
-def test_a_script_without_a_main_guard_is_run_once_although_pictures_are_prepared_in_processes(
-    place: Path,
-) -> None:
-    with WireServer(replying()) as server:
-        line = at(server, *ONE_TASK, "--limit", "1", "--no-cache", "--out", "a")
-        script = place / "script.py"
-        script.write_text(UNGUARDED.format(line=[*line, "--workers", "2"]))
-        done = subprocess.run(
-            [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120
-        )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("begun") == 1
-    assert summary("a")["complete"] is True
-    assert all(record["request"] for record in calls("a"))
-    assert any("recipe" in str(record["messages"]) for record in calls("a"))
