@@ -1,11 +1,11 @@
-"""Benchmarks: where steps come from, read lazily and in file order.
+"""Benchmarks: recorded steps, read lazily and in file order.
 
     dataset = open_benchmark("multimodal-mind2web", splits=["test_task"], data=Path("shards"))
     some = dataset.select(Filters(websites=("united",), limit=10))
     for row in some.rows(): ...       # one row group open at a time
 
-A benchmark is a name in `BENCHMARKS` (entry-point group `vlm_eval.benchmarks`) for a `Benchmark`.
-Whatever is wrong with data is a `DataError` of one line.
+`BENCHMARKS` is the registry of benchmarks (entry-point group `vlm_eval.benchmarks`). Whatever is
+wrong with data is raised as a `DataError` with a one-line message.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # What reads pages is not needed to list benchmarks.
+    # Imported on first use: listing benchmarks does not need the code that reads pages.
     if name == "SimpleBenchmark":
         from harness.benchmarks.steps import SimpleBenchmark
 

@@ -1,4 +1,4 @@
-"""The benchmarks that can be named, and the data of a recorded step."""
+"""The registry of benchmarks, and access to the data of a recorded step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BENCHMARKS.add(
 
 
 def benchmark(name: str) -> Benchmark:
-    """The benchmark of that name. Raises `DataError` when there is none."""
+    """Return the benchmark of that name. Raises `DataError` if there is none."""
     try:
         return BENCHMARKS.make(name)
     except UnknownName as error:
@@ -67,9 +67,9 @@ def open_benchmark(
 def step_data(dataset: Mapping[str, Any], step_id: str) -> StepData:
     """Page and encoded screenshot of a step, from the data that a manifest's `dataset` names.
 
-    The caller compares digests. Raises `DataGone` when the data is not there any more.
+    The caller compares digests. Raises `DataGone` if the data is no longer available.
     """
-    # Imported when called: runs are read without benchmarks, and benchmarks without runs.
+    # Imported here so that runs can be read without benchmarks, and benchmarks without runs.
     from harness.runs import DataGone, StepData
 
     data, splits = dataset.get("data"), dataset.get("splits_asked")

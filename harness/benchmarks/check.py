@@ -1,4 +1,4 @@
-"""Whether recorded steps of one's own can be run, and what a run would do with them."""
+"""Validate recorded steps of one's own: can they be run, and what would a run do with them?"""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from harness.tables import counted
 
 @dataclass(slots=True)
 class Problem:
-    """Something about rows: how many have it, and where the first of them is.
+    """A problem that rows have, how many have it, and where the first of them is.
 
-    An error keeps a row from being read, or shows that it cannot mean what it says; with a warning
-    the row is read, perhaps not as intended.
+    With an error, a row cannot be read or contradicts itself; with a warning it can be read, though
+    perhaps not as intended.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Problem:
 
 @dataclass(slots=True)
 class RowCounts:
-    """Rows and tasks by split; rows by operation, and valid or why not."""
+    """Rows and tasks by split, and rows by operation and by validity."""
 
     _rows: dict[str, Counter[str]] = field(default_factory=dict)
     _tasks: dict[str, set[str]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Checked:
     Attributes:
         problems: what is wrong with rows, in order of their first rows.
         counts: the rows that can be read.
-        unused: columns that mean nothing, with what may have been meant.
+        unused: columns that are not read, each with a suggestion of the one meant ("" if none).
     """
 
     problems: dict[str, Problem] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Checked:
         problem.rows += 1
 
     def lines(self) -> Iterator[str]:
-        """What there is to say, errors first."""
+        """The findings as lines, errors first."""
         for problem in sorted(self.problems.values(), key=lambda problem: not problem.error):
             kind = "error" if problem.error else "warning"
             rows = counted(problem.rows, "row")
@@ -93,19 +93,19 @@ class Checked:
             yield f"warning: column '{name}' is not used" + (f"; {hint}" if hint else "")
         yield from self.counts.lines()
         if self.errors:
-            yield "mend the errors first: a run stops at the first row that cannot be read"
+            yield "fix the errors first: a run stops at the first row that cannot be read"
         else:
             yield f"a run would ask about {counted(self.counts.valid, 'step')}"
 
 
 def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked:
-    """Read all rows and look at each. Raises `DataError` if there are none to look at."""
+    """Read and check every row. Raises `DataError` if there are none."""
     layout, files = benchmark.layout(data)
     checked = Checked()
     scanned = {file.path: _scan(layout, file.path, checked) for file in files}
     layout = replace(layout, scanned=scanned)
     entries = with_lengths(list(_entries(layout, checked)))
-    with suppress(DataError):  # The rows themselves say it below.
+    with suppress(DataError):  # Reported per row below.
         layout = layout.with_actions(entries)
     for entry in entries:
         _check_row(layout, entry, benchmark.name, checked)
@@ -149,7 +149,7 @@ def _entries(layout: StepsLayout, checked: Checked) -> Iterator[IndexEntry]:
                 continue
             if (key.task_id, key.action_uid) in seen:
                 names = " and ".join(f"'{layout.columns.name_of(n)}'" for n in ("task_id", "step"))
-                checked.add(f"{names} are those of an earlier row, which alone is read", where)
+                checked.add(f"{names} repeat an earlier row; only the first is read", where)
                 continue
             seen.add((key.task_id, key.action_uid))
             yield entry_of(key, key.split or "", path, scanned)

@@ -1,4 +1,4 @@
-"""What a benchmark is to the rest of the harness."""
+"""The interface between a benchmark and the rest of the harness."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Literal
 from harness.benchmarks.dataset import Dataset
 
 Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
-"""What data may fix: how many negatives are drawn, the seed that draws them, the candidates as
-listed, the texts around them, and the pictures as sent."""
+"""What stored data can fix: the number of sampled negatives, the seed that samples them, the
+choices as listed, the prompts around them, and the images as sent."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Benchmark(ABC):
 
     Attributes:
         name: its name in the registry, and in every row and run.
-        description: a line about it.
-        splits: all its splits; () where the files say which there are.
+        description: one line about it.
+        splits: all its splits; () if the files determine them.
         default_splits: the splits that are read if the user names none.
-        screenshots: whether its rows have screenshots; without, no row is invalid for lack of one.
-        fixes: what the data itself fixes, so that options for it are refused.
+        screenshots: whether its rows have screenshots; if False, a row without one is valid.
+        fixes: what the data itself fixes; options that would change it are refused.
     """
 
     name: str
@@ -37,16 +37,16 @@ class Benchmark(ABC):
 
     @abstractmethod
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
-        """The steps of some splits (None: the default ones), from `data` or from the usual place.
+        """Open some splits (None: the default ones), from `data` or from the default location.
 
         Raises:
-            DataError: the data cannot be had or is not of the form expected.
+            DataError: the data is unavailable or not in the expected format.
         """
 
     def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
         """The settings that the data was made with, read without opening or downloading it.
 
-        They are those of `Dataset.settings`; {} where there are none.
+        They equal `Dataset.settings`; {} if there are none.
 
         Raises:
             DataError: `data` cannot be read.

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Conditions on steps; all must hold, and an empty tuple asks for nothing.
+    """Conditions on steps; all must hold, and an empty tuple sets no condition.
 
-    `limit` takes whole tasks, the first in file order. `shard` is (number from 1, of how many) and
-    is applied last, so that the shards of a limited selection are parts of that selection.
+    limit: keep only the first so many tasks, in file order.
+    shard: (number from 1, count of shards); applied last, so that the shards of a limited
+        selection are parts of that selection.
     """
 
     websites: tuple[str, ...] = ()
@@ -35,7 +36,7 @@ class Filters:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The steps of a benchmark, or a selection of them. Immutable; every method may be repeated.
+    """The steps of a benchmark, or a selection of them. Immutable, so it can be read repeatedly.
 
     Attributes:
         benchmark: the name of the benchmark.
@@ -43,8 +44,8 @@ class Dataset:
         files: all files of the opened splits, including those that a selection leaves out.
         entries: one entry per distinct row, in file order.
         origin: where the files come from: `repo` and `revision`, or `local`.
-        settings: the settings that a snapshot of ours was made with.
-        notices: lines for the user.
+        settings: the settings that a snapshot was made with, if `vlm-eval snapshot` wrote it.
+        notices: messages for the user.
     """
 
     benchmark: str
@@ -59,16 +60,16 @@ class Dataset:
         return len(self.entries)
 
     def select(self, filters: Filters) -> Dataset:
-        """The steps that meet the filters. Raises `DataError` for values that no step has."""
+        """The steps that match the filters. Raises `DataError` for a value that no step has."""
         return replace(self, entries=_select(self.entries, filters))
 
     def without(self, step_ids: Collection[str]) -> Dataset:
-        """The steps but for some, such as those that are settled already."""
+        """Leave out some steps, such as those that already have a result."""
         left_out = frozenset(step_ids)
         return replace(self, entries=tuple(e for e in self.entries if e.step_id not in left_out))
 
     def rows(self) -> Iterator[Row]:
-        """The rows in file order, decoded one at a time, with one row group open at a time.
+        """Yield the rows in file order, decoded one at a time, with one row group open at a time.
 
         Raises:
             DataError: a file is damaged or a row cannot be decoded.
@@ -77,7 +78,7 @@ class Dataset:
             yield from self._group(list(entries))
 
     def row(self, step_id: str) -> Row:
-        """One row, at the cost of reading its row group up to it.
+        """Return one row, at the cost of reading its row group up to that row.
 
         Raises:
             KeyError: the selection has no such step.
@@ -86,7 +87,7 @@ class Dataset:
         return next(self._group([self._places[step_id]]))
 
     def negatives(self) -> Iterator[int]:
-        """How many negative candidates each row stores, read from that column alone."""
+        """Yield the number of negative candidates of each row, reading only that column."""
         column = self.layout.negatives_column
         if column is None:
             return
@@ -97,7 +98,7 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> dict[str, object]:
-        """What was read: where it comes from, and every file with its size and SHA-256."""
+        """The data that was read: its origin, and every file with its size and SHA-256."""
         return {"benchmark": self.benchmark, **self.origin, "files": fingerprint(self.files)}
 
     @cached_property
@@ -112,11 +113,11 @@ class Dataset:
 
 
 def _select(entries: Sequence[IndexEntry], filters: Filters) -> tuple[IndexEntry, ...]:
-    """The entries that meet the filters, in the order given.
+    """The entries that match the filters, in their given order.
 
     Raises:
-        DataError: a value that no entry has, a limit or shard that means nothing, or no entry left
-            (a shard may be empty: tasks are spread by hash).
+        DataError: a value that no entry has, an invalid limit or shard, or no entry left (a shard
+            may be empty: tasks are assigned by hash).
     """
     fields: tuple[tuple[str, tuple[str, ...], Callable[[IndexEntry], str]], ...] = (
         ("website", filters.websites, lambda e: e.website),
@@ -140,7 +141,7 @@ def _select(entries: Sequence[IndexEntry], filters: Filters) -> tuple[IndexEntry
 
 
 def shard_of(task_id: str, count: int) -> int:
-    """The number, from 1, of the shard that a task belongs to; the same for ever and everywhere."""
+    """The number, from 1, of the shard that a task belongs to; it depends on nothing else."""
     return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:8], "big") % count + 1
 
 

@@ -1,4 +1,4 @@
-"""Data files: which of them hold which split, by their names, and what is in them, by digests."""
+"""Data files: their splits, read from their names, and their digests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _SHARD = re.compile(r"-(\d{5})-of-(\d{5})")
 class DataFile:
     """A file to read.
 
-    `split` is None if a column holds it, `sha256` is None until the file has been hashed.
+    split: None if a column holds the split.
+    sha256: None until the file has been hashed.
     """
 
     path: Path
@@ -41,14 +42,14 @@ def split_of(name: str, splits: Sequence[str]) -> str | None:
 
 
 def missing_shards(names: Sequence[str]) -> bool:
-    """Whether names like `x-00000-of-00005` show that some of their series are not there."""
+    """Whether names like `x-00000-of-00005` show that shards of a series are missing."""
     series: dict[tuple[str, int], set[int]] = {}
     for name in names:
         match = _SHARD.search(name)
         if match:
             key = (name[: match.start()], int(match[2]))
             series.setdefault(key, set()).add(int(match[1]))
-    # A series that does not start at zero is a stray file, not a part of something larger.
+    # A series that does not start at zero is a stray file, not part of a larger data set.
     return any(0 in have and len(have) < count for (_, count), have in series.items())
 
 
@@ -60,9 +61,9 @@ def check_splits(requested: Sequence[str] | None, known: Sequence[str], benchmar
 
 
 def local_files(data: Path, *suffixes: str) -> list[DataFile]:
-    """The file, or all those in a folder and its subfolders, by name; no splits yet.
+    """The file, or all data files in a folder and its subfolders, by name; splits are not set yet.
 
-    Files in folders are those with one of the suffixes (parquet files if there are none).
+    In a folder, data files are those with one of the suffixes (`.parquet` if none is given).
     """
     suffixes = suffixes or (".parquet",)
     if data.is_dir():
@@ -94,12 +95,12 @@ def by_split(
     where: str,
     named: Callable[[str, Sequence[str]], str | None] = split_of,
 ) -> tuple[list[DataFile], list[str]]:
-    """The files of the splits asked for (None: those of `default` that are there), and notices.
+    """The files of the requested splits (None: the `default` splits present), and notices.
 
-    If no name contains a split, all files are of the one split asked for, or of `LOCAL_SPLIT`.
+    If no name contains a split, all files belong to the one requested split, or to `LOCAL_SPLIT`.
 
     Raises:
-        DataError: a split asked for is not there.
+        DataError: there is no file for a requested split.
     """
     splits = [(file, named(file.name, known)) for file in files]
     present = {split for _, split in splits if split}
@@ -120,18 +121,18 @@ def by_split(
             raise DataError(
                 f"{where} has no file for split '{split}'; {suggestion(split, present)}"
             )
-    wanted = list(requested) if requested is not None else [s for s in default if s in present]
-    if not wanted:
+    selected = list(requested) if requested is not None else [s for s in default if s in present]
+    if not selected:
         raise DataError(
             f"{where} has none of the splits {', '.join(default)}; "
             f"available splits: {', '.join(sorted(present))}"
         )
-    lacking = [s for s in default if s not in present] if requested is None else []
-    if lacking:
-        notices.append(f"{where} has no file for {', '.join(lacking)}")
-    chosen = [_with_split(f, split) for split in wanted for f, of in splits if of == split]
+    missing = [s for s in default if s not in present] if requested is None else []
+    if missing:
+        notices.append(f"{where} has no file for {', '.join(missing)}")
+    chosen = [_with_split(f, split) for split in selected for f, of in splits if of == split]
     if missing_shards([f.name for f in chosen]):
-        notices.append(f"{where} is missing some shards of {', '.join(wanted)}")
+        notices.append(f"{where} is missing some shards of {', '.join(selected)}")
     return chosen, notices
 
 
@@ -140,7 +141,7 @@ def _with_split(file: DataFile, split: str) -> DataFile:
 
 
 def fingerprint(files: Sequence[DataFile]) -> list[dict[str, object]]:
-    """What data was read: name, size in bytes and SHA-256 of each file, in order."""
+    """Name, size in bytes and SHA-256 of each file, in order."""
     hashed = digests(file.path for file in files if file.sha256 is None)
     return [
         {"name": file.name, "size": file.size, "sha256": file.sha256 or hashed[file.path]}

@@ -1,8 +1,9 @@
-"""Shards of a data set from the Hugging Face hub: as files, at a fixed revision, only those wanted.
+"""Download the needed data files of a Hugging Face data set, at a fixed revision.
 
-The files land in the hub's own cache and are read there like any local file; the `datasets` library
-would write a second, uncompressed copy. What the cache holds completely is used without asking the
-hub. A hub that does not answer at once counts as unreachable instead of being retried for minutes.
+The files are kept in the hub's own cache and read there like any local file; the `datasets` library
+would write a second, uncompressed copy. If the cache already has every file, the hub is not
+contacted. A hub that does not answer promptly counts as unreachable instead of being retried for
+minutes.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from harness.errors import DataError
 T = TypeVar("T")
 
 PATIENCE_S = 10.0
-"""Seconds within which the hub must have answered the first question."""
+"""Seconds to wait for the hub's first answer."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class HubCopy:
-    """Files on this machine, and the commit of the data set that they are of."""
+    """Downloaded files, and the commit of the data set that they belong to."""
 
     files: tuple[DataFile, ...]
     revision: str
 
 
 Kind = Callable[[str], bool]
-"""Says of a file's path in the data set whether it is of some kind, such as of one split."""
+"""Whether a file, given its path in the data set, is of one kind, such as of one split."""
 
 
 def fetch(
@@ -49,18 +50,18 @@ def fetch(
     *,
     suffix: str = ".parquet",
 ) -> HubCopy:
-    """The wanted files of a data set, downloaded as far as they are not here yet.
+    """Return the needed files of a data set, downloading those that are not in the cache.
 
     Args:
-        repo: owner and name on the hub.
-        revision: the commit, or None for the newest.
-        kinds: which files are needed; of each kind there must be some.
+        repo: the data set on the hub, as owner/name.
+        revision: a commit, or None for the newest.
+        kinds: the kinds of files needed; there must be at least one file of each kind.
         patience_s: seconds to wait for the hub's first answer.
-        suffix: what the names of data files end in.
+        suffix: the file name extension of data files.
 
     Raises:
         DataError: the hub cannot be reached, refuses access, or has no such file; the message says
-            what to do instead.
+            what else can be done.
     """
     from huggingface_hub import constants
 
@@ -79,7 +80,7 @@ def fetch(
 
 
 def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
-    """The wanted files if the hub's cache has all of them, going by the shard numbers in names."""
+    """The needed files if all are in the cache, judging by the shard numbers in their names."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -87,20 +88,20 @@ def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str)
     if revision is not None:
         return _snapshot(folder / "snapshots" / revision, kinds, suffix)
     if not constants.is_offline_mode():
-        return None  # what is newest only the hub knows
-    there = sorted(folder.glob("snapshots/*"), key=lambda path: path.stat().st_mtime, reverse=True)
-    return next(filter(None, (_snapshot(path, kinds, suffix) for path in there)), None)
+        return None  # only the hub knows which commit is the newest
+    commits = sorted(folder.glob("snapshots/*"), key=lambda p: p.stat().st_mtime, reverse=True)
+    return next(filter(None, (_snapshot(path, kinds, suffix) for path in commits)), None)
 
 
 def _snapshot(folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
-    """The files in the cache's folder for a commit, None if any is missing."""
-    named = {
+    """The needed files in the cache's folder for one commit; None if any of them is missing."""
+    by_name = {
         path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob(f"*{suffix}"))
     }
-    names = [name for name in named if any(kind(name) for kind in kinds)]
+    names = [name for name in by_name if any(kind(name) for kind in kinds)]
     if missing_shards(names) or not all(any(map(kind, names)) for kind in kinds):
         return None
-    return HubCopy(tuple(_data_file(named[name], name) for name in names), folder.name)
+    return HubCopy(tuple(_data_file(by_name[name], name) for name in names), folder.name)
 
 
 def _listing(repo: str, revision: str | None, timeout_s: float) -> Any:
@@ -129,7 +130,7 @@ def _download(repo: str, revision: str, listed: Any) -> DataFile:
 
 
 def _data_file(path: Path, name: str, sha256: str | None = None) -> DataFile:
-    # The cache names a large file by its SHA-256 and links to it.
+    # The cache stores a large file under its SHA-256 and links to it.
     blob = path.resolve().name
     if sha256 is None and _DIGEST.fullmatch(blob):
         sha256 = blob
@@ -137,17 +138,17 @@ def _data_file(path: Path, name: str, sha256: str | None = None) -> DataFile:
 
 
 def _answer(call: Callable[[], T], seconds: float) -> T:
-    """The result of a call that must end within some seconds, else TimeoutError.
+    """Return the result of a call, or raise TimeoutError if it takes longer than `seconds`.
 
-    Looking up a name can hang for minutes and cannot be interrupted, so the call is left behind in
-    a thread that does not keep the process alive.
+    A DNS lookup can hang for minutes and cannot be interrupted, so the call runs in a daemon
+    thread, which does not keep the process alive.
     """
     results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue()
 
     def run() -> None:
         try:
             results.put((call(), None))
-        except BaseException as error:  # handed to the thread that waits
+        except BaseException as error:  # re-raised in the calling thread
             results.put((None, error))
 
     threading.Thread(target=run, name="hub", daemon=True).start()
@@ -162,7 +163,7 @@ def _answer(call: Callable[[], T], seconds: float) -> T:
 
 @contextmanager
 def _translated(repo: str, revision: str | None) -> Iterator[None]:
-    """What huggingface_hub raises, as one line each."""
+    """Turn the exceptions of huggingface_hub into one-line `DataError`s."""
     from httpx2 import HTTPError
 
     try:

@@ -1,7 +1,7 @@
-"""The index pass: who is in the files, in file order, before any wide column is read.
+"""The index: which steps the files hold and where, read before any wide column.
 
-Tasks straddle shards and row groups, some rows are stored twice, and older files lack the step
-number; all of that is settled here, over all files of the selection, from narrow columns alone.
+Tasks straddle shards and row groups, some rows are stored twice, and older files lack step numbers.
+All of this is resolved here from the narrow columns alone, over all files of the selection.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from harness.records import Row
 
 _LARGE_GROUP = 450_000_000
-"""Decompressed bytes of a row group above which reading may take more than a gigabyte.
+"""Row groups with more decompressed bytes than this may need over a gigabyte of memory to read.
 
 Measured (`benchmarks/reading_memory.py`): 0.25 GB for groups of 100 MB, 0.76 GB for 400 MB.
 """
@@ -39,10 +39,12 @@ Measured (`benchmarks/reading_memory.py`): 0.25 GB for groups of 100 MB, 0.76 GB
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A distinct row: what it is and where it lies.
+    """A distinct row: the step that it holds and where it is stored.
 
-    `row_group` and `offset` count from 0, `row` is the row's number in its file from 1, for
-    messages. `task_steps` is the greatest step number of the task in these files, plus one.
+    index: place of the step in its task, from 0.
+    row_group, offset: the row group in the file and the row in the group, both from 0.
+    row: number of the row in its file, from 1; used in messages.
+    task_steps: the largest step number of the task in these files, plus one.
     """
 
     step_id: str
@@ -67,10 +69,12 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What the narrow columns say of a row.
+    """What the narrow columns say about a row.
 
-    `index` is None where `hints` must tell it, or without hints, where the rows of a task count in
-    file order. Without an `action_uid` the row goes by its index.
+    action_uid: None if the file has no such id; the index then serves as the id.
+    index: place of the step in its task, from 0; None if it is recovered from `hints`, or, without
+        hints, given by the order of the task's rows in the file.
+    hints: the evidence from which a missing index is recovered.
     """
 
     task_id: str
@@ -84,7 +88,7 @@ class Key:
 
 
 class Scanned(NamedTuple):
-    """A row as the index pass meets it: its number from 1, its place, and its narrow columns."""
+    """A row as the index pass reads it: its number from 1, its location, and its narrow columns."""
 
     row: int
     group: int
@@ -93,11 +97,11 @@ class Scanned(NamedTuple):
 
 
 class Layout(Protocol):
-    """How a kind of file stores steps, as far as an opened benchmark needs to know."""
+    """How one kind of file stores steps: what an opened benchmark needs in order to read rows."""
 
     @property
     def negatives_column(self) -> str | None:
-        """The list column with one entry per negative candidate, if there is one."""
+        """The list column with one entry per negative candidate; None if there is none."""
         ...
 
     def records(
@@ -107,34 +111,39 @@ class Layout(Protocol):
         offsets: Collection[int],
         columns: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, Record]]:
-        """The rows at some offsets of a group, in order, one at a time (None: all for `decode`)."""
+        """Yield the rows at some offsets of a group, in order, one at a time.
+
+        `columns` of None reads every column that `decode` needs.
+        """
         ...
 
     def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
-        """The row itself. Raises `DataError`."""
+        """Decode a record into a row. Raises `DataError`."""
         ...
 
 
 class TableLayout(Layout, Protocol):
-    """The layout of a kind of table: which columns, and what they mean. Tables are parquet files,
-    unless a layout reads its files in another way."""
+    """The layout of one kind of table: its columns and what they mean.
+
+    Tables are parquet files, unless a layout overrides how its files are read.
+    """
 
     @property
     def what(self) -> str:
-        """What these files are, for messages."""
+        """What to call these files in messages."""
         ...
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Columns that no file of this kind is without."""
+        """Columns that every file of this kind must have."""
         ...
 
     def narrow(self, present: Collection[str]) -> list[str]:
-        """Columns for the index pass."""
+        """Columns that the index pass reads."""
         ...
 
     def wide(self, file: pq.ParquetFile) -> list[str]:
-        """Columns for rows, given an open parquet file; fields of structs written with a dot."""
+        """Columns needed to decode rows of an open parquet file; struct fields are dotted names."""
         ...
 
     def key(self, record: Record, where: str) -> Key:
@@ -142,7 +151,7 @@ class TableLayout(Layout, Protocol):
         ...
 
     def scan(self, path: Path) -> Iterator[Scanned]:
-        """All rows of a file, with their narrow columns. Raises `DataError`."""
+        """Yield all rows of a file with their narrow columns. Raises `DataError`."""
         with opened(path) as file:
             present = column_names(file)
             require(path, present, self.required, self.what)
@@ -151,7 +160,7 @@ class TableLayout(Layout, Protocol):
                 yield Scanned(row, group, offset, record)
 
     def largest_group(self, path: Path) -> int:
-        """The decompressed bytes that have to be read for a row at most; 0 if that is little."""
+        """The most decompressed bytes that reading one row can take; 0 if negligible."""
         with opened(path) as file:
             return max(group_sizes(file, self.wide(file)), default=0)
 
@@ -169,14 +178,14 @@ class TableLayout(Layout, Protocol):
 def build_index(
     files: Sequence[DataFile], layout: TableLayout
 ) -> tuple[tuple[IndexEntry, ...], list[str]]:
-    """The distinct rows of some files, in file order, and what the user should know about them.
+    """Index the distinct rows of some files, in file order; also return notices for the user.
 
     Args:
-        files: in the order to read them.
+        files: the files, in reading order.
         layout: how to read them.
 
     Raises:
-        DataError: a file cannot be read, lacks a column, or holds what no row can mean.
+        DataError: a file cannot be read, lacks a column, or holds an invalid value.
     """
     entries: list[IndexEntry] = []
     hints: dict[int, Unplaced] = {}
@@ -203,9 +212,9 @@ def build_index(
 
 
 def in_order(key: Key, lengths: dict[str, int]) -> Key:
-    """The key with what a row of a task in file order need not say.
+    """Fill in a missing index or id, for tasks whose rows are stored in step order.
 
-    `lengths` holds the number of steps of each task so far, and is brought up to date.
+    `lengths` holds the number of steps of each task so far, and is updated.
     """
     index = lengths.get(key.task_id, 0) if key.index is None else key.index
     lengths[key.task_id] = index + 1
@@ -216,21 +225,21 @@ def in_order(key: Key, lengths: dict[str, int]) -> Key:
 def of_splits(
     entries: Sequence[IndexEntry], requested: Sequence[str] | None, default: Sequence[str] = ()
 ) -> tuple[IndexEntry, ...]:
-    """The entries of the splits asked for, else of those of `default` that are there, else all.
+    """The entries of the requested splits, else of the `default` splits present, else all of them.
 
     Raises:
-        DataError: no entry is of a split asked for.
+        DataError: a requested split has no entry.
     """
     present = {entry.split for entry in entries}
-    wanted = tuple(requested or ()) or tuple(split for split in default if split in present)
-    for split in wanted:
+    selected = tuple(requested or ()) or tuple(split for split in default if split in present)
+    for split in selected:
         if split not in present:
             raise DataError(f"the data has no split '{split}'; {suggestion(split, present)}")
-    return tuple(entry for entry in entries if not wanted or entry.split in wanted)
+    return tuple(entry for entry in entries if not selected or entry.split in selected)
 
 
 def entry_of(key: Key, split: str, path: Path, scanned: Scanned) -> IndexEntry:
-    """The entry of a row that has an index and an id."""
+    """Build the index entry of a row."""
     return IndexEntry(
         step_id=f"{key.task_id}_{key.action_uid}",
         task_id=key.task_id,
@@ -250,7 +259,7 @@ def entry_of(key: Key, split: str, path: Path, scanned: Scanned) -> IndexEntry:
 def _placed(
     entries: list[IndexEntry], hints: Mapping[int, Unplaced]
 ) -> tuple[list[IndexEntry], int]:
-    """Entries with the step numbers that had to be recovered, and for how many tasks it is a guess.
+    """Fill in the recovered step numbers; also return how many tasks were ambiguous.
 
     A task is recovered as a whole, because the order of its rows is part of the evidence.
     """
@@ -267,7 +276,7 @@ def _placed(
 
 
 def with_lengths(entries: Sequence[IndexEntry]) -> tuple[IndexEntry, ...]:
-    """The entries with the lengths of their tasks, which is known when all of them are."""
+    """Fill in the lengths of tasks, which are known once every entry is."""
     lengths: dict[tuple[str, str], int] = {}
     for entry in entries:
         task = (entry.split, entry.task_id)
@@ -295,7 +304,11 @@ def _notices(
 
 
 def whole(text: object, column: str, where: str) -> int | None:
-    """A step number that is stored as text ("10") or as a number; None where there is none."""
+    """Read a step number stored as text ("10") or as a number; None if empty.
+
+    Raises:
+        DataError: the value is not a non-negative whole number.
+    """
     if text is None or text == "":
         return None
     try:

@@ -1,8 +1,8 @@
-"""Large JSON files of tasks: where each task lies, and reading one without the others.
+"""Large JSON files of tasks: locate every task, so that one can be read without the others.
 
-Mind2Web's files are arrays of a hundred tasks of tens of megabytes each. They are split by their
-brackets, a few megabytes at a time, so that no more than one task is held; where the tasks lie is
-remembered in the user's cache folder under the file's path, size and time of change.
+Mind2Web's files are arrays of a hundred tasks of tens of megabytes each. They are split at their
+brackets, a few megabytes at a time, so that at most one task is held in memory. The positions of
+the tasks are cached in the user's cache folder under the file's path, size and modification time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from harness.errors import DataError
 
 _CHUNK = 1 << 22
 _BLANK = re.compile(rb"[\s,]*+")
-# Everything up to the next bracket; a string that is not complete yet is left for later.
+# Everything up to the next bracket; stops before a string whose end has not been read yet.
 _INSIDE = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
 _LFS = b"version https://git-lfs"
 _FORM = 1
-"""Number of the form of a remembered index; another number is not read."""
+"""Format version of a cached index; an index of any other version is ignored."""
 
 
 class TaskSpan(msgspec.Struct, frozen=True, array_like=True):
-    """A task: the bytes that it takes in its file, and what an index says of it."""
+    """The bytes that a task takes up in its file, and the fields that the index needs."""
 
     start: int
     length: int
@@ -57,10 +57,10 @@ _SPANS = msgspec.json.Decoder(tuple[int, list[TaskSpan]])
 
 
 def task_spans(file: DataFile) -> list[TaskSpan]:
-    """Where the tasks of a file lie, in file order.
+    """Locate the tasks of a file, in file order.
 
     Raises:
-        DataError: the file cannot be read, is cut short, or holds something else than tasks.
+        DataError: the file cannot be read, is truncated, or holds something other than tasks.
     """
     try:
         store = (
@@ -80,10 +80,10 @@ def task_spans(file: DataFile) -> list[TaskSpan]:
 
 
 def split(path: Path, chunk: int = _CHUNK) -> Iterator[tuple[int, bytes]]:
-    """The objects of an array, or of lines one after another, each with its first byte's place.
+    """Yield the objects of a JSON array or of JSON lines, each after the offset of its first byte.
 
     Raises:
-        DataError: the file cannot be read, is no JSON of objects, or is cut short.
+        DataError: the file cannot be read, does not hold JSON objects, or is truncated.
     """
     try:
         with path.open("rb") as file:
@@ -152,13 +152,13 @@ def _blank_end(buffer: bytearray) -> int:
 
 
 def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> int:
-    """The place behind the object that the buffer begins with, which is read on as needed."""
+    """The end of the object at the start of the buffer, which is extended as needed."""
     depth = at = 0
     while True:
         match = _INSIDE.match(buffer, at)
         at = match.end() if match else at
         if at == len(buffer) or buffer[at] == 0x22:
-            # Read more the longer the object is: a string that was cut is looked at once more.
+            # Read in growing amounts: a string cut at the end of the buffer is scanned again.
             more = file.read(max(chunk, len(buffer) // 2))
             if not more:
                 raise _cut_short(path)

@@ -1,7 +1,7 @@
 """Multimodal-Mind2Web (Zheng et al. 2024; data set card of osunlp/Multimodal-Mind2Web).
 
-Candidates are JSON texts that hold JSON texts, the operation is a JSON text, the step number is a
-text, and a screenshot may be missing as a null struct, as a struct of nulls, or as no bytes.
+Candidates are JSON strings that contain JSON strings, the operation is a JSON string, the step
+number is a string, and a missing screenshot is a null struct, a struct of nulls, or empty bytes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Mind2WebLayout(TableLayout):
 
 @dataclass(frozen=True)
 class Mind2Web(Benchmark):
-    """The benchmark: from the hub at a pinned revision, or from local files of the same form."""
+    """The benchmark: from the hub at a pinned revision, or from local files of the same format."""
 
     name: str = "multimodal-mind2web"
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
@@ -134,7 +134,7 @@ def open_files(
     origin: dict[str, object],
     notices: Sequence[str] = (),
 ) -> Dataset:
-    """A data set of files whose splits are known. Raises `DataError`, also if there are no rows."""
+    """Open files whose splits are known. Raises `DataError`, also if there are no rows."""
     entries, more = build_index(files, layout)
     if not entries:
         raise DataError(f"no rows in {', '.join(str(file.path) for file in files) or 'no file'}")

@@ -1,4 +1,4 @@
-"""What a recorded step says of itself in the same words in every edition of Mind2Web."""
+"""The fields of a recorded step that all editions of Mind2Web share."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def recorded_row(
     pictured: bool,
     called: str = "",
 ) -> Row:
-    """The row of a record with the fields of Mind2Web. Raises `DataError`.
+    """Build a row from a record with the fields of Mind2Web. Raises `DataError`.
 
     Args:
         record: its fields by name.
-        entry: the step that it belongs to.
+        entry: the step's index entry.
         benchmark: the name of the benchmark.
-        where: the record's place, for messages.
-        screenshot: the encoded picture of the page.
-        pictured: whether a row without a screenshot has no right answer.
-        called: what stands before the name of a field in messages.
+        where: where the record is, for messages.
+        screenshot: the encoded screenshot of the page.
+        pictured: whether a row without a screenshot is invalid.
+        called: prefix of field names in messages.
     """
     operation, _, value = decode_operation(record["operation"], where)
     positives, negatives = (
@@ -72,7 +72,7 @@ def recorded_row(
 
 
 def candidates_in(stored: Iterable[str | msgspec.Raw] | None, where: str) -> tuple[Candidate, ...]:
-    """The candidates of a field, which may be missing; `where` it stands is for the `DataError`."""
+    """Decode the candidates of a field, which may be null. Raises `DataError`, naming `where`."""
     try:
         return tuple(decode_candidates(stored or ()))
     except ValueError as error:
@@ -80,12 +80,15 @@ def candidates_in(stored: Iterable[str | msgspec.Raw] | None, where: str) -> tup
 
 
 def find_problems(has_positive: bool, has_picture: bool) -> tuple[str, ...]:
-    """Every reason why a row has no right answer, the one that always holds first."""
+    """All reasons why a row is invalid; the one that no option can lift comes first."""
     return (() if has_positive else (NO_POSITIVE,)) + (() if has_picture else (NO_SCREENSHOT,))
 
 
 def decode_operation(stored: object, where: str) -> tuple[Operation, tuple[str, ...], str]:
-    """The operation to score, the names it was recorded under, and its value ("" if none)."""
+    """The operation to score, the names it was recorded under, and its value ("" if none).
+
+    Raises `DataError`.
+    """
     if isinstance(stored, str):
         try:
             stored = _OPERATION.decode(stored)

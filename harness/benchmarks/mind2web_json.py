@@ -1,8 +1,8 @@
 """Mind2Web as it was first published (Deng et al. 2023): tasks as JSON, without screenshots.
 
 Each task holds its actions; the operation and the candidates are objects, and only a candidate's
-`attributes` is still a JSON text. Its test splits are larger than Multimodal-Mind2Web's (252, 177
-and 912 tasks), so results on the two are about different populations.
+`attributes` is still a JSON string. The test splits are larger than Multimodal-Mind2Web's (252, 177
+and 912 tasks), so results on the two are not comparable.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ACTION = msgspec.json.Decoder(_Action)
 
 @dataclass(frozen=True, slots=True)
 class OriginalLayout:
-    """Tasks in JSON files; a group is a task, an offset the number of an action in it."""
+    """Tasks in JSON files: a row group is a task, and an offset the number of an action in it."""
 
     spans: Mapping[Path, Sequence[TaskSpan]] = field(repr=False)
     negatives_column: str | None = "neg_candidates"
@@ -71,7 +71,7 @@ class OriginalLayout:
         offsets: Collection[int],
         columns: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, Record]]:
-        """The actions of a task, decoded one by one; `raw_html` never is."""
+        """Yield actions of a task, decoded one at a time; `raw_html` is never decoded."""
         where = f"{path}, task {group + 1}"
         task = _decoded(_TASK, _bytes(path, self.spans[path][group]), where)
         for offset in sorted(offsets):
@@ -91,7 +91,7 @@ class OriginalLayout:
             )
 
     def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
-        """The row. It is valid without a screenshot: no row of this data has one."""
+        """Decode a row; it is valid without a screenshot, because no row of this data has one."""
         where = f"{entry.file}, task {entry.row_group + 1}, action {entry.offset + 1}"
         row = recorded_row(record, entry, benchmark, where, pictured=False)
         stored = len(record["action_reprs"] or ())
@@ -105,7 +105,7 @@ class OriginalLayout:
 
 @dataclass(frozen=True)
 class OriginalMind2Web(Benchmark):
-    """The benchmark. Training data comes from the hub, test data from a folder of the user's."""
+    """The benchmark: the training set comes from the hub, the test set from a local folder."""
 
     name: str = "mind2web"
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
@@ -157,7 +157,7 @@ def _is_train(name: str) -> bool:
 def _entries(
     files: Sequence[DataFile], spans: Mapping[Path, Sequence[TaskSpan]]
 ) -> tuple[list[IndexEntry], int]:
-    """The distinct steps in file order, and how many were left out as stored before."""
+    """The distinct steps in file order, and the number of duplicates left out."""
     entries: dict[str, IndexEntry] = {}
     doubled = row = 0
     for file in files:

@@ -1,8 +1,8 @@
-"""Parquet files, read and written with little memory, and their faults in one line each.
+"""Read and write parquet files with little memory, with one-line error messages.
 
-Rows of these data sets weigh a megabyte. pyarrow's defaults fetch ahead and decode whole row
-groups; here one row is decoded at a time from a memory-mapped file, so that what is held is the
-decompressed page of each column and a row. Files that are written appear whole or not at all.
+Rows of these data sets take about a megabyte. By default pyarrow reads ahead and decodes whole row
+groups; here one row is decoded at a time from a memory-mapped file, so that only one row and the
+decompressed page of each column are held in memory. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 ROWS_PER_GROUP = 20
-"""Rows of a row group: some 20 to 30 MB of this data, so that one row is found quickly."""
+"""Rows per row group: 20 to 30 MB of this data, so that a single row can be read quickly."""
 
 _VALUES_PER_CHECK = 8
-"""Values after which the size of a page is looked at; pyarrow's 1,024 make pages of a gigabyte."""
+"""Values between checks of the page size; pyarrow's 1,024 would make pages of a gigabyte."""
 
 _MAGIC = b"PAR1"
 _LFS = b"version https://git-lfs"
@@ -35,7 +35,7 @@ _LFS = b"version https://git-lfs"
 
 @contextmanager
 def opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """A parquet file, closed at the end; whatever pyarrow finds wrong with it is a `DataError`."""
+    """Open a parquet file; whatever pyarrow finds wrong with it is raised as a `DataError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -45,19 +45,19 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the system's own error, such as a full disk, says nothing about this file
-        # Arrow's messages run over several lines, the first of which says what is wrong.
+            raise  # an error of the operating system is not about the contents of this file
+        # Arrow's messages have several lines, the first of which says what is wrong.
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise DataError(f"{path} is damaged: {reason}") from error
 
 
 def column_names(file: pq.ParquetFile) -> list[str]:
-    """The names of a file's columns, a struct counting as one."""
+    """The names of a file's top-level columns; a struct is one column."""
     return list(file.schema_arrow.names)
 
 
 def require(path: Path, present: Collection[str], needed: Iterable[str], what: str) -> None:
-    """Raise a `DataError` that names the columns a file lacks. `what` says what it should be."""
+    """Raise a `DataError` naming the columns that a file lacks; `what` is what it should hold."""
     missing = [name for name in needed if name not in present]
     if missing:
         names = ", ".join(f"'{name}'" for name in missing)
@@ -80,7 +80,7 @@ def group_sizes(file: pq.ParquetFile, columns: Collection[str]) -> list[int]:
 def small_columns(
     file: pq.ParquetFile, columns: Sequence[str]
 ) -> Iterator[tuple[int, int, Record]]:
-    """All rows of some narrow columns, as (row group, offset in it, values)."""
+    """Yield all rows of some narrow columns as (row group, offset in the group, values)."""
     for number in range(file.metadata.num_row_groups):
         table = file.read_row_group(number, columns=list(columns), use_threads=False)
         for offset, record in enumerate(table.to_pylist()):
@@ -90,7 +90,7 @@ def small_columns(
 def wide_rows(
     file: pq.ParquetFile, group: int, columns: Sequence[str], offsets: Collection[int]
 ) -> Iterator[tuple[int, Record]]:
-    """The rows at some offsets of a row group, in order, one decoded at a time."""
+    """Yield the rows at some offsets of a row group, in order, decoded one at a time."""
     last = max(offsets, default=-1)
     batches = file.iter_batches(
         batch_size=1, row_groups=[group], columns=list(columns), use_threads=False
@@ -111,12 +111,13 @@ def parquet_writer(
     overwrite: bool = False,
     values_per_check: int = _VALUES_PER_CHECK,
 ) -> Iterator[pq.ParquetWriter]:
-    """A writer into a temporary file beside `path`, which takes its place when all went well.
+    """Open a writer to a temporary file next to `path`, which replaces `path` on success.
 
-    `values_per_check` is small for columns of large values and may be large for small ones.
+    `values_per_check`, the number of values between checks of the page size, must be small for
+    columns of large values.
 
     Raises:
-        DataError: the place is taken, or cannot be written to.
+        DataError: `path` exists already or cannot be written to.
     """
     import pyarrow.parquet as pq
 
@@ -136,7 +137,7 @@ def parquet_writer(
             partial, schema, compression=compression, write_batch_size=values_per_check
         ) as writer:
             yield writer
-        _settle(partial, path)
+        _move_into_place(partial, path)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DataError(f"no space left to write {path}") from error
@@ -146,7 +147,7 @@ def parquet_writer(
 
 
 def _check(path: Path) -> None:
-    """Tell the usual kinds of files that are no parquet apart, before pyarrow cannot."""
+    """Reject files that are not parquet, with a clearer message than pyarrow's."""
     try:
         with path.open("rb") as file:
             start = file.read(len(_LFS))
@@ -168,8 +169,8 @@ def _covers(columns: Collection[str], path: str) -> bool:
     return any(path == name or path.startswith(name + ".") for name in columns)
 
 
-def _settle(partial: Path, path: Path) -> None:
-    """Put the finished file in its place, with the permissions of any new file."""
+def _move_into_place(partial: Path, path: Path) -> None:
+    """Move the finished file to `path`, with the permissions of any newly created file."""
     mask = os.umask(0)
     os.umask(mask)
     partial.chmod(0o666 & ~mask)

@@ -1,4 +1,4 @@
-"""Rewriting parquet files with smaller row groups, so that reading them takes less memory."""
+"""Rewrite parquet files with smaller row groups, so that reading them takes less memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Repacked:
-    """A file that was rewritten: its rows, and row groups and bytes before and after."""
+    """A rewritten file: its number of rows, and its row groups and bytes before and after."""
 
     source: Path
     target: Path
@@ -36,16 +36,16 @@ def repack(
     rows_per_group: int = ROWS_PER_GROUP,
     on_progress: Callable[[Repacked], None] = lambda _: None,
 ) -> list[Repacked]:
-    """Rewrite a parquet file, or every one in a folder, with the same rows, columns and metadata.
+    """Rewrite a parquet file, or all in a folder, with the same rows, columns and metadata.
 
     Args:
         data: a file or a folder.
-        target: a folder, which is made if need be; files keep their names and subfolders.
-        rows_per_group: rows of a row group, the last one of a file excepted.
+        target: a folder, created if necessary; files keep their names and subfolders.
+        rows_per_group: rows per row group; the last group of a file may have fewer.
         on_progress: called after each file.
 
     Raises:
-        DataError: something cannot be read, or a file of that name is in the target already.
+        DataError: a file cannot be read, or exists in the target already.
     """
     if rows_per_group < 1:
         raise DataError(f"a row group cannot have {rows_per_group} rows")
@@ -53,9 +53,9 @@ def repack(
         raise DataError(f"{target} is a file; name a folder")
     done = []
     for file in local_files(data):
-        one = _repack_file(file.path, target / file.name, rows_per_group)
-        on_progress(one)
-        done.append(one)
+        repacked = _repack_file(file.path, target / file.name, rows_per_group)
+        on_progress(repacked)
+        done.append(repacked)
     return done
 
 
@@ -68,8 +68,8 @@ def _repack_file(source: Path, target: Path, rows_per_group: int) -> Repacked:
         rows = written = 0
         pending: list[pa.RecordBatch] = []
         with parquet_writer(target, schema, compression=compression) as writer:
-            # One row at a time is what keeps the reader small; a group is gathered before it is
-            # written because the writer must know where a group ends.
+            # Reading one row at a time keeps memory low; the rows of a group are collected because
+            # the writer starts a new group with every call.
             for batch in file.iter_batches(batch_size=1, use_threads=False):
                 pending.append(batch)
                 rows += 1
@@ -84,7 +84,7 @@ def _repack_file(source: Path, target: Path, rows_per_group: int) -> Repacked:
 
 
 def _compression(metadata: object) -> str:
-    """The compression of the file as it is, going by its first column."""
+    """The compression of the original file, judging by its first column."""
     if not getattr(metadata, "num_row_groups", 0):
         return "snappy"
     codec = str(metadata.row_group(0).column(0).compression)  # type: ignore[attr-defined]

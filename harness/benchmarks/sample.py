@@ -1,4 +1,4 @@
-"""The sample that ships with the package, in Multimodal-Mind2Web's columns."""
+"""The sample benchmark that ships with the package, in the columns of Multimodal-Mind2Web."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.errors import DataError
 
 @dataclass(frozen=True)
 class Sample(Benchmark):
-    """Made-up sites and tasks: needs no network, and its scores say nothing about a model."""
+    """Tasks on made-up sites; needs no network, and its scores do not measure a model's ability."""
 
     name: str = "sample"
     splits: tuple[str, ...] = ("dev", "test")

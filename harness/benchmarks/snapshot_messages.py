@@ -1,7 +1,7 @@
 """Chat messages as snapshots store them: nested columns of roles, parts, texts and pictures.
 
-Arrow gives every part the keys of all parts, so that a text comes with an `image_url` of null.
-Such keys are taken out again: servers that check what they are sent refuse them.
+Arrow gives every part the keys of all parts, so a text part comes with a null `image_url`. Such
+keys are removed again, because servers that validate requests reject them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Messages = tuple[Mapping[str, object], ...]
 
 
 def without_nulls(value: Any) -> Any:
-    """A nested value without the keys whose value is null."""
+    """Return a nested value without the keys whose value is null."""
     if isinstance(value, Mapping):
         return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, (list, tuple)):
@@ -27,10 +27,10 @@ def without_nulls(value: Any) -> Any:
 
 
 def stored_messages(stored: object, column: str, where: str) -> tuple[Messages, tuple[bytes, ...]]:
-    """The messages of a column, and the bytes of their pictures, which are taken out of them.
+    """Return the messages of a column without their pictures, and the bytes of those pictures.
 
     Raises:
-        DataError: the column holds no messages, or a picture that is not in it.
+        DataError: the column does not hold chat messages, or refers to a picture elsewhere.
     """
     if isinstance(stored, str):
         try:
@@ -45,16 +45,16 @@ def stored_messages(stored: object, column: str, where: str) -> tuple[Messages, 
         plain = without_nulls(message)
         content = plain.get("content")
         if isinstance(content, list):
-            plain["content"] = [_taken_out(part, pictures, column, where) for part in content]
+            plain["content"] = [_extract_picture(part, pictures, column, where) for part in content]
         messages.append(plain)
     return tuple(messages), tuple(pictures)
 
 
 def as_stored(message: Mapping[str, object], column: str) -> dict[str, object]:
-    """A message in the form of the column: role, and parts that are texts or pictures by URL.
+    """Convert a message to the form of the column: a role, and parts that are texts or image URLs.
 
     Raises:
-        ValueError: the message has keys or parts for which the column has no place.
+        ValueError: the message has keys or parts that the column cannot hold.
     """
     content = message.get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -75,8 +75,8 @@ def _part(part: object, column: str) -> dict[str, object]:
     raise ValueError(f"{column}: a part must be a text or a picture by URL")
 
 
-def _taken_out(part: Any, pictures: list[bytes], column: str, where: str) -> Any:
-    """A part; of a picture its bytes go to `pictures`, and its type and detail stay."""
+def _extract_picture(part: Any, pictures: list[bytes], column: str, where: str) -> Any:
+    """Move a picture's bytes to `pictures` and keep its type and detail; other parts stay."""
     if not isinstance(part, Mapping) or "image_url" not in part:
         return part
     place = part["image_url"]

@@ -1,9 +1,9 @@
-"""Snapshots: steps whose choices and prompts are fixed on disk, and are sent as they stand.
+"""Snapshots: steps whose choices and prompts are fixed on disk and sent verbatim.
 
-Two kinds of files have the same columns (data set card of
-rabbit-hmi/MM-Mind2Web-tilde_test_snapshot_20dist): rabbit's, where the ids of elements are read
-from the `bnid` of the stored texts, and our own, which carry in columns of their own whatever a run
-needs to come out the same as one on the original data.
+Two kinds of files share the same columns (data set card of
+rabbit-hmi/MM-Mind2Web-tilde_test_snapshot_20dist): rabbit's, where element ids are read from the
+`bnid` attributes in the stored texts, and those written by `vlm-eval snapshot`, whose extra columns
+hold whatever a run needs to give the same results as one on the original data.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 REPO = "rabbit-hmi/MM-Mind2Web-tilde_test_snapshot_20dist"
 MARKED_INVALID = "marked_invalid"
-"""A stored row that is flagged as invalid though it has a positive and a picture."""
+"""Reason of a stored row flagged as invalid although it has a positive and a picture."""
 
 OWN = "vlm_eval_"
-"""What the names of our own columns begin with."""
+"""Prefix of the columns that `vlm-eval snapshot` adds."""
 SETTINGS = b"vlm_eval_snapshot"
-"""Where a file of ours says, as JSON in its metadata, how it was made."""
+"""Key of a file's metadata that holds, as JSON, the settings that it was made with."""
 
 _CARD = (
     "task_id",
@@ -64,7 +64,7 @@ _ELEMENT = re.compile(r"\s*<\s*([\w:.-]+)[^>]*?\bbnid\s*=\s*[\"']?([^\s\"'>]+)")
 
 @dataclass(frozen=True, slots=True)
 class TildeLayout(TableLayout):
-    """The columns of a snapshot, with or without ours."""
+    """The columns of a snapshot, with or without those that `vlm-eval snapshot` adds."""
 
     what: str = "a snapshot"
     required: tuple[str, ...] = _CARD
@@ -133,7 +133,7 @@ class TildeLayout(TableLayout):
                 second=second,
                 choices=choices,
                 pictures=(*pictures, *more),
-                # The card sends the reply back behind two line breaks; ours are sent as they are.
+                # In rabbit's prompts two line breaks precede the reply that is sent back.
                 reply_prefix=(record.get(OWN + "reply_prefix") or "") if ours else "\n\n",
                 recipe=record.get(OWN + "recipe") or "",
             ),
@@ -142,13 +142,13 @@ class TildeLayout(TableLayout):
 
 @dataclass(frozen=True)
 class Snapshot(Benchmark):
-    """A benchmark of such files. `repo` is where they are on the hub, None for local ones only."""
+    """A benchmark of snapshot files. `repo` is their place on the hub; None if they are local."""
 
     repo: str | None = None
     fixes: frozenset[Fixed] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
-        """See `Benchmark.open`. Which splits there are is for the files to say."""
+        """See `Benchmark.open`. The files determine which splits there are."""
         if data is not None:
             files, origin = tuple(local_files(data)), {"origin": "local"}
         elif self.repo is not None:
@@ -169,7 +169,7 @@ class Snapshot(Benchmark):
         return Dataset(self.name, layout, files, kept, origin, _settings(files), tuple(notices))
 
     def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
-        """The settings that the files were made with. Those on the hub, not ours, have none."""
+        """The settings that local files were made with; {} for files on the hub."""
         return {} if data is None else _settings(local_files(data))
 
 
@@ -181,7 +181,10 @@ def _choices(record: Record) -> tuple[Choice, ...]:
 
 
 def _element(text: str, otherwise: str) -> tuple[str, str]:
-    """The id and the tag of an element written as `<tag bnid=id ...>`, or as its bare id."""
+    """The id and the tag of an element written as `<tag bnid=id ...>` or as its bare id.
+
+    `otherwise` is the id of an element that has none.
+    """
     match = _ELEMENT.match(text)
     if match:
         return match[2], match[1]
@@ -191,7 +194,7 @@ def _element(text: str, otherwise: str) -> tuple[str, str]:
 def _by_text(
     record: Record, choices: tuple[Choice, ...]
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-    """Positives and negatives of a row that stores only texts; boxes are not known."""
+    """Positives and negatives of a row that stores only texts; their boxes are unknown."""
     known = {choice.text: choice for choice in choices}
     positives: dict[str, Candidate] = {}
     for number, text in enumerate(record["target_elements"] or ()):
@@ -232,12 +235,12 @@ def _problems(record: Record, positive: bool, picture: bool, ours: bool) -> tupl
 
 
 def _is_true(stored: object) -> bool:
-    """The card documents a text, the files hold a truth value; both are taken."""
+    """Read a truth value: the card documents a string, the files hold a boolean."""
     return stored.strip().lower() == "true" if isinstance(stored, str) else bool(stored)
 
 
 def _settings(files: Sequence[DataFile]) -> dict[str, object]:
-    """The settings that the files were made with, which must be the same; {} if they have none."""
+    """The settings that all the files were made with; {} if they have none."""
     stored = set()
     for file in files:
         with opened(file.path) as opened_file:

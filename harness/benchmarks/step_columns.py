@@ -1,4 +1,4 @@
-"""The columns of recorded steps of one's own, and how a record with them becomes a row."""
+"""The columns of recorded steps of one's own, and the conversion of a record to a row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from parsers.records import StepInfo
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of recorded steps: its name, the type of its values, and what they mean."""
+    """A column of recorded steps.
+
+    narrow: whether the index pass reads it.
+    """
 
     name: str
     type: str
@@ -62,13 +65,13 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class StepColumns:
-    """Where the values of our columns are in somebody's records.
+    """How our columns map to the fields of the user's records.
 
     Attributes:
-        names: our column to theirs; a dot leads into an object (`action.type`).
-        values: our column to a value for all rows that have none.
-        operations: their names of operations to CLICK, TYPE and SELECT.
-        id_attribute: the attribute that holds the ids of elements in the HTML.
+        names: our column to their field; a dot leads into an object (`action.type`).
+        values: our column to a default for rows that have no value.
+        operations: their operation names to CLICK, TYPE and SELECT.
+        id_attribute: the HTML attribute that holds the ids of elements.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -77,28 +80,28 @@ class StepColumns:
     id_attribute: str = NODE_ID
 
     def name_of(self, column: str) -> str:
-        """What the column is called in the records."""
+        """The name of the column in the records."""
         return self.names.get(column, column)
 
     def stored(self, *, narrow: bool = False) -> dict[str, Column]:
-        """The fields of records that are read, by their names at the outermost level."""
-        wanted = (column for column in COLUMNS if column.narrow or not narrow)
-        return {self.name_of(column.name).partition(".")[0]: column for column in wanted}
+        """The top-level fields that are read from records, with the columns they hold."""
+        columns = (column for column in COLUMNS if column.narrow or not narrow)
+        return {self.name_of(column.name).partition(".")[0]: column for column in columns}
 
     def required(self) -> tuple[str, ...]:
-        """The fields that no record is without."""
-        lacking = (c.name for c in COLUMNS if c.required and c.name not in self.values)
-        return tuple(dict.fromkeys(self.name_of(name).partition(".")[0] for name in lacking))
+        """The top-level fields that every record must have."""
+        names = (c.name for c in COLUMNS if c.required and c.name not in self.values)
+        return tuple(dict.fromkeys(self.name_of(name).partition(".")[0] for name in names))
 
     def value(self, record: Record, column: str) -> Any:
-        """The value of a column as stored, None if there is none."""
-        found: Any = record
+        """The value of a column as stored; None if there is none."""
+        value: Any = record
         for part in self.name_of(column).split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-        return self.values.get(column) if found is None else found
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return self.values.get(column) if value is None else value
 
     def text(self, record: Record, column: str, where: str) -> str:
-        """A text, "" if there is none. Raises `DataError` for anything but a text or a number."""
+        """A text; "" if there is none. Raises `DataError` for anything but a text or a number."""
         value = self.value(record, column)
         if value is None or isinstance(value, str):
             return value or ""
@@ -107,7 +110,7 @@ class StepColumns:
         raise self._wrong(column, where, value, "a text")
 
     def key(self, record: Record, where: str) -> Key:
-        """What identifies a step. Raises `DataError`."""
+        """The key that identifies a step. Raises `DataError`."""
         for column in COLUMNS:
             if column.required and column.narrow and not self.text(record, column.name, where):
                 raise DataError(f"{where}: no '{self.name_of(column.name)}'")
@@ -134,17 +137,17 @@ class StepColumns:
     def row(
         self, record: Record, entry: IndexEntry, benchmark: str, earlier: Sequence[str], lost: bool
     ) -> Row:
-        """The row of a record.
+        """Convert a record to a row.
 
         Args:
             record: the record.
-            entry: the step that it belongs to.
+            entry: the step's index entry.
             benchmark: the name of the benchmark.
             earlier: the actions of the task's earlier steps, in words.
-            lost: whether a row without a screenshot has lost it, and is invalid therefore.
+            lost: whether a row without a screenshot is invalid.
 
         Raises:
-            DataError: a value is missing, or not of its column's type.
+            DataError: a value is missing or not of its column's type.
         """
         where, folder = entry.where, entry.file.parent
         written = self._operation(self.text(record, "operation", where))
@@ -197,7 +200,7 @@ class StepColumns:
             raise self._wrong("html", where, written, f"a page ({error})") from error
 
     def _picture(self, record: Record, where: str, folder: Path) -> bytes | None:
-        """The encoded picture as stored. Raises `DataError` for a file that cannot be read."""
+        """The screenshot as encoded bytes. Raises `DataError` if its file cannot be read."""
         stored = self.value(record, "screenshot")
         if isinstance(stored, Mapping):
             stored = stored.get("bytes") or stored.get("path")
@@ -215,7 +218,7 @@ class StepColumns:
     def _candidates(
         self, record: Record, where: str, nodes: Mapping[str, PageNode]
     ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-        """Positives and negatives, the latter without the former."""
+        """Positives, and negatives without the positives."""
         right = self._elements(record, "positives", where)
         if right is None:
             raise DataError(f"{where}: no '{self.name_of('positives')}'")
@@ -276,7 +279,7 @@ class StepColumns:
         return Candidate(element["id"], str(tag), place, original, original, attributes)
 
     def _list(self, record: Record, column: str, where: str) -> Sequence[Any] | None:
-        """A list, which may be written as JSON; None if there is none."""
+        """A list, or JSON of one; None if there is none."""
         value = self.value(record, column)
         if isinstance(value, str):
             value = self._json(value, column, where)
@@ -304,7 +307,7 @@ def _nodes(html: str, where: str) -> dict[str, PageNode]:
 
 
 def _controls(nodes: Mapping[str, PageNode]) -> list[dict[str, Any]]:
-    """The elements of a page that a user may act on, as far as the page tells."""
+    """The elements of a page that a user may act on, judging by tag and role."""
     return [
         {"id": node.id}
         for node in nodes.values()

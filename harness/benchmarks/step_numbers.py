@@ -1,8 +1,8 @@
-"""Step numbers for copies of the data set from before May 2024, which do not store them.
+"""Recover step numbers for copies of the data set from before May 2024, which do not store them.
 
-Such a row still holds the representations of all actions of its task and its own operation, and
-the rows of a task stand in step order. So the numbers form an increasing sequence of places whose
-representations end like the rows' operations.
+Such a row still holds its own operation and the representations of all actions of its task, and
+the rows of a task are in step order. So the step numbers form an increasing sequence of positions
+whose representations end with the rows' operations.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """What a row says about its place: the task's actions, its operation, and perhaps its action.
+    """A row without a step number, and what it says about its position.
 
-    `operations` are the recorded operation and what it was recorded as before mapping (HOVER and
-    ENTER are stored as CLICK).
+    actions: the representations of all actions of the task.
+    operations: the recorded operation, and its name before HOVER and ENTER were mapped to CLICK.
+    value: the text typed or the option selected; "" if none.
+    action: the representation of the row's own action, in copies that store it.
     """
 
     actions: tuple[str, ...]
@@ -26,9 +28,9 @@ class Unplaced:
 
 
 def recover(rows: Sequence[Unplaced]) -> tuple[list[int], bool]:
-    """The places of a task's rows (in file order), and whether no other places are possible.
+    """The positions of a task's rows (given in file order), and whether they are the only solution.
 
-    Where nothing fits, the rows count from 0 as they stand, which is not sure.
+    If no positions fit, the rows are numbered from 0 in file order, and the result is not certain.
 
     >>> actions = ("[link]  A -> CLICK", "[box]  B -> TYPE: x", "[link]  C -> CLICK")
     >>> recover([Unplaced(actions, ("TYPE",), "x"), Unplaced(actions, ("CLICK",), "")])
@@ -44,7 +46,7 @@ def recover(rows: Sequence[Unplaced]) -> tuple[list[int], bool]:
 
 
 def _possible(row: Unplaced) -> list[int]:
-    """The places whose representation may be this row's, ascending."""
+    """The positions whose representation could be this row's, ascending."""
     if row.action is not None:
         same = [i for i, action in enumerate(row.actions) if action == row.action]
         if same:
@@ -58,7 +60,7 @@ def _possible(row: Unplaced) -> list[int]:
 
 
 def _increasing(possible: Sequence[Sequence[int]]) -> list[int] | None:
-    """The smallest strictly increasing choice of one place per row, None when there is none."""
+    """The smallest strictly increasing choice of one position per row; None if there is none."""
     chosen: list[int] = []
     for places in possible:
         later = [place for place in places if not chosen or place > chosen[-1]]

@@ -1,9 +1,9 @@
-"""Recorded steps of one's own, in JSON lines or parquet: a benchmark without code.
+"""Recorded steps of one's own, in JSON lines or parquet, as a benchmark without code.
 
     vlm-eval --benchmark steps --data steps.jsonl --model lexical
 
-Which columns there are is in `harness.benchmarks.step_columns` and docs/own-data.md. Other names of
-columns and operations are told by a schema file (TOML or JSON), or by a package:
+The columns are documented in `harness.benchmarks.step_columns` and docs/own-data.md. A schema file
+(TOML or JSON) or a package maps other names of columns and operations to them:
 
     SHOP = SimpleBenchmark("shop", data=HERE / "steps.jsonl", columns={"task": "instruction"})
 """
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 Loader = Callable[[Path], Iterable[Mapping[str, Any]]]
-"""Reads the records of a file, the same ones in the same order every time."""
+"""Reads the records of a file; must give the same records in the same order every time."""
 
 SUFFIXES = (".jsonl", ".parquet")
 SCHEMAS = (".toml", ".json")
 
 
 class Line(NamedTuple):
-    """A record of a file, and why it cannot be read ("" if it can)."""
+    """A record of a file, and the problem that keeps it from being read ("" if none)."""
 
     scanned: Scanned
     problem: str = ""
@@ -49,11 +49,14 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StepsLayout(TableLayout):
-    """Files of steps with one's own names of columns.
+    """Files of steps in the user's own columns.
 
-    In JSON lines a group is a line, by the place of its first byte; what a loader reads is one
-    group. `scanned` are the rows of each file with their narrow columns, `actions` the actions of
-    each task by step, in words.
+    In JSON lines a group is a line, numbered by the offset of its first byte; all that a loader
+    reads is one group.
+
+    lost: whether a row without a screenshot is invalid.
+    scanned: the rows of each file with their narrow columns.
+    actions: the actions of each task in words, by step number.
     """
 
     columns: StepColumns
@@ -79,7 +82,7 @@ class StepsLayout(TableLayout):
         return self.columns.key(record, where)
 
     def lines(self, path: Path) -> Iterator[Line]:
-        """The records of a file with their narrow columns, also those that cannot be read."""
+        """Yield the records of a file with their narrow columns, including unreadable ones."""
         if self.loader is None and path.suffix == ".parquet":
             yield from map(Line, TableLayout.scan(self, path))
         elif self.loader is not None:
@@ -133,7 +136,7 @@ class StepsLayout(TableLayout):
         yield 0, record
 
     def with_actions(self, entries: Sequence[IndexEntry]) -> StepsLayout:
-        """The layout for rows that are all known. Raises `DataError`."""
+        """Return the layout with the actions of all rows filled in. Raises `DataError`."""
         records = {
             (path, row.group, row.offset): row.record
             for path, rows in self.scanned.items()
@@ -154,16 +157,16 @@ class StepsLayout(TableLayout):
 
 @dataclass(frozen=True)
 class SimpleBenchmark(Benchmark):
-    """Recorded steps in JSON lines or parquet, or in whatever a loader makes records of.
+    """Recorded steps in JSON lines or parquet, or in any format that a loader can read.
 
     Attributes:
-        data: the file or folder that is read without `--data`.
-        columns: our column to the name that it has in the data; a dot leads into an object.
-        values: our column to its value in rows that have none.
-        operations: names of operations in the data to CLICK, TYPE and SELECT.
-        id_attribute: the attribute that holds the ids of elements in the HTML.
-        loader: reads the records of a file, for files of any other kind.
-        suffixes: what the names of data files in a folder end in.
+        data: the file or folder to read if there is no `--data`.
+        columns: our column to its name in the data; a dot leads into an object.
+        values: our column to a default for rows that have no value.
+        operations: operation names in the data to CLICK, TYPE and SELECT.
+        id_attribute: the HTML attribute that holds the ids of elements.
+        loader: reads the records of a file in any other format.
+        suffixes: the file name extensions of data files in a folder.
     """
 
     name: str = "steps"
@@ -201,7 +204,7 @@ class SimpleBenchmark(Benchmark):
         )
 
     def layout(self, data: Path | None) -> tuple[StepsLayout, list[DataFile]]:
-        """How files of steps are read, and which there are. Raises `DataError`."""
+        """The layout of the files, and the files themselves. Raises `DataError`."""
         source = data or self.data
         if source is None:
             raise DataError(f"{self.name} needs --data PATH: JSON lines, parquet, or a schema file")
@@ -222,13 +225,13 @@ class SimpleBenchmark(Benchmark):
         return StepsLayout(columns, described.screenshots, described.loader), files
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
-        """The benchmark with what a schema file says, and where the data is."""
+        """The benchmark with the settings of a schema file, and the path of the data."""
         schema = _read_schema(path)
-        said = {
+        settings = {
             name: value for name in schema.__struct_fields__ if (value := getattr(schema, name))
         }
-        source = path.parent / said.pop("data", ".")
-        return replace(self, **said), source
+        source = path.parent / settings.pop("data", ".")
+        return replace(self, **settings), source
 
 
 class _Schema(msgspec.Struct, forbid_unknown_fields=True):
@@ -251,7 +254,7 @@ def _read_schema(path: Path) -> _Schema:
 
 
 def _loaded(loader: Loader, path: Path) -> Iterator[Record]:
-    """What a loader reads from a file. Raises `DataError` for whatever it raises itself."""
+    """Yield the records that a loader reads; its exceptions are raised as `DataError`."""
     number = 0
     try:
         for record in loader(path):
@@ -263,7 +266,7 @@ def _loaded(loader: Loader, path: Path) -> Iterator[Record]:
 
 
 def _sound(layout: StepsLayout, path: Path) -> Iterator[Scanned]:
-    """The records of a file. Raises `DataError` for the first that cannot be read."""
+    """Yield the records of a file. Raises `DataError` for the first that cannot be read."""
     for scanned, problem in layout.lines(path):
         if problem:
             raise DataError(f"{path}, row {scanned.row}: {problem}")
@@ -271,7 +274,7 @@ def _sound(layout: StepsLayout, path: Path) -> Iterator[Scanned]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """The lines of a file that are not blank: number from 1, place of the first byte, text."""
+    """Yield the non-blank lines of a file: number from 1, offset of the first byte, text."""
     start = 0
     try:
         with path.open("rb") as file:
@@ -284,7 +287,7 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _decoded(text: bytes) -> tuple[Record, str]:
-    """A line's record, and why it cannot be read."""
+    """A line's record, and the problem that keeps it from being read ("" if none)."""
     try:
         record: Record = msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -314,7 +314,7 @@ def test_check_tells_each_problem_once_with_its_rows_and_the_first(tmp_path: Pat
     assert called.out.splitlines() == [
         "error: 1 row: not a JSON object: JSON is malformed: object keys must be strings (byte 1) "
         f"{where} 8)",
-        f"error: 1 row: 'task_id' and 'step' are those of an earlier row, which alone is read "
+        f"error: 1 row: 'task_id' and 'step' repeat an earlier row; only the first is read "
         f"{where} 7)",
         "error: 2 rows: column 'operation' has op 'PRESS', not one of CLICK, TYPE, SELECT "
         f"{where} 2)",
@@ -323,7 +323,7 @@ def test_check_tells_each_problem_once_with_its_rows_and_the_first(tmp_path: Pat
         f"warning: 1 row: TYPE without a value {where} 6)",
         "warning: column 'colour' is not used",
         "local: 4 rows, 2 tasks; 3 CLICK, 1 TYPE, 4 valid",
-        "mend the errors first: a run stops at the first row that cannot be read",
+        "fix the errors first: a run stops at the first row that cannot be read",
     ]
 
 
