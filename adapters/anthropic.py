@@ -71,8 +71,8 @@ _CACHE_MINIMUM = {(3, 5): 2048, (4, 7): 2048, (4, 8): 1024, (5, 0): 512, (5, 1):
 
 def facts_of(model: str) -> ClaudeFacts:
     """What holds for a Claude model, by the version in its name (the newest when there is none)."""
-    found = re.match(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?!\d)", model)
-    version = (int(found[1]), int(found[2] or 0)) if found else (9, 0)
+    match = re.match(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?!\d)", model)
+    version = (int(match[1]), int(match[2] or 0)) if match else (9, 0)
     minimum = _CACHE_MINIMUM.get(version, 1024 if version < (5, 0) else 512)
     if version in {(4, 5), (4, 6)} and "sonnet" not in model:
         minimum = 4096
@@ -115,7 +115,7 @@ class AnthropicAdapter(ApiAdapter):
             # A timeout of our own also switches off the SDK's refusal of long replies.
             timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
             # Gateways that know only the older header; the SDK sends the key as a bearer token.
-            default_headers=None if endpoint.own else {"x-api-key": key},
+            default_headers=None if endpoint.is_official else {"x-api-key": key},
             open_telemetry=False,
         )
         info = hosted(

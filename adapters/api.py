@@ -138,14 +138,14 @@ def hosted(
     At another address than the provider's own the price is unknown, unless that is on the user's
     own machine or network.
     """
-    shown = public(endpoint.given) if endpoint.given else None
+    shown = public(endpoint.custom_url) if endpoint.custom_url else None
     return AdapterInfo(
         name=f"{endpoint.provider}:{model}",
         model=model,
         provider=endpoint.provider,
         endpoint=shown,
-        billed=endpoint.own or not is_private(endpoint.url),
-        price_ref=model if endpoint.own else None,
+        billed=endpoint.is_official or not is_private(endpoint.url),
+        price_ref=model if endpoint.is_official else None,
         settings={**settings, "endpoint": shown},
         **more,
     )

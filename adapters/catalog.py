@@ -147,11 +147,11 @@ def _resolved(name: str, options: Mapping[str, object]) -> AdapterSpec:
 
 
 def _taken(spec: AdapterSpec) -> tuple[str, ...]:
-    taken = ADAPTERS.parameters(spec.provider).values()
+    parameters = ADAPTERS.parameters(spec.provider).values()
     by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     # The first one that can be given by position is the model's name.
-    positional = [p.name for p in taken if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    return tuple(p.name for p in taken if p.kind in by_name and p.name not in positional[:1])
+    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    return tuple(p.name for p in parameters if p.kind in by_name and p.name not in positional[:1])
 
 
 def _accepted(spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
@@ -162,15 +162,15 @@ def _accepted(spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, obj
     allowed = _taken(spec)
     kinds = {p.kind for p in ADAPTERS.parameters(spec.provider).values()}
     anything = inspect.Parameter.VAR_KEYWORD in kinds
-    given: dict[str, object] = {}
+    accepted: dict[str, object] = {}
     for key, value in options.items():
         if value is None or (key in CARRYING and key not in allowed):
             continue
         if key not in allowed and not anything:
             listed = ", ".join(allowed) or "none"
             raise Fatal(f"'{spec.provider}' takes no option '{key}' (it takes: {listed})")
-        given[key] = value
-    return read_options(ADAPTERS.get(spec.provider), given)
+        accepted[key] = value
+    return read_options(ADAPTERS.get(spec.provider), accepted)
 
 
 def _text(value: object) -> str | None:

@@ -23,9 +23,9 @@ class Endpoint:
     """The provider's name, under which its prices are listed."""
     url: str
     """The base URL."""
-    given: str | None
+    custom_url: str | None
     """The base URL if the user gave one."""
-    own: bool
+    is_official: bool
     """Whether it is the provider's own API, whose prices are known."""
     key: str
     """The API key, "" for a server of the user's that needs none."""
@@ -50,20 +50,24 @@ def find_endpoint(
     `default` is the provider's own address and `hosts` are its own domains, the only ones that need
     a key. Raises `Fatal` for a missing key or an invalid address.
     """
-    given = base_url_from(base_url, url_variable)
-    url = given or default
+    custom_url = base_url_from(base_url, url_variable)
+    url = custom_url or default
     host = urlsplit(url).hostname or ""
-    own = given is None or any(host == one or host.endswith(f".{one}") for one in hosts)
-    return Endpoint(provider, url, given, own, find_key(api_key, key_variables, needed=own))
+    is_official = custom_url is None or any(
+        host == domain or host.endswith(f".{domain}") for domain in hosts
+    )
+    return Endpoint(
+        provider, url, custom_url, is_official, find_key(api_key, key_variables, needed=is_official)
+    )
 
 
 def need_package(module: str, package: str) -> None:
     """Raise `Fatal` with the line that installs a package, unless its module can be imported."""
     try:
-        found = find_spec(module) is not None
+        installed = find_spec(module) is not None
     except ModuleNotFoundError:
-        found = False
-    if not found:
+        installed = False
+    if not installed:
         raise Fatal(
             f"the package '{package}' is missing: pip install '{package}' "
             f"(or reinstall {DISTRIBUTION}, which brings it)"
@@ -77,13 +81,13 @@ def need_model(model: str, example: str) -> str:
     return model
 
 
-def find_key(given: str | None, variables: Sequence[str], *, needed: bool = True) -> str:
+def find_key(api_key: str | None, variables: Sequence[str], *, needed: bool = True) -> str:
     """The key given, or the first of the environment variables that is set; never printed.
 
     Raises `Fatal` naming the variables if a key is needed and missing, and for a value that cannot
     be a key (an HTTP library would print it in its error).
     """
-    value = (given or "").strip()
+    value = (api_key or "").strip()
     for variable in variables:
         value = value or os.environ.get(variable, "").strip()
     if not value and needed:
@@ -95,9 +99,9 @@ def find_key(given: str | None, variables: Sequence[str], *, needed: bool = True
     return value
 
 
-def base_url_from(given: str | None, variable: str) -> str | None:
+def base_url_from(base_url: str | None, variable: str) -> str | None:
     """The base URL given or in the environment. Raises `Fatal` if it is not an http address."""
-    url = given or os.environ.get(variable) or None
+    url = base_url or os.environ.get(variable) or None
     if url is None:
         return None
     try:
@@ -126,5 +130,5 @@ def is_private(url: str) -> bool:
     try:
         return not ip_address(host).is_global
     except ValueError:
-        own = (".local", ".internal", ".lan", ".localhost")
-        return "." not in host or host.endswith(own)
+        local_domains = (".local", ".internal", ".lan", ".localhost")
+        return "." not in host or host.endswith(local_domains)

@@ -49,7 +49,7 @@ def openai(
         key_variables=["OPENAI_API_KEY"],
     )
     rule, coordinates = served(model)
-    facts = facts_of(model) if endpoint.own else None
+    facts = facts_of(model) if endpoint.is_official else None
     if facts is not None:
         detail = facts.detail if detail in {None, "auto"} else detail
         coordinates = "absolute"
@@ -66,7 +66,7 @@ def openai(
             "extra_body": dict(extra_body or {}),
         },
         concurrency=concurrency,
-        context_tokens=prices.context_tokens("openai", model) if endpoint.own else None,
+        context_tokens=prices.context_tokens("openai", model) if endpoint.is_official else None,
         image_rule=rule,
         coordinates=coordinates,
     )

@@ -28,12 +28,12 @@ def parameters_of(declared: type, *, but: AbstractSet[str] = frozenset()) -> ins
     name and these."""
     kinds = get_type_hints(declared, include_extras=True)
     model = inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
-    taken = [
+    parameters = [
         parameter.replace(annotation=kinds[name])
         for name, parameter in inspect.signature(declared).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in but
     ]
-    return inspect.Signature([model, *taken])
+    return inspect.Signature([model, *parameters])
 
 
 def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, object]:
@@ -81,7 +81,7 @@ _WORDS: dict[Any, str] = {
 def _kinds(factory: Any) -> Mapping[str, Any]:
     declared = getattr(factory, "__signature__", None)
     if declared is not None:
-        return {name: one.annotation for name, one in declared.parameters.items()}
+        return {name: parameter.annotation for name, parameter in declared.parameters.items()}
     made_by: Any = vars(factory).get("__init__") if isinstance(factory, type) else factory
     try:
         return get_type_hints(made_by, include_extras=True)

@@ -49,9 +49,9 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class PriceSheet:
-    """Prices of models, those of `own` before the package's."""
+    """Prices of models: those in `overrides`, else those of the package."""
 
-    own: Mapping[str, Rates] = field(default_factory=dict)
+    overrides: Mapping[str, Rates] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> PriceSheet:
@@ -75,7 +75,7 @@ class PriceSheet:
         self, info: AdapterInfo, usage: Usage, when: datetime | None = None
     ) -> float | None:
         """Dollars for a call made at `when` (None: now); 0.0 if not billed, None if unknown."""
-        rates = self.own.get(info.name) or self.own.get(info.model)
+        rates = self.overrides.get(info.name) or self.overrides.get(info.model)
         if rates is not None:
             return rates.cost(usage)
         if not info.billed:
@@ -94,18 +94,18 @@ class PriceSheet:
         return max((price for price in both if price is not None), default=None)
 
 
-def _rates(name: str, given: Any, path: Path) -> Rates:
+def _rates(name: str, rates: Any, path: Path) -> Rates:
     """A model's entry. Raises `Fatal` naming it if it is malformed."""
     known = [f.name for f in fields(Rates)]
-    if not isinstance(given, dict) or not set(given) <= set(known):
+    if not isinstance(rates, dict) or not set(rates) <= set(known):
         raise Fatal(f"price file {path}: '{name}' must be a table of {', '.join(known)}")
     for key in ("input", "output"):
-        if key not in given:
+        if key not in rates:
             raise Fatal(f"price file {path}: '{name}' has no {key} price")
-    for key, value in given.items():
+    for key, value in rates.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise Fatal(f"price file {path}: '{name}': {key} must be dollars per million tokens")
-    return Rates(**given)
+    return Rates(**rates)
 
 
 def price_of(info: AdapterInfo, usage: Usage, when: datetime | None = None) -> float | None:
@@ -127,8 +127,8 @@ def source() -> str:
 
 def context_tokens(provider: str, model: str) -> int | None:
     """The model's context in tokens as the package lists it, None when it does not."""
-    found = _find(provider, model)
-    return None if found is None else found.context_window
+    listed = _find(provider, model)
+    return None if listed is None else listed.context_window
 
 
 def _listed(info: AdapterInfo, usage: Usage, when: datetime | None) -> float | None:

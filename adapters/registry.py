@@ -154,17 +154,17 @@ class Registry(Generic[T]):
         target = self._target(name)
         return _load(self.kind, name, target) if isinstance(target, str) else target
 
-    def is_instance(self, found: object) -> bool:
+    def is_instance(self, target: object) -> bool:
         """Whether what stands under a name is an instance, rather than what makes one."""
-        return not isinstance(found, type) and all(hasattr(found, needed) for needed in self.has)
+        return not isinstance(target, type) and all(hasattr(target, needed) for needed in self.has)
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """The parameters of the class or factory of a name; an instance has none.
 
         Raises `UnknownName`.
         """
-        found = self.get(name)
-        return {} if self.is_instance(found) else _parameters(found)
+        target = self.get(name)
+        return {} if self.is_instance(target) else _parameters(target)
 
     def make(self, name: str, argument: str | None = None, /, **values: object) -> T:
         """The instance that a name stands for: what its class or factory returns, or itself.
@@ -178,12 +178,12 @@ class Registry(Generic[T]):
             UnknownName: there is no such name, or what stands there cannot be loaded, does not take
                 these values, or does not make a thing of this kind.
         """
-        found = self.get(name)
-        made = found
-        if not self.is_instance(found):
-            if not callable(found):
-                raise UnknownName(self._misfit(name, found))
-            made = found(*self._call_with(name, found, argument, values), **values)
+        target = self.get(name)
+        made = target
+        if not self.is_instance(target):
+            if not callable(target):
+                raise UnknownName(self._misfit(name, target))
+            made = target(*self._call_with(name, target, argument, values), **values)
             if not self.is_instance(made):
                 raise UnknownName(self._misfit(name, made))
         elif argument or values:
@@ -224,10 +224,10 @@ class Registry(Generic[T]):
             self._foreign = entry_points(self.group)
         return self._foreign
 
-    def _misfit(self, name: str, found: object) -> str:
+    def _misfit(self, name: str, loaded: object) -> str:
         target = self._target(name)
         where = f" ({target})" if isinstance(target, str) else ""
-        lacking = [f"it has no '{needed}'" for needed in self.has if not hasattr(found, needed)]
+        lacking = [f"it has no '{needed}'" for needed in self.has if not hasattr(loaded, needed)]
         why = lacking[0] if lacking else "it makes a class, not an instance"
         return f"{self.kind} '{name}'{where} is not a {self.kind}: {why}"
 
@@ -260,12 +260,12 @@ class Registry(Generic[T]):
 def _load(kind: str, name: str, target: str) -> object:
     module, _, attribute = target.partition(":")
     try:
-        found: object = import_module(module)
+        loaded: object = import_module(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            loaded = getattr(loaded, part)
     except (ImportError, AttributeError) as error:
         raise UnknownName(f"{kind} '{name}' cannot be loaded from {target}: {error}") from error
-    return found
+    return loaded
 
 
 def _parameters(factory: Any) -> Mapping[str, inspect.Parameter]:

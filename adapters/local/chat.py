@@ -91,12 +91,13 @@ class Guard:
         self._stop = frozenset(stop_ids)
         self._seen = threading.local()
         spec: dict[str, Any] = json.loads(backend.to_str())
-        found = [token for token in spec["added_tokens"] if vocabulary.controls(token)]
+        control_tokens = [token for token in spec["added_tokens"] if vocabulary.controls(token)]
         # What a vocabulary has no sign for becomes `unk`, which controls nothing.
-        ids = {int(token["id"]) for token in found}
+        ids = {int(token["id"]) for token in control_tokens}
         self.control = frozenset(ids - {tokenizer.unk_token_id})
         self._names = {
-            token["content"]: vocabulary.name(number) for number, token in enumerate(found, start=1)
+            token["content"]: vocabulary.name(number)
+            for number, token in enumerate(control_tokens, start=1)
         }
         longest_first = sorted(self._names, key=len, reverse=True)
         self._find = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
@@ -104,14 +105,14 @@ class Guard:
         self._copy = vocabulary.renamed(spec, self._names, self._start)
         self._original = {
             self._copy.token_to_id(self._names[token["content"]]): int(token["id"])
-            for token in found
+            for token in control_tokens
         }
         for token in spec["added_tokens"]:
-            own = self._copy.token_to_id(token["content"])
-            if own is not None:
-                self._original[own] = int(token["id"])
+            copy_id = self._copy.token_to_id(token["content"])
+            if copy_id is not None:
+                self._original[copy_id] = int(token["id"])
         self._before, self._after = _surroundings(tokenizer)
-        self._check(found)
+        self._check(control_tokens)
 
     def ids(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
         """Token ids of an escaped string, ids of replies in their places.
@@ -142,9 +143,9 @@ class Guard:
         """Ids up to the end of the last reply in what this thread tokenized last, 0 without."""
         return int(getattr(self._seen, "built_on", 0))
 
-    def _check(self, found: Sequence[Mapping[str, Any]]) -> None:
+    def _check(self, control_tokens: Sequence[Mapping[str, Any]]) -> None:
         """Raise `Fatal` for a vocabulary whose merges build a control token from its letters."""
-        for token in found:
+        for token in control_tokens:
             if self.control.intersection(self.of_text(token["content"])):
                 raise Fatal(
                     f"the checkpoint's tokenizer makes its control token {token['content']} out of "
@@ -179,7 +180,7 @@ def guarded(tokenizer: Any, guard: Guard) -> Any:
         def __call__(self, text: Any = None, *_: Any, **options: Any) -> Any:
             texts = [text] if isinstance(text, str) else list(text)
             special = bool(options.get("add_special_tokens", True))
-            rows = [guard.ids(one, add_special_tokens=special) for one in texts]
+            rows = [guard.ids(string, add_special_tokens=special) for string in texts]
             tensors = options.get("return_tensors")
             single = isinstance(text, str) and tensors is None
             return self.pad(

@@ -51,8 +51,8 @@ class Checkpoint:
     @property
     def dtype(self) -> str | None:
         """The data type that its configuration names."""
-        found = self.config.get("dtype") or self.config.get("torch_dtype")
-        return None if found is None else str(found)
+        dtype = self.config.get("dtype") or self.config.get("torch_dtype")
+        return None if dtype is None else str(dtype)
 
     @property
     def weights(self) -> tuple[Path, ...]:
@@ -167,6 +167,6 @@ def digest_of(folder: Path, files: Sequence[Path]) -> str:
     known = digests(path for path in files if path.is_file())
     whole = hashlib.sha256()
     for path in sorted(set(files)):
-        own = known.get(path, "missing")
-        whole.update(f"{path.relative_to(folder).as_posix()}\0{own}\n".encode())
+        content_digest = known.get(path, "missing")
+        whole.update(f"{path.relative_to(folder).as_posix()}\0{content_digest}\n".encode())
     return whole.hexdigest()

@@ -139,10 +139,10 @@ def check_installed() -> None:
         if find_spec(package) is None:
             raise Fatal(f"local models need the package '{package}': {INSTALL}")
     try:
-        found = version("transformers")
+        installed = version("transformers")
     except PackageNotFoundError:  # Run from a checkout of theirs; it will say what it lacks.
         return
-    if tuple(int(part) for part in found.split(".")[:2]) < OLDEST:
+    if tuple(int(part) for part in installed.split(".")[:2]) < OLDEST:
         raise Fatal(
-            f"local models need transformers 5.20 or newer, {found} is installed: {INSTALL}"
+            f"local models need transformers 5.20 or newer, {installed} is installed: {INSTALL}"
         )

@@ -126,15 +126,15 @@ class HuggingFaceFamily:
         text = model.config.get_text_config(decoder=True)
         heads = text.num_attention_heads
         width = getattr(text, "head_dim", None) or text.hidden_size // heads
-        kept = getattr(text, "num_key_value_heads", None) or heads
-        return int(2 * text.num_hidden_layers * kept * width * model.dtype.itemsize)
+        kv_heads = getattr(text, "num_key_value_heads", None) or heads
+        return int(2 * text.num_hidden_layers * kv_heads * width * model.dtype.itemsize)
 
     def _reserved(self) -> set[int]:
         """Ids that the model replaces by pictures, videos or audio."""
         names = ("image", "video", "audio")
         keys = [f"{name}_token_{end}" for name in names for end in ("id", "index")]
-        found = (getattr(self._config, key, None) for key in keys)
-        return {int(value) for value in found if isinstance(value, int)}
+        token_ids = (getattr(self._config, key, None) for key in keys)
+        return {int(value) for value in token_ids if isinstance(value, int)}
 
     @property
     def _smart(self) -> bool:
@@ -167,8 +167,8 @@ class HuggingFaceFamily:
     def _type_name(self, model: Any) -> str:
         import inspect
 
-        taken = inspect.signature(model.forward).parameters
-        return next((name for name in _TYPES if name in taken), _TYPES[0])
+        parameters = inspect.signature(model.forward).parameters
+        return next((name for name in _TYPES if name in parameters), _TYPES[0])
 
 
 def _recalling(image_processor: Any) -> None:
@@ -218,9 +218,9 @@ class QwenFamily(HuggingFaceFamily):
         encoded = super().encode(conversation, images)
         grids = encoded.pictures.get("image_grid_thw")
         expected = 0 if grids is None else int(grids.prod(-1).sum()) // self._merge**2
-        found = int((encoded.ids == self._config.image_token_id).sum())
-        if found != expected:
-            raise Fatal(f"the chat template wrote {found} picture tokens instead of {expected}")
+        written = int((encoded.ids == self._config.image_token_id).sum())
+        if written != expected:
+            raise Fatal(f"the chat template wrote {written} picture tokens instead of {expected}")
         return encoded
 
     def encode_again(self, conversation: Conversation, pictures: Mapping[str, Any]) -> Encoded:

@@ -79,7 +79,7 @@ class Generator:
         fresh = set(range(len(batch)))
         for match in self.cohorts.match(batch, self._family) if self._kv_reuse else ():
             places = [place for place, _, _ in match.calls]
-            answers = self._tried(partial(self._continue, batch, match))
+            answers = self._unless_out_of_memory(partial(self._continue, batch, match))
             if answers is not None:
                 fresh.difference_update(places)
                 results |= zip(places, answers, strict=True)
@@ -119,7 +119,7 @@ class Generator:
             if len(works) == 1 and self.size.hopeless(widest):
                 answers = None
             else:
-                answers = self._tried(partial(self._fresh, works))
+                answers = self._unless_out_of_memory(partial(self._fresh, works))
                 if answers is None and self._less(len(works), widest):
                     continue
             settled: Sequence[Result] = answers or [self._no_room(works[0])]
@@ -127,7 +127,9 @@ class Generator:
             places = [place for place in places if place not in results]
         return results
 
-    def _tried(self, attempt: Callable[[], list[Generated] | None]) -> list[Generated] | None:
+    def _unless_out_of_memory(
+        self, attempt: Callable[[], list[Generated] | None]
+    ) -> list[Generated] | None:
         """The results of an attempt, or None if memory ran out."""
         try:
             return attempt()

@@ -177,15 +177,15 @@ def stop_ids(checkpoint: Checkpoint, config: Any, processor: Any) -> tuple[int, 
 
     Such files sample and punish repetition, which a benchmark must not do unasked.
     """
-    found: list[object] = []
+    end_ids: list[object] = []
     path = checkpoint.folder / "generation_config.json"
     for source in (_json(path), config.to_dict(), config.get_text_config().to_dict()):
         value = source.get("eos_token_id")
-        found += value if isinstance(value, list) else [value]
-        if any(isinstance(token, int) for token in found):
+        end_ids += value if isinstance(value, list) else [value]
+        if any(isinstance(token, int) for token in end_ids):
             break
-    found.append(processor.tokenizer.eos_token_id)
-    return tuple(dict.fromkeys(token for token in found if isinstance(token, int)))
+    end_ids.append(processor.tokenizer.eos_token_id)
+    return tuple(dict.fromkeys(token for token in end_ids if isinstance(token, int)))
 
 
 def dtype_of(options: LocalOptions, config: Any, device: str) -> torch.dtype:
@@ -259,8 +259,8 @@ def _model(
 
 def _brought(checkpoint: Checkpoint) -> str | None:
     """The quantization that a checkpoint was stored in."""
-    found = checkpoint.config.get("quantization_config")
-    return str(found.get("quant_method", "unnamed")) if isinstance(found, dict) else None
+    config = checkpoint.config.get("quantization_config")
+    return str(config.get("quant_method", "unnamed")) if isinstance(config, dict) else None
 
 
 def _quantization(name: str, dtype: torch.dtype) -> Any:
@@ -293,7 +293,7 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
     return f"{checkpoint.folder} cannot be loaded: {reason}"
 
 
-def _facts(checkpoint: Checkpoint, model: Any, own: HuggingFaceFamily) -> dict[str, object]:
+def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dict[str, object]:
     """What a run writes down about the model that it loaded."""
     import PIL
     import torch
@@ -307,7 +307,7 @@ def _facts(checkpoint: Checkpoint, model: Any, own: HuggingFaceFamily) -> dict[s
         "config_sha256": hashlib.sha256(plain).hexdigest(),
         "dtype": str(model.dtype).removeprefix("torch."),
         "attention": model.config._attn_implementation,
-        "image_processor": own.image_processor,
+        "image_processor": family.image_processor,
         "device": torch.cuda.get_device_name(model.device) if on_gpu else "cpu",
         "torch": torch.__version__,
         "transformers": transformers.__version__,

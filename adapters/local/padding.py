@@ -26,9 +26,9 @@ def alike(rows: Sequence[Encoded]) -> list[int]:
     shapes: dict[str, torch.Size] = {}
     chosen = []
     for number, row in enumerate(rows):
-        own = {name: tensor.shape[1:] for name, tensor in row.pictures.items()}
-        if all(shapes.get(name, shape) == shape for name, shape in own.items()):
-            shapes |= own
+        row_shapes = {name: tensor.shape[1:] for name, tensor in row.pictures.items()}
+        if all(shapes.get(name, shape) == shape for name, shape in row_shapes.items()):
+            shapes |= row_shapes
             chosen.append(number)
     return chosen
 

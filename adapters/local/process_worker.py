@@ -94,8 +94,8 @@ class ProcessWorker:
 
     def notices(self) -> list[str]:
         with self._lock:
-            told, self._notices = self._notices, []
-            return told
+            notices, self._notices = self._notices, []
+            return notices
 
     def close(self) -> None:
         """End the process, in the middle of a batch if need be."""

@@ -121,9 +121,9 @@ def _class_description(folder: Path) -> Mapping[str, Any]:
     """The first of a checkpoint's files that names its processor's class."""
     for name in (*DESCRIBED, "tokenizer_config.json"):
         with contextlib.suppress(OSError, ValueError):
-            found = json.loads((folder / name).read_bytes())
-            if isinstance(found, dict) and {"processor_class", "auto_map"} & found.keys():
-                return found
+            content = json.loads((folder / name).read_bytes())
+            if isinstance(content, dict) and {"processor_class", "auto_map"} & content.keys():
+                return content
     return {}
 
 

@@ -85,8 +85,8 @@ class ForbiddenTokens:
         text = getattr(config, "text_config", None) or config
         # Some models have picture ids beyond what they can write.
         written = getattr(text, "vocab_size", None) or 0
-        found = (getattr(config, name, None) for name in PICTURE_IDS)
-        ids = [token for token in found if isinstance(token, int) and 0 <= token < written]
+        token_ids = (getattr(config, name, None) for name in PICTURE_IDS)
+        ids = [token for token in token_ids if isinstance(token, int) and 0 <= token < written]
         self._ids = torch.tensor(ids, dtype=torch.long, device=device)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

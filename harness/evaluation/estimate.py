@@ -136,11 +136,11 @@ def _count(result: Estimate, plan: Plan, question: Question) -> None:
         _join(result.cases[name], cases[name], wanted / calls if calls else 0.0)
 
 
-def _join(total: Case, one: Case, factor: float) -> None:
-    total.input += round(one.input * factor)
-    total.output += round(one.output * factor)
+def _join(total: Case, case: Case, factor: float) -> None:
+    total.input += round(case.input * factor)
+    total.output += round(case.output * factor)
     if total.cost is not None:
-        total.cost = None if one.cost is None else total.cost + one.cost * factor
+        total.cost = None if case.cost is None else total.cost + case.cost * factor
 
 
 def _add(case: Case, prompt: int, reply: int, plan: Plan) -> None:

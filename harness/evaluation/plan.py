@@ -103,24 +103,26 @@ def usual_count(settings: Settings) -> int:
     return settings.top_k or settings.distractors + 1
 
 
-def plan_run(settings: Settings, own: Adapter | Policy | None = None, *, asks: bool = True) -> Plan:
+def plan_run(
+    settings: Settings, instance: Adapter | Policy | None = None, *, asks: bool = True
+) -> Plan:
     """Open everything that a run needs, each part once.
 
-    `own` is an adapter or a policy of the caller's, in place of the one that the settings name.
+    `instance` is an adapter or policy object, used instead of the one that the settings name.
     Mistakes in the settings come to light first, then a missing key, then whatever is wrong with
     the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
     key is needed and nothing is loaded. Raises `UserError` or `Fatal` with one line.
     """
     settings = as_stored(settings)
     model, policy = None, None
-    if isinstance(own, Adapter):
-        model = model_of(own, settings)
-    elif own is not None:
-        policy = own
+    if isinstance(instance, Adapter):
+        model = model_of(instance, settings)
+    elif instance is not None:
+        policy = instance
     elif settings.model not in POLICIES.names():
         model = open_model(settings, asks=asks)
     protocol = open_with(settings, model.info if model else None)
-    settings = complete(settings, protocol, is_policy=model is None, is_own=own is not None)
+    settings = complete(settings, protocol, is_policy=model is None, is_own=instance is not None)
     pictures = picture_policy(settings, protocol)
     ranks = None
     if settings.ranker is not None:
@@ -188,7 +190,7 @@ def open_data(settings: Settings) -> Selected:
 def setup_of(plan: Plan) -> Setup:
     """What the run directory is bound to."""
     info, settings = plan.model.info, plan.settings
-    stored, asked = plan.dataset.settings, plan.protocol.settings()
+    stored, protocol_settings = plan.dataset.settings, plan.protocol.settings()
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(
@@ -209,36 +211,39 @@ def setup_of(plan: Plan) -> Setup:
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        prompts=str(stored.get("protocol_prompts_sha256") or asked.get("prompts_sha256", "")),
+        prompts=str(
+            stored.get("protocol_prompts_sha256") or protocol_settings.get("prompts_sha256", "")
+        ),
         seed=settings.seed,
         pictures=plan.pictures.text,
     )
 
 
 def _described_choices(plan: Plan) -> dict[str, Any]:
-    """What a run has on record of its candidates and its None option, beside the settings.
+    """What a run records about its candidates and its None option, in addition to the settings.
 
-    A ranker goes by what it calls itself and by a digest: the same scores may lie in another file
-    elsewhere. The words for comparison with published rows are left out where choices are stored.
+    A ranker is identified by its own name and a digest, since the same scores may be stored in
+    different files. The description used to match published rows is left out where the benchmark
+    stores the choices.
     """
     settings, ranks = plan.settings, plan.ranks
     if "choices" in benchmark(settings.benchmark).fixes:
         return {}
     rule = settings.none or plan.protocol.none_rule
     source = settings.candidates or "snapshot"
-    words = plan.protocol.candidate_description(source, settings.top_k)
+    description = plan.protocol.candidate_description(source, settings.top_k)
     if settings.candidates != "snapshot":
         needs = plan.protocol.needs
         usual = (
             "none" if needs.pictures == "none" else PicturePolicy.parse(needs.picture_policy).text
         )
         if plan.pictures.text != usual:
-            words += f", pictures {plan.pictures.text}"
+            description += f", pictures {plan.pictures.text}"
         if settings.missed == "ask":
-            words += ", asked about where the ranker misses"
+            description += ", asked about where the ranker misses"
     if ranks is None:
-        return {"candidates_told": words, "none_rule": rule}
+        return {"candidates_told": description, "none_rule": rule}
     if ranks.name != PUBLISHED:
-        words += f", by {ranks.name}"
+        description += f", by {ranks.name}"
     by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
-    return {"candidates_told": words, "none_rule": rule, **by}
+    return {"candidates_told": description, "none_rule": rule, **by}

@@ -85,7 +85,7 @@ def result_grid(
     return Grid(
         title="",
         columns=(Column("", "left"), *map(Column, HEADS)),
-        sections=tuple(Section(tuple(_rows(own)), name) for name, own in by_split.items()),
+        sections=tuple(Section(tuple(_rows(group)), name) for name, group in by_split.items()),
         footnotes=(
             *_footnotes(list(by_split.values()), settings.step_rule),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
@@ -94,26 +94,26 @@ def result_grid(
     )
 
 
-def _rows(own: Part) -> Iterator[Row]:
+def _rows(group: Part) -> Iterator[Row]:
     """The rows of one set of steps: both averages, the other rule for invalid rows, the bounds."""
-    metrics, tasks = own.metrics, own.metrics.tasks
+    metrics, tasks = group.metrics, group.metrics.tasks
     records = {record["line"]: record for record in result_records(metrics)}
     headline = next(record for record in records.values() if record["headline"])
     yield _rates(f"macro, {counted(headline['tasks'], 'task')}", headline, "macro")
-    if own.repeat_sd is not None:
-        yield _values(f"SD over {own.repeats} repeats", "", "", percent(own.repeat_sd))
-    times = f" x {own.repeats}" if own.repeats > 1 else ""
-    steps = counted(headline["steps"] // own.repeats, "step")
+    if group.repeat_sd is not None:
+        yield _values(f"SD over {group.repeats} repeats", "", "", percent(group.repeat_sd))
+    times = f" x {group.repeats}" if group.repeats > 1 else ""
+    steps = counted(headline["steps"] // group.repeats, "step")
     yield _rates(f"micro, {steps}{times}", headline, "micro")
     if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
         yield _rates(invalid_label("strict"), records["strict"], "macro")
         if tasks:
             clean = Cell(_task_success(tasks.clean.value, tasks.clean.complete, tasks.clean.total))
             yield _values(f"clean tasks: {tasks.clean.total}", "", "", "", clean)
-    floor = own.floor
+    floor = group.floor
     chance = [percent(value) for value in (floor.element, floor.operation_f1, floor.success)]
-    top = [percent(own.ceiling)] * 3
-    if element_only(own):
+    top = [percent(group.ceiling)] * 3
+    if element_only(group):
         chance[1:] = top[1:] = [ABSENT, ABSENT]
     yield _values("floor (chance)", *chance)
     yield _values("ceiling", *top)
@@ -140,9 +140,9 @@ def _task_success(value: float | None, complete: int, total: int) -> str:
     return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
 
 
-def element_only(own: Part) -> bool:
+def element_only(group: Part) -> bool:
     """Whether operations were not measured, because nobody was asked for any."""
-    steps = own.metrics.strict
+    steps = group.metrics.strict
     return steps.element.macro.value is not None and steps.operation_f1.macro.value is None
 
 
@@ -154,9 +154,9 @@ def _footnotes(shown: Sequence[Part], step_rule: str) -> Iterator[str]:
     yield "floor: expected score of clicking a random choice; ceiling: score of the oracle."
     if any(map(element_only, shown)):
         yield ELEMENT_ONLY_NOTE
-    if any(record["few"] for own in shown for record in result_records(own.metrics)):
+    if any(record["few"] for group in shown for record in result_records(group.metrics)):
         yield FEW_NOTE
-    if any(own.repeat_sd is not None for own in shown):
+    if any(group.repeat_sd is not None for group in shown):
         yield "SD: standard deviation of macro Step SR between repeats."
 
 
@@ -168,30 +168,30 @@ def counts(
     notes: Notes | None = None,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the lists, tokens and cost."""
-    found = total.metrics.counts
-    reasons = ", ".join(f"{n} {reason}" for reason, n in found.invalid.items())
+    totals = total.metrics.counts
+    reasons = ", ".join(f"{n} {reason}" for reason, n in totals.invalid.items())
     lines = [
-        f"rows: {found.n_valid} valid, {found.n_invalid} invalid"
+        f"rows: {totals.n_valid} valid, {totals.n_invalid} invalid"
         + (f" ({reasons}; not asked)" if reasons else "")
     ]
     if short := _tasks_with_missing_rows(records, task_rows):
         lines.append(
-            f"tasks: {short} of {found.n_tasks} have more recorded actions than rows; "
+            f"tasks: {short} of {totals.n_tasks} have more recorded actions than rows; "
             "task success counts the rows only"
         )
     if top_k is not None:
         valid = [record for record in records if record.invalid is None]
-        told = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
-        lines.append(f"positive not among the top {top_k}: {told}")
-    failures = {name: n for name, n in found.statuses.items() if name not in FINE}
-    told = ", ".join(f"{n} {name}" for name, n in failures.items()) or "none"
-    share = f"{100 * (found.parse_failure_rate or 0):.1f} % unreadable"
-    lines.append(f"settled without an element: {told} ({share})")
-    lines += notes(found.flags) if notes is not None else ()
+        share = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
+        lines.append(f"positive not among the top {top_k}: {share}")
+    failures = {name: n for name, n in totals.statuses.items() if name not in FINE}
+    by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "none"
+    share = f"{100 * (totals.parse_failure_rate or 0):.1f} % unreadable"
+    lines.append(f"settled without an element: {by_status} ({share})")
+    lines += notes(totals.flags) if notes is not None else ()
     lines += points(records)
     errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
     unsettled = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
-    lines.append(f"unsettled: {found.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
+    lines.append(f"unsettled: {totals.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
     asked = [record for record in records if record.asked]
     for count, what in (
         (sum(r.short for r in asked), "show fewer negatives than asked for"),

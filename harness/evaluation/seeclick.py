@@ -34,8 +34,9 @@ def show_as_seeclick(path: Path, console: Console, *, as_json: bool = False) -> 
     """Print the table; the exit code. Raises `UserError` for a run without points."""
     run = open_run(path)
     records, _ = rescored(run, settings_of(run))
-    said = [record.prediction for record in records if record.prediction and record.settled]
-    if all(one.point is None for one in said) and any(one.element is not None for one in said):
+    answers = [record.prediction for record in records if record.prediction and record.settled]
+    no_points = all(answer.point is None for answer in answers)
+    if no_points and any(answer.element is not None for answer in answers):
         raise UserError(
             f"{path} has no answers by coordinates, and SeeClick scores nothing else; "
             "run with --protocol coordinates"
@@ -72,9 +73,9 @@ def scores_of(records: Sequence[StepRecord]) -> SeeClickScores:
 
 def _skips(part: tuple[str, SeeClickScores]) -> str:
     split, scores = part
-    told = ", ".join(f"{scores.skipped[skip]} {skip.replace('_', ' ')}" for skip in SKIPS)
+    skipped = ", ".join(f"{scores.skipped[skip]} {skip.replace('_', ' ')}" for skip in SKIPS)
     empty = f", {scores.empty_tasks} tasks left without a step" if scores.empty_tasks else ""
-    return f"{clean(split)} ({told}{empty})"
+    return f"{clean(split)} ({skipped}{empty})"
 
 
 def _grid(parts: dict[str, SeeClickScores], unsettled: int) -> Grid:

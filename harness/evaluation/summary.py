@@ -173,7 +173,7 @@ def _settled_unasked(record: StepRecord) -> bool:
 
 
 def _macro(values: Mapping[tuple[str, str], Sequence[float]]) -> float | None:
-    return mean([mean(own) or 0.0 for own in values.values()])
+    return mean([mean(task_values) or 0.0 for task_values in values.values()])
 
 
 def _ceiling(records: Sequence[StepRecord], rules: AggregationRules) -> float | None:

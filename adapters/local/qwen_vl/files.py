@@ -54,10 +54,10 @@ def find(options: LocalOptions) -> Checkpoint:
     """
     source = HUB.get(options.model, options.model)
     local = source.startswith((".", "/", "~")) or Path(source).is_dir()
-    given = options.model_path or (source if local else None)
+    local_folder = options.model_path or (source if local else None)
     commit = None
-    if given:
-        folder = Path(given).expanduser()
+    if local_folder:
+        folder = Path(local_folder).expanduser()
         if not folder.is_dir():
             raise Fatal(f"{folder}: no such folder; it should hold {_needed(source)}")
         if options.revision is not None:
@@ -73,8 +73,8 @@ def find(options: LocalOptions) -> Checkpoint:
     return Checkpoint(
         folder,
         config,
-        _vocabulary(folder, bool(given), seeclick),
-        str(folder) if given else source,
+        _vocabulary(folder, bool(local_folder), seeclick),
+        str(folder) if local_folder else source,
         commit,
         seeclick,
     )
@@ -87,12 +87,12 @@ def fetch_weights(checkpoint: Checkpoint) -> None:
         fetched(checkpoint.source, checkpoint.commit, WEIGHTS[kind])
 
 
-def fetched(repository: str, revision: str | None, wanted: list[str]) -> Path:
-    """The folder with those files of a hub repository that match the patterns in `wanted`."""
+def fetched(repository: str, revision: str | None, patterns: list[str]) -> Path:
+    """The folder with those files of a hub repository that match any of the patterns."""
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=wanted))
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
     except Exception as error:
         otherwise = f"put {_needed(repository)} into a folder and give --model-path FOLDER"
         raise Fatal(hub_error(error, repository, "model", revision, otherwise)) from error
@@ -140,5 +140,5 @@ def _configuration(folder: Path, source: str) -> dict[str, Any]:
 
 
 def _needed(source: str) -> str:
-    own = f"{FILE} (that of {CHAT})" if source == SEECLICK else FILE
-    return f"config.json, {own} and {WANTED}"
+    vocabulary = f"{FILE} (that of {CHAT})" if source == SEECLICK else FILE
+    return f"config.json, {vocabulary} and {WANTED}"

@@ -35,8 +35,8 @@ def shards(folder: Path) -> tuple[Path, ...]:
     for index, pattern in (SAFETENSORS, BINARIES):
         if (folder / index).is_file():
             return _listed(folder, index)
-        if found := sorted(folder.glob(pattern)):
-            return tuple(found)
+        if paths := sorted(folder.glob(pattern)):
+            return tuple(paths)
     raise Fatal(f"{folder}: no weights; wanted: {WANTED}")
 
 
@@ -49,11 +49,11 @@ def load_weights(
     anything is read. Raises `Fatal`, naming the first tensors and the number of those that differ.
     """
     files = shards(folder)
-    found: dict[str, Shape] = {}
+    stored: dict[str, Shape] = {}
     for path in files:
-        found |= {name: tuple(tensor.shape) for name, tensor in tensors(path, shapes_only=True)}
-    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    check(wanted, found, str(folder))
+        stored |= {name: tuple(tensor.shape) for name, tensor in tensors(path, shapes_only=True)}
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    check(expected, stored, str(folder))
     state: dict[str, Tensor] = {}
     for path in files:
         for name, tensor in tensors(path):
@@ -83,19 +83,19 @@ def tensors(path: Path, *, shapes_only: bool = False) -> Iterator[tuple[str, Ten
         raise Fatal(f"{path}: damaged, or holds more than tensors; not loaded") from error
 
 
-def check(wanted: Mapping[str, Shape], found: Mapping[str, Shape], where: str) -> None:
+def check(expected: Mapping[str, Shape], stored: Mapping[str, Shape], where: str) -> None:
     """Raise `Fatal` unless names and shapes are the same."""
-    missing = [name for name in wanted if name not in found]
-    unexpected = [name for name in found if name not in wanted]
-    if len(missing) > len(wanted) // 2 and unexpected:
+    missing = [name for name in expected if name not in stored]
+    unexpected = [name for name in stored if name not in expected]
+    if len(missing) > len(expected) // 2 and unexpected:
         raise Fatal(
             f"{where}: the weights are of another architecture: {_some(unexpected)} "
             f"instead of {_some(missing)}"
         )
     wrong = [
-        f"{name} is {list(found[name])} instead of {list(shape)}"
-        for name, shape in wanted.items()
-        if name in found and found[name] != shape
+        f"{name} is {list(stored[name])} instead of {list(shape)}"
+        for name, shape in expected.items()
+        if name in stored and stored[name] != shape
     ]
     faults = [
         f"{len(names):,} tensor{'s' if len(names) != 1 else ''} {what}: {_some(names)}"
@@ -134,15 +134,15 @@ def _safetensors(path: Path, shapes_only: bool) -> Iterator[tuple[str, Tensor]]:
 
 def _binary(path: Path) -> dict[str, Tensor]:
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except RuntimeError as error:
         if "mmap can only be used" not in str(error):
             raise
         # Saved before torch 1.6: no part of it can be read by itself.
-        held = torch.load(path, map_location="cpu", weights_only=True)
-    if not isinstance(held, dict) or not all(isinstance(v, Tensor) for v in held.values()):
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(content, dict) or not all(isinstance(v, Tensor) for v in content.values()):
         raise pickle.UnpicklingError("not a mapping of names to tensors")
-    return {str(name): tensor for name, tensor in held.items()}
+    return {str(name): tensor for name, tensor in content.items()}
 
 
 def _some(names: list[str]) -> str:
