@@ -4,13 +4,13 @@
     print(render(main_table(["runs/a", "runs/b"]), "text"))
 
 `steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
-columns); `main_table` and `by_table` hold the metrics with their intervals, `status_table` how the
-steps ended, `cost_table` what they took, `published_table` what others reported; `render` writes a
-table as text, Markdown, CSV, LaTeX, JSON or HTML; `chosen_letters` shows preferences for places in
-the list. `reports.analyses` has the analyses.
+columns). `main_table` and `by_table` hold the metrics with their intervals, `status_table` the
+outcomes of steps, `cost_table` calls, tokens, cost and latency, `published_table` results from
+papers. `chosen_letters` shows position bias. `render` writes a table as text, Markdown, CSV, LaTeX,
+JSON or HTML. The analyses are in `reports.analyses`.
 
-Runs are given as paths or as what `harness.runs.open_run` returns. Importing this package does not
-import pandas.
+Pass runs as paths or as returned by `harness.runs.open_run`. Importing this package does not import
+pandas.
 
 Part of vlm-web-eval.
 """

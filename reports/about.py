@@ -1,4 +1,4 @@
-"""The lines above a table: what the runs share, what differs, what is unfinished or damaged."""
+"""The lines above a table: shared settings, differences, unfinished and damaged runs."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from reports.settings import Setting, compare, heading
 
 
 def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
-    """The settings as lines: what the runs share, what replaces it here, every difference."""
+    """Describe the settings in lines: shared ones, ones replaced for this table, differences."""
     constants: Mapping[str, Setting] = attrs["constants"]
     shared = [f"{name}={value}" for name, value in heading(constants).items()]
     lines = [f"settings: {', '.join(shared)}"] if shared else []
-    given = [f"{name}={value}" for name, value in attrs["given"].items()]
-    lines += [f"given for this table: {', '.join(given)}"] if given else []
+    overrides = [f"{name}={value}" for name, value in attrs["given"].items()]
+    lines += [f"given for this table: {', '.join(overrides)}"] if overrides else []
     lines += difference_lines(attrs["differences"])
     if _shows_answers(attrs):
         lines.append(
             "upper bounds only: an image_policy that begins with oracle- shows where the answer is"
         )
-    beside = (attrs.get(name, ()) for name in ("unranked", "unfinished", "corrupt"))
-    return (*lines, *(line for told in beside for line in told))
+    warnings = (attrs.get(name, ()) for name in ("unranked", "unfinished", "corrupt"))
+    return (*lines, *(line for listed in warnings for line in listed))
 
 
 def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
-    """Whether the pictures of a run depend on the right answers."""
+    """Whether a run's pictures reveal the right answers (image policies `oracle-*`)."""
     name = "image_policy"
     policies = [attrs["constants"].get(name), *attrs["differences"].get(name, {}).values()]
     return any(str(policy).startswith("oracle-") for policy in policies)
 
 
 def about_runs(runs: dict[str, Run], *, own_rules: bool = False) -> tuple[str, ...]:
-    """The same of runs, which of them are unfinished, and which lines could not be read.
+    """Describe the settings of runs, unfinished runs and unreadable lines.
 
-    For tables that take all settled valid rows: where a run's rules do not, that is said. Tables
-    that go by the `own_rules` of each run have nothing to say there.
+    Unless the table applies each run's `own_rules`, a line says so if a run's headline is not over
+    its settled valid rows.
     """
     settings = compare(runs)
     known: dict[Hashable, Any] = {

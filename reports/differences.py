@@ -1,7 +1,7 @@
-"""What tells runs apart, in lines for readers.
+"""The settings in which runs differ, in lines for readers.
 
-Protocols differ in most of their settings. So where runs of several protocols stand together, the
-settings that go with the protocol are told once per protocol, and the others one by one.
+Protocols differ in most of their settings. For runs of several protocols, the settings that vary
+with the protocol are therefore listed once per protocol, and all others one by one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def unranked(differences: Differences) -> list[str]:
-    """The line that says why the runs are in no order of merit; none where only models differ."""
+    """A line naming the settings that forbid ranking the runs; empty if there are none."""
     names = [n for n in _declared_first(differences) if _forbids_ranking(n)]
     if PROTOCOL in names:
         names = [n for n in names if n == PROTOCOL or not _follows(n, differences)]
@@ -40,21 +40,23 @@ def _forbids_ranking(name: str) -> bool:
 
 
 def difference_lines(differences: Differences) -> list[str]:
-    """Every difference with the runs that have each value; what always differs alike, once."""
+    """Describe each difference with the runs of each value; settings that vary together, once."""
     by_protocol = differences.get(PROTOCOL)
-    own: list[str] = []
+    with_protocol: list[str] = []
     for name in differences:
-        same = any(differences[name] == differences[other] for other in own)
+        same = any(differences[name] == differences[seen] for seen in with_protocol)
         if by_protocol and name != PROTOCOL and not same and _follows(name, differences):
-            own.append(name)
+            with_protocol.append(name)
     lines = []
-    told: list[Mapping[str, Setting]] = [differences[name] for name in own]
+    done: list[Mapping[str, Setting]] = [differences[name] for name in with_protocol]
     for name, values in differences.items():
-        if name in own or values in told:
+        if name in with_protocol or values in done:
             continue
-        told.append(values)
-        if name == PROTOCOL and own:
-            lines += [_of_protocol(p, runs, own, differences) for p, runs in _by_value(values)]
+        done.append(values)
+        if name == PROTOCOL and with_protocol:
+            lines += [
+                _of_protocol(p, runs, with_protocol, differences) for p, runs in _by_value(values)
+            ]
             continue
         listed = "; ".join(f"{value} ({', '.join(runs)})" for value, runs in _by_value(values))
         lines.append(f"differs: {name}: {listed}")
@@ -62,13 +64,13 @@ def difference_lines(differences: Differences) -> list[str]:
 
 
 def _follows(name: str, differences: Differences) -> bool:
-    """Whether all runs of a protocol have the same value; models are never a protocol's."""
+    """Whether the value depends on the protocol only; a model's settings never count as such."""
     if name.startswith("model") or name == PROTOCOL:
         return False
     protocols, values = differences[PROTOCOL], differences[name]
-    found: dict[str, Setting] = {}
+    by_protocol: dict[str, Setting] = {}
     return all(
-        found.setdefault(str(protocols[run]), value) == value for run, value in values.items()
+        by_protocol.setdefault(str(protocols[run]), value) == value for run, value in values.items()
     )
 
 
@@ -77,8 +79,8 @@ def _of_protocol(
 ) -> str:
     listed = list(runs)
     values = {name: differences[name][listed[0]] for name in names}
-    told = ", ".join(f"{n}={_short(v)}" for n, v in values.items() if v not in (None, ""))
-    return f"differs: protocol: {protocol} ({', '.join(listed)})" + (f": {told}" if told else "")
+    shown = ", ".join(f"{n}={_short(v)}" for n, v in values.items() if v not in (None, ""))
+    return f"differs: protocol: {protocol} ({', '.join(listed)})" + (f": {shown}" if shown else "")
 
 
 def _by_value(values: Mapping[str, Setting]) -> list[tuple[str, list[str]]]:
@@ -89,6 +91,6 @@ def _by_value(values: Mapping[str, Setting]) -> list[tuple[str, list[str]]]:
 
 
 def _short(value: Setting) -> str:
-    """A value for readers: of a digest, as much as tells it apart."""
+    """A value for readers; digests are shortened."""
     text = str(value)
     return f"{text[:12]}..." if _DIGEST.fullmatch(text) else text

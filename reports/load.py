@@ -1,8 +1,8 @@
-"""Opening the runs of a report, and giving each a name of its own.
+"""Open the runs of a report and give each a unique label.
 
-A run with a line that cannot be read is shown without it, and says so: what is left of somebody's
-run is worth looking at. A complete run whose table of steps is damaged is read from its lines, and
-says so, too. Continuing or scoring such a run stays an error elsewhere.
+Reports tolerate damage and say so, because the rest of a run is still worth looking at: a line that
+cannot be read is left out, and a complete run whose `steps.parquet` is damaged is read from
+`steps.jsonl`. Resuming or scoring such a run is an error.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from harness.runs import Run, RunError, open_run
 
 RunLike = Run | Path | str
-"""A run, or where it is."""
+"""A run, or the path of its directory."""
 
 
 def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
-    """A line per unreadable line and per damaged table of the runs that was met so far."""
+    """Describe every unreadable line and damaged table met so far, a line each."""
     lines: list[str] = []
     for label, run in runs.items():
         if run.damaged is not None:
@@ -27,9 +27,9 @@ def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
 
 
 def without_table(run: Run, error: RunError) -> None:
-    """Note that the run's table is damaged, so that its lines are read instead.
+    """Note that the run's table is damaged, so that `steps.jsonl` is read instead.
 
-    Raises the error for a run that could not say so, or that has no lines.
+    Raises `error` if the run was not opened as tolerant or has no `steps.jsonl`.
     """
     if not run.tolerant or not (run.path / "steps.jsonl").is_file():
         raise error
@@ -37,7 +37,7 @@ def without_table(run: Run, error: RunError) -> None:
 
 
 def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:
-    """A line per run that is not complete, with its share."""
+    """Describe every unfinished run with its progress, a line each."""
     return tuple(_unfinished(label, run) for label, run in runs.items() if not run.complete)
 
 
@@ -55,14 +55,14 @@ def _unfinished(label: str, run: Run) -> str:
 
 
 def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
-    """The runs by label, in the order given; a run that is given twice is taken once.
+    """Open runs and return them by label, in the same order and each once.
 
-    The label is the run's name, or its path where several have the same name. Raises `RunError`
-    for a path that holds no run.
+    The label is the run's name, or its path if several have the same name. Raises `RunError` for a
+    path that is not a run directory.
     """
-    given = [runs] if isinstance(runs, (Run, Path, str)) else list(runs)
+    listed = [runs] if isinstance(runs, (Run, Path, str)) else list(runs)
     opened: dict[Path, Run] = {}
-    for one in given:
+    for one in listed:
         run = one if isinstance(one, Run) else open_run(Path(one), tolerant=True)
         opened.setdefault(run.path.resolve(), run)
     names = [run.name for run in opened.values()]

@@ -1,4 +1,4 @@
-"""What runs were made with: settings that they share, and settings that tell them apart."""
+"""Settings of runs: those they share, and those in which they differ."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from harness.settings import FACTS, SETTINGS, with_absent
 
 Setting = str | int | float | bool | None
 
-ELSEWHERE = {
+LEFT_OUT = {
     *("data", "dataset.data", "dataset.partial_tasks", "dataset.rows", "dataset.splits"),
     "candidates_told",
 }
-"""Left out: where the data lay, as its fingerprint says which they were, facts of the rows, and
-words that follow from other settings."""
+"""Not compared: paths of the data (its fingerprint identifies it), facts about the rows, and
+descriptions that follow from other settings."""
 
 
 def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
-    """The shared settings that a reader is told above a table; JSON has them all."""
+    """The shared settings printed above a table; JSON holds all of them."""
     shown: dict[str, Setting] = {}
     about = ("data", "question", "model", "scoring", "session")
     known = sorted({**SETTINGS, **FACTS}.items(), key=lambda item: about.index(item[1].about))
@@ -37,23 +37,27 @@ def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`constants` are shared by all runs; `differences` map a setting to its value by run."""
+    """Settings of several runs.
+
+    constants: settings that all runs share.
+    differences: the other settings, each with its value by run.
+    """
 
     constants: dict[str, Setting]
     differences: dict[str, dict[str, Setting]]
 
 
 def compare(runs: Mapping[str, Run]) -> Settings:
-    """The settings of runs by label. A single run has constants only.
+    """Split the settings of runs into shared and differing ones. A single run has constants only.
 
-    A setting that a run does not know counts as None.
+    A setting missing from a run's manifest counts as None.
     """
     by_run = {label: settings_of(run.manifest) for label, run in runs.items()}
-    names = dict.fromkeys(name for own in by_run.values() for name in own)
+    names = dict.fromkeys(name for settings in by_run.values() for name in settings)
     constants: dict[str, Setting] = {}
     differences: dict[str, dict[str, Setting]] = {}
     for name in names:
-        values = {label: own.get(name) for label, own in by_run.items()}
+        values = {label: settings.get(name) for label, settings in by_run.items()}
         kinds = {(type(value), value) for value in values.values()}
         if len(kinds) == 1:
             constants[name] = next(iter(values.values()))
@@ -63,23 +67,23 @@ def compare(runs: Mapping[str, Run]) -> Settings:
 
 
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
-    """The settings that a run is bound to, flat; lists are JSON, long ones a digest."""
-    found: dict[str, Any] = {}
-    found |= _flat(with_absent(manifest.config), "")
-    found |= _flat(manifest.model, "model.")
-    found |= _flat(manifest.dataset, "dataset.")
-    found.setdefault("seed", manifest.seed)
-    # Protocols that leave no choice have a rule all the same.
-    found["none"] = found.get("none") or found.pop("none_rule", None)
-    found.pop("none_rule", None)
-    found["prompts_sha256"] = manifest.prompts
-    found["pictures"] = manifest.pictures
-    kept = {name: value for name, value in found.items() if not _elsewhere(name)}
+    """Return the settings of a run, flat. Lists become JSON text, long ones a digest."""
+    values: dict[str, Any] = {}
+    values |= _flat(with_absent(manifest.config), "")
+    values |= _flat(manifest.model, "model.")
+    values |= _flat(manifest.dataset, "dataset.")
+    values.setdefault("seed", manifest.seed)
+    # Protocols with a fixed rule for "none of these" record it as `none_rule`.
+    values["none"] = values.get("none") or values.pop("none_rule", None)
+    values.pop("none_rule", None)
+    values["prompts_sha256"] = manifest.prompts
+    values["pictures"] = manifest.pictures
+    kept = {name: value for name, value in values.items() if not _is_left_out(name)}
     return {name: _plain(value) for name, value in kept.items()}
 
 
-def _elsewhere(name: str) -> bool:
-    return any(name == other or name.startswith(f"{other}.") for other in ELSEWHERE)
+def _is_left_out(name: str) -> bool:
+    return any(name == left_out or name.startswith(f"{left_out}.") for left_out in LEFT_OUT)
 
 
 def _flat(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The result table: metrics with their intervals, by run, group and rule for invalid rows."""
+"""The result table: metrics with intervals, by run, group and treatment of invalid rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def columns(key: Key) -> tuple[Column, ...]:
     """The columns of a table grouped by `key`. Rates are shares between 0 and 1."""
     return (
         Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
-        Column("complete", "boolean", "whether every selected valid row of the run is settled"),
+        Column("complete", "boolean", "whether every selected valid row has a final outcome"),
         Column(key, "str", "the group of rows"),
         Column("line", "str", "'valid': invalid rows left out; 'strict': they count as zero"),
         Column("headline", "boolean", "whether this line is the headline"),
@@ -61,12 +61,18 @@ def main_table(
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
 ) -> pd.DataFrame:
-    """The metrics of each run by split, and of its splits pooled where there are several.
+    """Return the metrics of each run by split, and over all its splits if there are several.
 
-    Two lines per split, `valid` and `strict`; the run's settings, or `invalid`, say which of them
-    is the headline. Runs are never pooled. `attrs` has `constants` and `differences` (settings),
-    `given` (what replaces them), `runs` (facts about each run), `variants` (operation F1 by run)
-    and `key`. Raises `RunError`.
+    Each split has two lines, `valid` and `strict`; `invalid`, or else the run's own setting,
+    decides which is the headline. Runs are never pooled. Raises `RunError` for runs that cannot be
+    read.
+
+    `attrs` of the frame:
+    constants, differences: settings that the runs share, and those in which they differ.
+    given: scoring rules passed here, which replace those of the runs.
+    runs: facts about each run, see `reports.frames.runs.FACTS`.
+    variants: operation F1 variant by run.
+    key: what the rows are grouped by.
     """
     return by_table(runs, "split", f1=f1, invalid=invalid)
 
@@ -78,17 +84,18 @@ def by_table(
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
 ) -> pd.DataFrame:
-    """The same by any key of `reports.keys`; task success only where groups hold whole tasks.
+    """Return the same grouped by any key of `reports.keys`.
 
-    Raises `ValueError` for an unknown key.
+    Task success is given only for keys whose groups hold whole tasks. Raises `RunError` as
+    `main_table`, and `ValueError` for an unknown key.
     """
     if key not in KEYS:
         raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(KEYS)}")
     opened = open_runs(runs)
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid)
     records = [record for rows in evaluated for record in _records(rows, key)]
-    own = columns(key)
-    table = typed({c.name: [record[c.name] for record in records] for c in own}, own)
+    described = columns(key)
+    table = typed({c.name: [record[c.name] for record in records] for c in described}, described)
     settings = compare(opened)
     table.attrs = {
         "key": key,
@@ -114,19 +121,24 @@ def _records(rows: RunRows, key: Key) -> Iterator[dict[str, Any]]:
 
 
 def _lines(rows: RunRows, key: Key, name: str, places: Iterable[int]) -> Iterator[dict[str, Any]]:
-    own = list(places)
-    found = rows.metrics(own, whole_tasks=key in WHOLE_TASKS)
-    metrics = found.metrics
-    shared = {"run": rows.label, "complete": rows.run.complete, key: name, **_beside(found)}
-    part = rows.frame.iloc[own]
+    chosen = list(places)
+    evaluated = rows.metrics(chosen, whole_tasks=key in WHOLE_TASKS)
+    metrics = evaluated.metrics
+    shared = {
+        "run": rows.label,
+        "complete": rows.run.complete,
+        key: name,
+        **_outcome_counts(evaluated),
+    }
+    part = rows.frame.iloc[chosen]
     for column in ("input_tokens", "output_tokens", "cost"):
         shared[column] = part[column].sum(min_count=1)
     for record in result_records(metrics):
-        yield {**shared, **record, "repeat_sd": found.spread if record["headline"] else None}
+        yield {**shared, **record, "repeat_sd": evaluated.spread if record["headline"] else None}
 
 
-def _beside(found: Repeated) -> dict[str, Any]:
-    counts = found.metrics.counts
+def _outcome_counts(evaluated: Repeated) -> dict[str, Any]:
+    counts = evaluated.metrics.counts
     return {
         "valid": counts.n_valid,
         "invalid": counts.n_invalid,

@@ -1,12 +1,12 @@
-"""Runs compared on the steps that they share.
+"""Comparison of runs on the steps they share.
 
     from reports.comparison import compare_runs, render
     print(render(compare_runs(["runs/a", "runs/b"]), "text"))
 
 | module | content |
 |---|---|
-| `settings` | which runs can be compared, and what is compared then |
-| `pairing` | the steps and tasks that two runs share, with both scores |
+| `settings` | whether two runs can be compared, and in what they differ |
+| `pairing` | steps and tasks shared by two runs, with both scores |
 | `results` | a comparison as records, and its verdict in words |
 | `compare` | differences, intervals, tests, power |
 | `table` | the same as a frame, and as a grid that every format writes |

@@ -90,7 +90,7 @@ def compare(
     from reports.comparison.compare import compare_runs
     from reports.comparison.table import comparison_grid
 
-    found = compare_runs(
+    comparisons = compare_runs(
         runs,
         baseline=baseline,
         f1=f1,
@@ -100,5 +100,5 @@ def compare(
         correction=correction,
         planned=None if difference is None else difference / 100,
     )
-    emit_grids([comparison_grid(found)], form, out)
+    emit_grids([comparison_grid(comparisons)], form, out)
     return 0

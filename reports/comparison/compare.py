@@ -1,4 +1,4 @@
-"""Differences between runs on the steps that they share, with everything needed to judge them."""
+"""Paired differences between runs, with intervals, tests and power."""
 
 from __future__ import annotations
 
@@ -46,52 +46,56 @@ def compare_runs(
     correction: Correction = "holm",
     planned: float | None = None,
 ) -> Comparisons:
-    """Every run against the baseline: the one given (by path or name), else the first.
+    """Compare every run with the baseline on the steps they share.
 
-    `vary` names settings in which the runs may differ though another thing is compared. Where more
-    than one run is compared with the baseline, p values are corrected for that. The tasks needed
-    are those for the `planned` difference, a share, or else for the observed one. Raises `RunError`
-    for runs that cannot be read or compared, or share no step, `ValueError` for a planned
-    difference that is not above 0 and at most 1.
+    baseline: a run, its path or its name; by default the first run.
+    f1, invalid: scoring rules that replace those of the runs.
+    splits: compare on these splits only.
+    vary: settings in which the runs may differ in addition to what is compared.
+    correction: of p values, when more than one run is compared with the baseline.
+    planned: difference (a share) for which to plan the number of tasks; default: the observed one.
+
+    Raises `RunError` for runs that cannot be read, cannot be compared or share no step, and
+    `ValueError` unless 0 < planned <= 1.
     """
     if planned is not None and not 0 < planned <= 1:
-        raise ValueError(f"a planned difference lies between 0 and 1, not at {planned}")
+        raise ValueError(f"a planned difference must lie between 0 and 1, got {planned}")
     opened = _opened(runs, baseline)
     if len(opened) < 2:
         raise RunError("a comparison needs two different runs")
     labels = list(opened)
-    first, others = labels[0], labels[1:]
-    given = {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None}
+    first, compared = labels[0], labels[1:]
+    overrides = {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None}
     subjects = {
         label: check_comparable(
-            (first, opened[first]), (label, opened[label]), given=given, vary=vary
+            (first, opened[first]), (label, opened[label]), overridden=overrides, vary=vary
         )
-        for label in others
+        for label in compared
     }
     rows = dict(zip(labels, run_rows(opened.values(), f1=f1, invalid=invalid), strict=True))
-    for label, own in rows.items():
-        _check_operations(label, own)
-    found = []
-    for label in others:
+    for label, one in rows.items():
+        _check_operations(label, one)
+    comparisons = []
+    for label in compared:
         pairs = pair(rows[first], rows[label], splits)
         if not pairs.tasks:
             raise RunError(f"{first} and {label} share no step that both have settled")
-        found.append(_comparison(first, label, subjects[label], pairs, planned))
+        comparisons.append(_comparison(first, label, subjects[label], pairs, planned))
     return Comparisons(
         baseline=first,
-        others=tuple(_corrected(found, correction, planned)),
-        progress=tuple(_progress(own) for own in rows.values()),
+        others=tuple(_corrected(comparisons, correction, planned)),
+        progress=tuple(_progress(one) for one in rows.values()),
         settings=compare_settings(opened),
-        given={**given, **({"splits": list(splits)} if splits else {})},
+        given={**overrides, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].rules.variant,
-        correction=correction if len(found) > 1 else "none",
+        correction=correction if len(comparisons) > 1 else "none",
         corrupt=corrupt_lines(opened),
         planned=planned,
     )
 
 
 def _check_operations(label: str, rows: RunRows) -> None:
-    """A verdict is about steps that succeed, and without operations none can."""
+    """Reject runs without operations: they have no step success to give a verdict on."""
     steps = rows.metrics().metrics.steps
     if steps.element.micro.value is not None and steps.success.micro.value is None:
         raise RunError(
@@ -190,34 +194,34 @@ def _tasks(pairs: Pairs, planned: float | None) -> Contrast | None:
 
 
 def _binary(*scores: Sequence[float]) -> bool:
-    return all(score in (0, 1) for own in scores for score in own)
+    return all(score in (0, 1) for sequence in scores for score in sequence)
 
 
 def _corrected(
-    found: Sequence[Comparison], correction: Correction, planned: float | None
+    comparisons: Sequence[Comparison], correction: Correction, planned: float | None
 ) -> list[Comparison]:
-    """The comparisons with p values corrected over the runs, metric by metric and test by test."""
+    """Correct p values for the number of runs, separately for each metric and test."""
     adjusted: dict[tuple[int, str, str], dict[str, Any]] = {}
     for name in ("p_permutation", "p_mcnemar"):
-        kinds = {(c.metric, c.average) for one in found for c in one.contrasts}
+        kinds = {(c.metric, c.average) for one in comparisons for c in one.contrasts}
         for kind in kinds:
             places = [
                 (place, getattr(contrast, name))
-                for place, one in enumerate(found)
+                for place, one in enumerate(comparisons)
                 for contrast in one.contrasts
                 if (contrast.metric, contrast.average) == kind
             ]
             known = [(place, p) for place, p in places if p is not None]
             for (place, _), p in zip(known, adjust([p for _, p in known], correction), strict=True):
                 adjusted.setdefault((place, *kind), {})[name] = p
-    done = []
-    for place, one in enumerate(found):
+    corrected = []
+    for place, one in enumerate(comparisons):
         contrasts = tuple(
             replace(c, **adjusted.get((place, c.metric, c.average), {})) for c in one.contrasts
         )
         with_p = replace(one, contrasts=contrasts)
-        done.append(replace(with_p, verdict=verdict(with_p, planned)))
-    return done
+        corrected.append(replace(with_p, verdict=verdict(with_p, planned)))
+    return corrected
 
 
 def _progress(rows: RunRows) -> Progress:

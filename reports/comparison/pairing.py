@@ -1,4 +1,4 @@
-"""The steps and tasks that two runs share, with both runs' scores."""
+"""Steps and tasks shared by two runs, with the scores of both."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ _FAILED = Scores(False, dict.fromkeys(F1_VARIANTS, 0.0), False, False)
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Rows that do not count, and why; a row counts once, under the first reason that holds.
+    """Steps left out of a comparison, each counted under the first reason that applies.
 
-    `invalid` has those whose status the rules of the runs leave out, too.
+    only_first, only_second: on record in one run only.
+    invalid: invalid rows, and rows whose status the runs' rules exclude.
+    unsettled: without a final outcome in both runs.
     """
 
     only_first: int
@@ -33,10 +35,15 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Scores of shared steps by metric, first and second run in the same order, and of tasks.
+    """Paired scores of two runs. With several repeats a score is the mean over the settled ones.
 
-    With several repeats a score is the mean over those that are settled. `successes` has the tasks
-    that are complete in both runs, with the same valid steps; `incomplete` counts the others.
+    tasks: the task of every shared step.
+    scores: by metric, the scores of the first and the second run in the order of `tasks`.
+    successes: task success in both runs, of tasks that are complete in both with the same valid
+        steps.
+    incomplete: number of other shared tasks.
+    left: steps left out.
+    splits: shared steps by split.
     """
 
     tasks: tuple[Task, ...]
@@ -48,9 +55,9 @@ class Pairs:
 
 
 def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
-    """The pairs of two runs, of the splits given or of all.
+    """Pair the steps and tasks of two runs, on these splits or on all.
 
-    Raises `RunError` when a step that both have was seen on another page, so that it is another.
+    Raises `RunError` if a shared step has different pages in the two runs.
     """
     ours, theirs = _by_step(first, splits), _by_step(second, splits)
     shared = [name for name in ours if name in theirs]
@@ -70,9 +77,9 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
         kept.append(name)
         for place, metric in enumerate(METRICS):
             for side in (0, 1):
-                own = scores[side]
-                assert own is not None
-                columns[metric][side].append(own[place])
+                values = scores[side]
+                assert values is not None
+                columns[metric][side].append(values[place])
     tasks = tuple((name[0], ours[name][0].info.task_id) for name in kept)
     successes, incomplete = _successes(first, second, splits)
     return Pairs(
@@ -86,14 +93,14 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
 
 
 def _by_step(rows: RunRows, splits: Sequence[str]) -> dict[StepName, list[ScoredStep]]:
-    found: dict[StepName, list[ScoredStep]] = {}
+    steps: dict[StepName, list[ScoredStep]] = {}
     for _, step in _counted(rows, splits):
-        found.setdefault((step.info.split, step.step_id), []).append(step)
-    return found
+        steps.setdefault((step.info.split, step.step_id), []).append(step)
+    return steps
 
 
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
-    """The rows of these splits as the run's rules count them, like `parsers.aggregate` does."""
+    """The rows of these splits with the run's rules applied, as in `parsers.aggregate`."""
     for repeat, step in rows.trials:
         if splits and step.info.split not in splits:
             continue
@@ -110,11 +117,11 @@ def _check_pages(first: RunRows, second: RunRows, shared: set[StepName]) -> None
         dict(zip(zip(f["split"], f["step_id"], strict=True), f["html_digest"], strict=True))
         for f in (first.frame, second.frame)
     ]
-    other = sorted(name for name in shared if pages[0][name] != pages[1][name])
-    if other:
+    differing = sorted(name for name in shared if pages[0][name] != pages[1][name])
+    if differing:
         raise RunError(
             f"{first.label} and {second.label} are of different data: "
-            f"{len(other)} of {len(shared)} steps have another page, {other[0][1]} for one"
+            f"{len(differing)} of {len(shared)} steps have another page, {differing[0][1]} for one"
         )
 
 
@@ -152,12 +159,12 @@ def _successes(
         ]
         if first.rules.invalid != "fail" and not valid[0] and not valid[1]:
             continue
-        own, other = _share(first, ours[task]), _share(second, theirs[task])
-        if own is None or other is None or valid[0] != valid[1]:
+        first_share, second_share = _share(first, ours[task]), _share(second, theirs[task])
+        if first_share is None or second_share is None or valid[0] != valid[1]:
             incomplete += 1
             continue
-        values[0].append(own)
-        values[1].append(other)
+        values[0].append(first_share)
+        values[1].append(second_share)
     return values, incomplete
 
 
@@ -165,20 +172,20 @@ Repeats = dict[int, list[ScoredStep]]
 
 
 def _by_task(rows: RunRows, splits: Sequence[str]) -> dict[Task, Repeats]:
-    found: dict[Task, Repeats] = {}
+    tasks: dict[Task, Repeats] = {}
     for repeat, step in _counted(rows, splits):
-        task = found.setdefault((step.info.split, step.info.task_id), {})
+        task = tasks.setdefault((step.info.split, step.info.task_id), {})
         task.setdefault(repeat, []).append(step)
-    return found
+    return tasks
 
 
 def _flat(task: Task, *runs: dict[Task, Repeats]) -> list[list[ScoredStep]]:
-    return [[step for own in run[task].values() for step in own] for run in runs]
+    return [[step for steps in run[task].values() for step in steps] for run in runs]
 
 
 def _share(rows: RunRows, repeats: Repeats) -> float | None:
-    """The share of repeats in which the task succeeds; None when one of them is not complete."""
-    outcomes = [_succeeds(rows, own) for own in repeats.values()]
+    """Share of repeats in which the task succeeds; None if one of them is incomplete."""
+    outcomes = [_succeeds(rows, steps) for steps in repeats.values()]
     known = [outcome for outcome in outcomes if outcome is not None]
     return fmean(known) if len(known) == len(outcomes) else None
 

@@ -1,6 +1,6 @@
-"""A comparison as records, and its verdict in words for a reader who wants no statistics.
+"""The results of a comparison, and its verdict in plain words.
 
-Differences are the other run's rate less the baseline's.
+Differences are the run's rate minus the baseline's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One metric of two runs, averaged one way (`tasks` for task success).
+    """One metric of two runs under one average.
 
-    `effect` counts tasks for macro and tasks, steps for micro. `mcnemar` is None where scores are
-    shares and not right or wrong. The adjusted p values take the other runs of the comparison into
-    account. `needed` is how many tasks would show this difference, or the planned one, in four of
-    five experiments, `visible` the difference that the tasks at hand would show.
+    average: `macro`, `micro`, or `tasks` for task success.
+    difference: both rates and their difference with its interval.
+    effect: steps (micro) or tasks (macro, tasks) won, lost and tied.
+    permutation: sign-flip permutation test over tasks.
+    mcnemar: McNemar's test; None unless all scores are 0 or 1.
+    p_permutation, p_mcnemar: p values corrected for the number of runs compared.
+    needed: tasks for 80 % power at the observed or the planned difference; None if not computable.
+    visible: difference that this number of tasks detects with 80 % power.
     """
 
     metric: Metric
@@ -43,7 +47,16 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs. `subject` says what they differ in, `verdict` what came out, in words."""
+    """A run compared with the baseline.
+
+    subject: what the two differ in, in words.
+    steps, tasks: how many they share.
+    splits: shared steps by split.
+    left: steps left out.
+    incomplete_tasks: shared tasks left out of task success.
+    contrasts: the metrics under each average.
+    verdict: the conclusion in words.
+    """
 
     baseline: str
     run: str
@@ -59,7 +72,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How much of a run is there: settled valid rows of all valid rows, as far as known."""
+    """How much of a run is done.
+
+    settled: valid rows with a final outcome.
+    valid: valid rows, including those still to come as far as their number is known.
+    """
 
     run: str
     complete: bool
@@ -73,10 +90,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """Every other run against the baseline. `given` are the rules that replace the runs' own.
+    """All runs compared with the baseline.
 
-    `corrupt` names the lines that could not be read and are left out; `planned` is the difference
-    (a share) that the tasks needed are for, None for the observed ones.
+    baseline: its label.
+    others: one comparison per run.
+    progress: how much of each run is done.
+    settings: settings that the runs share, and those in which they differ.
+    given: scoring rules and splits that replace those of the runs.
+    variant: operation F1 variant.
+    correction: correction of the p values; `none` for a single comparison.
+    corrupt: lines of runs that could not be read and are left out.
+    planned: difference (a share) for which tasks are planned; None for the observed one.
     """
 
     baseline: str
@@ -90,66 +114,73 @@ class Comparisons:
     planned: float | None = None
 
 
-def verdict(found: Comparison, planned: float | None = None) -> str:
-    """The verdict on step success, averaged over tasks.
+def verdict(comparison: Comparison, planned: float | None = None) -> str:
+    """Say in words whether macro step success differs.
 
-    A difference is claimed when the permutation test (corrected for several runs) and the interval
-    agree on it. The tasks needed are for the `planned` difference, where one is given.
+    A difference is claimed only if the permutation test (corrected for several runs) and the
+    interval agree. The number of tasks is for the `planned` difference if there is one.
     """
-    steps = _contrast(found, "macro")
-    won = _contrast(found, "micro").effect
+    steps = _contrast(comparison, "macro")
+    won = _contrast(comparison, "micro").effect
     if not won.better and not won.worse:
         return (
-            f"{found.run} and {found.baseline} succeed on exactly the same steps: "
+            f"{comparison.run} and {comparison.baseline} succeed on exactly the same steps: "
             "their step success does not differ."
         )
-    said = _claim(found, steps, planned)
+    sentence = _claim(comparison, steps, planned)
     if steps.difference.few:
-        said += (
+        sentence += (
             f" With fewer than {FEW} tasks ({steps.difference.tasks}) coverage is below 95 % and "
             "the numbers of tasks are rough."
         )
-    return said
+    return sentence
 
 
-def _contrast(found: Comparison, average: Average) -> Contrast:
-    return next(c for c in found.contrasts if (c.metric, c.average) == ("step_success", average))
+def _contrast(comparison: Comparison, average: Average) -> Contrast:
+    return next(
+        c for c in comparison.contrasts if (c.metric, c.average) == ("step_success", average)
+    )
 
 
-def _claim(found: Comparison, steps: Contrast, planned: float | None) -> str:
-    own = steps.difference
-    rates = f"{100 * own.second:.1f} against {100 * own.first:.1f} % of steps, mean over tasks"
-    size = f"{100 * own.difference:+.1f} points"
+def _claim(comparison: Comparison, steps: Contrast, planned: float | None) -> str:
+    difference = steps.difference
+    first, second = 100 * difference.first, 100 * difference.second
+    rates = f"{second:.1f} against {first:.1f} % of steps, mean over tasks"
+    size = f"{100 * difference.difference:+.1f} points"
     bounds = ""
-    if own.low is not None and own.high is not None:
-        bounds = f", 95 % interval {100 * own.low:+.1f} to {100 * own.high:+.1f}"
+    if difference.low is not None and difference.high is not None:
+        bounds = f", 95 % interval {100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
     by_test = steps.p_permutation <= LEVEL
-    by_interval = own.low is not None and own.high is not None and not own.low <= 0 <= own.high
-    told = f"{rates} ({size}{bounds}; permutation p {p_text(steps.p_permutation)})"
+    by_interval = (
+        difference.low is not None
+        and difference.high is not None
+        and not difference.low <= 0 <= difference.high
+    )
+    summary = f"{rates} ({size}{bounds}; permutation p {p_text(steps.p_permutation)})"
     if by_test and by_interval:
-        better = "better" if own.difference > 0 else "worse"
-        return f"{found.run} is {better} than {found.baseline}: {told}."
+        better = "better" if difference.difference > 0 else "worse"
+        return f"{comparison.run} is {better} than {comparison.baseline}: {summary}."
     if by_test or by_interval:
-        pair = f"{found.run} and {found.baseline}"
-        return f"Undecided between {pair}, as test and interval disagree: {told}."
+        pair = f"{comparison.run} and {comparison.baseline}"
+        return f"Undecided between {pair}, as test and interval disagree: {summary}."
     return (
-        f"No difference found between {found.run} and {found.baseline}: {told}. "
+        f"No difference found between {comparison.run} and {comparison.baseline}: {summary}. "
         f"{_needs(steps, planned)}This does not show that they are equal."
     )
 
 
 def _needs(steps: Contrast, planned: float | None) -> str:
-    said = ""
+    sentence = ""
     if steps.visible is not None:
-        said = (
+        sentence = (
             f"With {steps.difference.tasks:,} tasks, a true difference below "
             f"{100 * steps.visible:.1f} points would be missed more than one time in five"
         )
         if steps.needed is not None:
             size = "as small as this" if planned is None else f"of {100 * planned:.10g} points"
-            said += f"; for one {size}, {steps.needed:,} tasks would be needed"
-        said += ". "
-    return said
+            sentence += f"; for one {size}, {steps.needed:,} tasks would be needed"
+        sentence += ". "
+    return sentence
 
 
 def p_text(p: float | None) -> str:

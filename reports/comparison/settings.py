@@ -1,9 +1,9 @@
-"""Which runs can be compared, and what is compared then.
+"""Whether two runs can be compared, and what the comparison is about.
 
-A comparison says something about one thing. Two runs must come from the same data and be scored by
-the same rules. They may differ in their model; or, with the same model, in one setting of the
-question (distractors, history, protocol, picture, ...), and then that setting is what is compared.
-More must be asked for by name. Which rows were selected does not matter: only shared steps count.
+A comparison isolates one factor. Both runs must use the same data and scoring rules. They may
+differ in the model or, for one model, in a single setting of the question (distractors, history,
+protocol, picture, ...), which is then what is compared. Further differences have to be allowed by
+name. Which rows were selected does not matter: only shared steps count.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from harness.settings import About, setting_of
 from reports.settings import Setting, settings_of
 
 IDENTITY = ("model", "base_url", "model.name", "model.model", "model.provider", "model.revision")
-"""Settings that make two models different ones."""
+"""Settings that identify a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What two runs differ in: name and values, first and second. Empty for the same settings."""
+    """What two runs differ in.
+
+    settings: first and second value by name; empty if all settings are equal.
+    """
 
     settings: dict[str, tuple[Setting, Setting]]
 
@@ -45,27 +48,32 @@ def check_comparable(
     first: tuple[str, Run],
     second: tuple[str, Run],
     *,
-    given: Collection[str] = (),
+    overridden: Collection[str] = (),
     vary: Collection[str] = (),
 ) -> Subject:
-    """What the two runs differ in, when they can be compared.
+    """Return what two runs (label and run) differ in.
 
-    `given` are scoring rules that replace those of both runs; `vary` names settings in which they
-    may differ. Raises `RunError` with what stands against it.
+    overridden: scoring rules that are replaced in both runs, so that they may differ.
+    vary: further settings in which the runs may differ.
+
+    Raises `RunError` if the runs cannot be compared; the message names the settings.
     """
-    (one, run), (other, another) = first, second
-    _check_data(one, run, other, another)
-    before, after = settings_of(run.manifest), settings_of(another.manifest)
+    (first_label, first_run), (second_label, second_run) = first, second
+    _check_data(first_label, first_run, second_label, second_run)
+    before, after = settings_of(first_run.manifest), settings_of(second_run.manifest)
     differing = {
         name: (before.get(name), after.get(name))
         for name in dict.fromkeys((*before, *after))
         if not _equal(before.get(name), after.get(name))
     }
-    rules = {n: v for n, v in differing.items() if _about(n) == "scoring" and n not in given}
+    rules = {n: v for n, v in differing.items() if _about(n) == "scoring" and n not in overridden}
     if rules:
         way = [f"--{name}" for name in rules if name in ("f1", "invalid")]
         hint = f"give {' and '.join(way)}" if len(way) == len(rules) else "run one of them again"
-        raise RunError(f"{one} and {other} are scored by different rules ({_told(rules)}): {hint}")
+        raise RunError(
+            f"{first_label} and {second_label} are scored by different rules "
+            f"({_listed(rules)}): {hint}"
+        )
     subject = {n: v for n, v in differing.items() if _is_compared(n)}
     asked = {n: v for n, v in subject.items() if not _of_model(n)}
     asked = {n: v for n, v in asked.items() if not _follows(n, asked)}
@@ -79,14 +87,15 @@ def check_comparable(
     if too_many:
         beside = "" if same_model else "beside the model "
         raise RunError(
-            f"{one} and {other} cannot be compared: {beside}they differ in {_told(too_many)}; "
+            f"{first_label} and {second_label} cannot be compared: "
+            f"{beside}they differ in {_listed(too_many)}; "
             f"if that is meant, say {' '.join(f'--vary {name}' for name in too_many)}"
         )
     return Subject(subject)
 
 
 def _of_one_protocol(name: str) -> bool:
-    """Whether protocols without that setting differ in nothing by not having it."""
+    """Whether only some protocols have the setting, so that its absence is no difference."""
     known = setting_of(name)
     if known is None:
         return False
@@ -94,13 +103,13 @@ def _of_one_protocol(name: str) -> bool:
 
 
 def _about(name: str) -> About:
-    """What a difference in a setting on record is about; of what is not known, the question."""
+    """What a setting affects; unknown settings are taken to affect the question."""
     known = setting_of(name)
     return known.about if known else "question"
 
 
 def _is_compared(name: str) -> bool:
-    """Whether it may be what tells two runs apart. Which rows were selected is not."""
+    """Whether the setting can be the subject of a comparison; the selection of rows cannot."""
     return name == "benchmark" or _about(name) not in ("data", "scoring", "session")
 
 
@@ -109,16 +118,16 @@ def _of_model(name: str) -> bool:
 
 
 def _follows(name: str, others: Collection[str]) -> bool:
-    """Whether a difference goes with one in another setting."""
+    """Whether a difference in the setting follows from one in another setting."""
     known = setting_of(name)
     return known is not None and any(other in others for other in known.follows)
 
 
-def _equal(one: Setting, other: Setting) -> bool:
-    return type(one) is type(other) and one == other
+def _equal(first: Setting, second: Setting) -> bool:
+    return type(first) is type(second) and first == second
 
 
-def _told(values: Mapping[str, tuple[Setting, Setting]]) -> str:
+def _listed(values: Mapping[str, tuple[Setting, Setting]]) -> str:
     return ", ".join(f"{name} ({_shown(a)} and {_shown(b)})" for name, (a, b) in values.items())
 
 
@@ -126,24 +135,29 @@ def _shown(value: Setting) -> str:
     return "not set" if value is None else str(value)
 
 
-def _check_data(one: str, run: Run, other: str, another: Run) -> None:
-    data, other_data = run.manifest.dataset, another.manifest.dataset
+def _check_data(first_label: str, first_run: Run, second_label: str, second_run: Run) -> None:
+    data, other_data = first_run.manifest.dataset, second_run.manifest.dataset
     names = data.get("benchmark"), other_data.get("benchmark")
     if names[0] != names[1]:
-        raise RunError(f"{one} and {other} are of different benchmarks ({names[0]}, {names[1]})")
+        raise RunError(
+            f"{first_label} and {second_label} are of different benchmarks ({names[0]}, {names[1]})"
+        )
     files, other_files = _digests(data), _digests(other_data)
     shared = files.keys() & other_files.keys()
     changed = sorted(name for name in shared if files[name] != other_files[name])
     if changed:
         raise RunError(
-            f"{one} and {other} are of different data: {changed[0]} is not the same file "
+            f"{first_label} and {second_label} are of different data: "
+            f"{changed[0]} is not the same file "
             f"({files[changed[0]][:12]} and {other_files[changed[0]][:12]})"
         )
     if not shared and (files or other_files):
-        raise RunError(f"{one} and {other} are of different data: they share no file")
+        raise RunError(
+            f"{first_label} and {second_label} are of different data: they share no file"
+        )
 
 
 def _digests(dataset: Mapping[str, Any]) -> dict[str, str]:
     listed = dataset.get("files")
-    found = [file for file in listed if isinstance(file, Mapping)] if listed else []
-    return {str(file.get("name")): str(file.get("sha256")) for file in found}
+    entries = [file for file in listed if isinstance(file, Mapping)] if listed else []
+    return {str(file.get("name")): str(file.get("sha256")) for file in entries}

@@ -1,4 +1,4 @@
-"""A comparison as a tidy, typed frame, and as a grid for readers."""
+"""Comparisons as a tidy, typed frame, and as a grid for readers."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ NAMES = {
 CORRECTED = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
 COLUMNS = (
-    Column("baseline", "str", "the first run of the pair"),
-    Column("run", "str", "the other run"),
+    Column("baseline", "str", "the run compared with"),
+    Column("run", "str", "the run"),
     Column("subject", "str", "what they differ in"),
     Column("metric", "str", "element, operation_f1, step_success or task_success"),
     Column("average", "str", "macro (over tasks), micro (over steps), or tasks for task success"),
@@ -44,35 +44,37 @@ COLUMNS = (
     Column("steps", "Int64", "shared steps"),
     Column("baseline_rate", "float64", "a share between 0 and 1"),
     Column("run_rate", "float64", "a share between 0 and 1"),
-    Column("difference", "float64", "the run's less the baseline's"),
+    Column("difference", "float64", "the run's rate minus the baseline's"),
     Column("low", "float64", "95 % interval of the difference"),
     Column("high", "float64", "95 % interval of the difference"),
     Column("few", "boolean", "fewer than 30 tasks: the interval is too narrow"),
     Column("p_permutation", "float64", "two-sided; corrected where several runs are compared"),
-    Column("p_mcnemar", "float64", "the same; missing where scores are not right or wrong"),
+    Column("p_mcnemar", "float64", "the same; missing unless all scores are 0 or 1"),
     Column("p_permutation_raw", "float64", "before correction"),
     Column("p_mcnemar_raw", "float64", "before correction"),
-    Column("permutation_exact", "boolean", "whether all sign patterns were looked at"),
+    Column("permutation_exact", "boolean", "whether all sign patterns were enumerated"),
     Column("better", "Int64", "steps (micro) or tasks in which the run is better"),
     Column("worse", "Int64", "in which it is worse"),
     Column("same", "Int64", "in which they are the same"),
-    Column("tasks_needed", "Int64", "to see this difference, or the planned one, with 80 % power"),
-    Column("visible", "float64", "the difference that these tasks show with 80 % power"),
+    Column(
+        "tasks_needed", "Int64", "to detect this difference, or the planned one, with 80 % power"
+    ),
+    Column("visible", "float64", "difference that these tasks detect with 80 % power"),
 )
 COMPARISON_SCHEMA = schema(COLUMNS)
 
 
-def comparison_table(found: Comparisons) -> pd.DataFrame:
-    """The frame; `COLUMNS` says what the columns hold, `attrs` the settings of the runs."""
-    records = [_record(one, contrast) for one in found.others for contrast in one.contrasts]
+def comparison_table(comparisons: Comparisons) -> pd.DataFrame:
+    """Return a row per run, metric and average (see `COLUMNS`); `attrs` has the settings."""
+    records = [_record(one, contrast) for one in comparisons.others for contrast in one.contrasts]
     table = typed({c.name: [record[c.name] for record in records] for c in COLUMNS}, COLUMNS)
     table.attrs = {
-        "constants": found.settings.constants,
-        "differences": found.settings.differences,
-        "given": found.given,
-        "variant": found.variant,
-        "correction": found.correction,
-        "planned": found.planned,
+        "constants": comparisons.settings.constants,
+        "differences": comparisons.settings.differences,
+        "given": comparisons.given,
+        "variant": comparisons.variant,
+        "correction": comparisons.correction,
+        "planned": comparisons.planned,
     }
     return table
 
@@ -106,18 +108,18 @@ def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
     }
 
 
-def render(found: Comparisons, form: str = "text", *, width: int | None = None) -> str:
-    """The comparison in one of `FORMATS`, ending in a newline.
+def render(comparisons: Comparisons, form: str = "text", *, width: int | None = None) -> str:
+    """Write the comparisons in one of `FORMATS`, ending in a newline.
 
     Text, Markdown, LaTeX and HTML are for readers (per cent); CSV and JSON hold every column of
     `comparison_table`, with shares between 0 and 1. Raises `ValueError` for an unknown format.
     """
-    return tables.render(comparison_grid(found), form, width=width)
+    return tables.render(comparison_grid(comparisons), form, width=width)
 
 
-def comparison_grid(found: Comparisons) -> Grid:
-    """The comparison arranged for readers: a section per run, with its verdict below the rows."""
-    above = tuple(_above(found))
+def comparison_grid(comparisons: Comparisons) -> Grid:
+    """Arrange the comparisons for readers: a section per run, the verdict below its rows."""
+    above = tuple(_above(comparisons))
     return Grid(
         title="",
         columns=(tables.Column("metric", "left"), *map(tables.Column, HEADS)),
@@ -128,23 +130,25 @@ def comparison_grid(found: Comparisons) -> Grid:
                 above=_facts(one),
                 below=(one.verdict,),
             )
-            for one in found.others
+            for one in comparisons.others
         ),
         above=above,
-        footnotes=_footnotes(found),
-        data=_data(found, above),
+        footnotes=_footnotes(comparisons),
+        data=_data(comparisons, above),
     )
 
 
-def _data(found: Comparisons, above: tuple[str, ...]) -> Data:
+def _data(comparisons: Comparisons, above: tuple[str, ...]) -> Data:
     facts = {
-        "baseline": found.baseline,
-        "correction": found.correction,
-        "planned_difference": found.planned,
-        "operation_f1": found.variant,
-        "settings": {**asdict(found.settings), "given": found.given},
-        "corrupt": list(found.corrupt),
-        "runs": [{**asdict(own), "share": own.share} for own in found.progress],
+        "baseline": comparisons.baseline,
+        "correction": comparisons.correction,
+        "planned_difference": comparisons.planned,
+        "operation_f1": comparisons.variant,
+        "settings": {**asdict(comparisons.settings), "given": comparisons.given},
+        "corrupt": list(comparisons.corrupt),
+        "runs": [
+            {**asdict(progress), "share": progress.share} for progress in comparisons.progress
+        ],
         "comparisons": [
             {
                 "run": one.run,
@@ -156,32 +160,32 @@ def _data(found: Comparisons, above: tuple[str, ...]) -> Data:
                 "incomplete_tasks": one.incomplete_tasks,
                 "verdict": one.verdict,
             }
-            for one in found.others
+            for one in comparisons.others
         ],
     }
-    comments = (*above, *(one.verdict for one in found.others))
-    return frame_data(comparison_table(found), facts, comments)
+    comments = (*above, *(one.verdict for one in comparisons.others))
+    return frame_data(comparison_table(comparisons), facts, comments)
 
 
-def _above(found: Comparisons) -> Iterator[str]:
+def _above(comparisons: Comparisons) -> Iterator[str]:
     attrs: dict[Hashable, Any] = {
-        "constants": found.settings.constants,
-        "differences": found.settings.differences,
-        "given": found.given,
-        "corrupt": found.corrupt,
+        "constants": comparisons.settings.constants,
+        "differences": comparisons.settings.differences,
+        "given": comparisons.given,
+        "corrupt": comparisons.corrupt,
     }
     yield from about(attrs)
-    if found.planned is not None:
-        size = f"{100 * found.planned:.10g} points"
+    if comparisons.planned is not None:
+        size = f"{100 * comparisons.planned:.10g} points"
         yield f"tasks for 80 % power: planned for a difference of {size}"
-    yield from (_progress(own) for own in found.progress if not own.complete)
+    yield from (_progress(progress) for progress in comparisons.progress if not progress.complete)
 
 
-def _progress(own: Progress) -> str:
-    share = "" if own.share is None else f", {percent(own.share)} %"
+def _progress(progress: Progress) -> str:
+    share = "" if progress.share is None else f", {percent(progress.share)} %"
     return (
-        f"UNFINISHED: {own.run} has settled {own.settled:,} of {own.valid:,} rows{share}; "
-        "the steps that finished first may not be representative"
+        f"UNFINISHED: {progress.run} has settled {progress.settled:,} of {progress.valid:,} "
+        f"rows{share}; the steps that finished first may not be representative"
     )
 
 
@@ -205,40 +209,41 @@ def _facts(one: Comparison) -> tuple[str, ...]:
 
 
 def _row(contrast: Contrast) -> Row:
-    own, won = contrast.difference, contrast.effect
+    difference, effect = contrast.difference, contrast.effect
     average = "" if contrast.average == "tasks" else f" {contrast.average}"
-    interval = bounds(own.low, own.high, few=own.few, style="points")
+    interval = bounds(difference.low, difference.high, few=difference.few, style="points")
     return Row(
         (
             f"{NAMES[contrast.metric]}{average}",
-            percent(own.first),
-            percent(own.second),
-            Cell(f"{100 * own.difference:+.1f}", interval or "n/a"),
+            percent(difference.first),
+            percent(difference.second),
+            Cell(f"{100 * difference.difference:+.1f}", interval or "n/a"),
             p_text(contrast.p_permutation),
             p_text(contrast.p_mcnemar),
-            f"{won.better:,}/{won.worse:,}",
+            f"{effect.better:,}/{effect.worse:,}",
             "n/a" if contrast.needed is None else f"{contrast.needed:,}",
         )
     )
 
 
-def _footnotes(found: Comparisons) -> tuple[str, ...]:
+def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
     size = "the observed difference"
-    if found.planned is not None:
-        size = f"a difference of {100 * found.planned:.10g} points (observed spread of the pairs)"
+    if comparisons.planned is not None:
+        points = f"{100 * comparisons.planned:.10g} points"
+        size = f"a difference of {points} (observed spread of the pairs)"
     lines = [
         "Rates in per cent, differences in points with 95 % intervals. "
         f"{MEANS['macro']}; {MEANS['micro']}. Tasks are the clusters of every interval and "
-        f"p value. Op. F1 variant: {found.variant}.",
+        f"p value. Op. F1 variant: {comparisons.variant}.",
         "p (sign-flip): permutation test over tasks, two-sided. p (McNemar): cluster-corrected on "
         "steps, exact on tasks. won/lost: steps (micro) or tasks on which the run does better and "
         f"worse. tasks for 80 % power: to detect {size} at the 5 % level.",
     ]
-    if found.correction != "none":
+    if comparisons.correction != "none":
         lines.append(
-            f"p values and verdicts are corrected for {len(found.others)} comparisons "
-            f"({CORRECTED[found.correction]}); intervals are not."
+            f"p values and verdicts are corrected for {len(comparisons.others)} comparisons "
+            f"({CORRECTED[comparisons.correction]}); intervals are not."
         )
-    if any(c.difference.few for one in found.others for c in one.contrasts):
+    if any(c.difference.few for one in comparisons.others for c in one.contrasts):
         lines.append(FEW_NOTE)
     return tuple(lines)

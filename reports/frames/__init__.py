@@ -1,4 +1,4 @@
-"""Runs as tidy, typed frames, at three levels with the same functions and names.
+"""Runs as tidy, typed frames at three levels.
 
 | module | function | a row per | columns |
 |---|---|---|---|
@@ -6,12 +6,12 @@
 | `tasks` | `tasks_frame` | run, task and repeat | `tasks.COLUMNS` |
 | `runs` | `runs_frame` | run | `runs.COLUMNS`, and the settings in which the runs differ |
 
-`arrow` brings steps from disk to pandas, `rows` makes of a run's frame what `parsers.aggregate`
-takes.
+`arrow` reads steps from disk into pandas; `rows` converts a run's frame into the input of
+`parsers.aggregate`.
 
-Every column has a type and a meaning (`frames.schema.Column`), `*_SCHEMA` maps names to types.
-Nothing is pooled over runs: `run` tells their rows apart, `attrs["constants"]` holds the settings
-they share and `attrs["differences"]` those they do not.
+Every column has a type and a meaning (`frames.schema.Column`); `*_SCHEMA` maps names to types.
+Nothing is pooled over runs: the column `run` identifies them, `attrs["constants"]` holds the
+settings they share and `attrs["differences"]` those in which they differ.
 """
 
 from __future__ import annotations

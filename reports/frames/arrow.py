@@ -1,7 +1,7 @@
-"""Steps on their way from disk to pandas, as Arrow tables.
+"""Steps as Arrow tables, read from disk and converted to pandas.
 
-Tables of many runs are put together before pandas sees them: one conversion per column, no copy of
-the strings, and categories that all runs share.
+The tables of several runs are concatenated before the conversion: one conversion per column, no
+copy of the strings, and categories shared by all runs.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ _PANDAS = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 
 
 def from_values(values: Mapping[str, list[Any]], columns: Sequence[Column]) -> pa.Table:
-    """Columns given as lists, in these types. Raises what Arrow raises for other values."""
+    """Make a table from lists of values. Raises Arrow's errors for values of other types."""
     return pa.table([pa.array(values[c.name], ARROW[c.kind]) for c in columns], _names(columns))
 
 
 def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -> pa.Table | None:
-    """The steps from the table of a complete run; None when there is none with these columns.
+    """Read the steps of a complete run; None if the file is missing or lacks a column.
 
-    Columns of the `outcome` are empty where a step is not settled. Raises `RunError`.
+    Columns in `outcome` are null for steps without a final outcome. Raises `RunError` if the file
+    cannot be read or has columns of other types.
     """
     try:
-        found = pq.read_table(path, memory_map=False)
-        names = set(found.column_names)
+        stored_table = pq.read_table(path, memory_map=False)
+        names = set(stored_table.column_names)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -50,36 +51,36 @@ def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -
     if not stored <= names:
         return None
     try:
-        settled = pc.fill_null(found["settled"].cast(pa.bool_()), False)
+        settled = pc.fill_null(stored_table["settled"].cast(pa.bool_()), False)
         all_settled = pc.all(settled).as_py()
         arrays = []
         for column in columns:
-            array = _column(found, column.name).cast(ARROW[column.kind])
+            array = _column(stored_table, column.name).cast(ARROW[column.kind])
             if column.name in outcome and all_settled is False:
                 array = pc.if_else(settled, array, pa.scalar(None, array.type))
             arrays.append(array)
         table = pa.table(arrays, _names(columns))
-        table.validate(full=True)  # texts that are none would fail later, and less clearly
+        table.validate(full=True)  # invalid UTF-8 would fail later, with a worse message
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise RunError(f"{path} is no table of steps: {error}") from error
+        raise RunError(f"{path} is not a table of steps: {error}") from error
     return table
 
 
-def _column(found: pa.Table, name: str) -> Any:
+def _column(table: pa.Table, name: str) -> Any:
     if name in ("page_width", "page_height"):
-        sizes = found["page_size"]
+        sizes = table["page_size"]
         if pa.types.is_null(sizes.type):
             return sizes
         return pc.list_element(sizes, 0 if name == "page_width" else 1)
     if name != "flags":
-        return found[name]
-    flags = found["flags"].cast(pa.list_(pa.string()))
-    said = pc.is_valid(found["status"])
-    return pc.if_else(said, pc.binary_join(flags, " "), pa.scalar(None, pa.string()))
+        return table[name]
+    flags = table["flags"].cast(pa.list_(pa.string()))
+    answered = pc.is_valid(table["status"])
+    return pc.if_else(answered, pc.binary_join(flags, " "), pa.scalar(None, pa.string()))
 
 
 def joined(tables: Mapping[str, pa.Table], columns: Sequence[Column]) -> pd.DataFrame:
-    """The tables one after the other; a first column says by its label which one a row is from."""
+    """Concatenate the tables of runs; the first column is the label of each row's run."""
     parts = [
         table.add_column(0, columns[0].name, pa.repeat(pa.scalar(label), len(table)))
         for label, table in tables.items()
@@ -98,8 +99,8 @@ def _pandas(values: Any, kind: Kind) -> pd.Series[Any]:
             encoded = encoded.combine_chunks()
         codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
         names = pd.Index(encoded.dictionary.to_pylist(), dtype="str")
-        found = pd.Categorical.from_codes(codes, categories=names)
-        return pd.Series(found.reorder_categories(names.sort_values()))
+        categorical = pd.Categorical.from_codes(codes, categories=names)
+        return pd.Series(categorical.reorder_categories(names.sort_values()))
     plain: pd.Series[Any] = values.to_pandas(types_mapper=_PANDAS.get)
     return plain.astype(kind)
 

@@ -1,4 +1,4 @@
-"""From the frame of a run to what `parsers.aggregate` takes: the bridge under every number."""
+"""The frame of a run as input of `parsers.aggregate`: every metric of a report passes here."""
 
 from __future__ import annotations
 
@@ -35,9 +35,13 @@ INVALID_RULES: tuple[InvalidRule, ...] = get_args(InvalidRule)
 class RunRows:
     """A run's rows, ready to be aggregated in any grouping.
 
-    `trials` are the rows of `frame`, in the same order. `lengths` has the rows of tasks that are
-    cut short. `unreached` is how many rows of the selection are not on record yet: as long as
-    there are some, nothing is said about the share of tasks that succeed.
+    label: the run's label in the report.
+    run: the run.
+    frame: its frame of steps.
+    trials: the same rows for `parsers.aggregate`, in the same order.
+    rules: how rows are aggregated.
+    lengths: number of rows of tasks that the data or the selection cut short, by task.
+    unreached: selected rows not on record yet; while there are any, task success is withheld.
     """
 
     label: str
@@ -49,15 +53,15 @@ class RunRows:
     unreached: int
 
     def metrics(self, places: Iterable[int] | None = None, *, whole_tasks: bool = True) -> Repeated:
-        """The metrics of the rows at these places of the frame, or of all."""
+        """Aggregate the rows at these positions of the frame, or all rows."""
         chosen = self.trials if places is None else [self.trials[place] for place in places]
-        found = aggregate_repeats(
+        evaluated = aggregate_repeats(
             chosen, self.rules, task_lengths=self.lengths, whole_tasks=whole_tasks
         )
-        tasks = found.metrics.tasks
+        tasks = evaluated.metrics.tasks
         if tasks is None or not self.unreached:
-            return found
-        return replace(found, metrics=replace(found.metrics, tasks=_withheld(tasks)))
+            return evaluated
+        return replace(evaluated, metrics=replace(evaluated.metrics, tasks=_withheld(tasks)))
 
 
 def run_rows(
@@ -66,9 +70,9 @@ def run_rows(
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
 ) -> list[RunRows]:
-    """The rows of every run with the rules it was made with, or those given here.
+    """Return the rows of every run under its own scoring rules, or under `f1` and `invalid`.
 
-    Raises `RunError` for runs that cannot be read, or not be shown under the rules given.
+    Raises `RunError` for runs that cannot be read or cannot be scored under these rules.
     """
     return [_rows(label, run, f1, invalid) for label, run in open_runs(runs).items()]
 
@@ -77,9 +81,9 @@ def _rows(label: str, run: Run, f1: F1Variant | None, invalid: InvalidRule | Non
     rules = _rules(label, run.manifest, f1, invalid)
     frame = steps_frame(run)
     frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
-    own = run.manifest.config.get("f1", rules.variant)
+    recorded_variant = run.manifest.config.get("f1", rules.variant)
     exact = run.manifest.config.get("step_rule") == "exact"
-    if own != rules.variant and exact:
+    if recorded_variant != rules.variant and exact:
         raise RunError(
             f"{label} was scored by exact match, which depends on the F1 variant: "
             f"score it again with vlm-eval score {run.path} --f1 {rules.variant}"
@@ -88,13 +92,13 @@ def _rows(label: str, run: Run, f1: F1Variant | None, invalid: InvalidRule | Non
     if frame.loc[known, f"operation_f1.{rules.variant}"].isna().any():
         raise RunError(f"{label} holds steps without operation F1 in the variant {rules.variant}")
     try:
-        trials = _trials(frame, rules.variant if own != rules.variant else None)
+        trials = _trials(frame, rules.variant if recorded_variant != rules.variant else None)
     except ValueError as error:
         raise RunError(f"{run.path} holds a step that cannot be read: {error}") from error
     unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
     lengths = dict(run.manifest.dataset.get("partial_tasks") or {})
     if unreached:
-        # Which rows are still to come is not on record; no task has more than its trajectory.
+        # The missing rows are unknown, but no task has more rows than its trajectory has steps.
         for task, total in zip(frame["task_id"], frame["total_steps"], strict=True):
             lengths[task] = max(lengths.get(task, 0), int(total))
     return RunRows(label, run, frame, trials, rules, lengths, unreached)
@@ -132,7 +136,7 @@ _INFO = [field.name for field in fields(StepInfo) if field.name != "task"]
 
 
 def _trials(frame: pd.DataFrame, variant: F1Variant | None) -> tuple[Trial, ...]:
-    """The rows as scored; with a `variant`, step success is decided anew by that one."""
+    """The rows as scored; with a `variant`, step success is decided again by that variant."""
     f1 = [f"operation_f1.{name}" for name in F1_VARIANTS]
     names = ["repeat", "step_id", *_INFO]
     names += ["gold_operation", "invalid", "status", "flags", "element_correct"]

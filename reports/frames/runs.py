@@ -1,4 +1,4 @@
-"""A row per run, and the facts that belong beside its metrics: how much is there, what failed."""
+"""A row per run, and the facts shown beside its metrics: progress, failures, tokens and cost."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from reports.settings import Setting, compare
 FACTS = (
     Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
     Column("model", "str", "the model or policy"),
-    Column("complete", "boolean", "whether every selected valid row is settled"),
+    Column("complete", "boolean", "whether every selected valid row has a final outcome"),
     Column("unreached", "Int64", "rows of the selection that are not on record yet"),
-    Column("repeats", "Int64", "how often a step was asked"),
+    Column("repeats", "Int64", "how many times each step was asked"),
     Column("rows", "Int64", "rows on record, repeats included"),
-    Column("valid", "Int64", "valid ones among them"),
-    Column("invalid", "Int64", "invalid ones"),
-    Column("settled", "Int64", "settled ones among the valid"),
-    Column("unsettled", "Int64", "valid ones without an outcome yet"),
-    Column("parse_failures", "Int64", "settled ones whose element could not be read"),
-    Column("parse_failure_rate", "float64", "their share of the settled"),
-    Column("statuses", "str", "how the settled ones ended, as 'answered 5, none 1'"),
+    Column("valid", "Int64", "valid rows"),
+    Column("invalid", "Int64", "invalid rows"),
+    Column("settled", "Int64", "valid rows with a final outcome"),
+    Column("unsettled", "Int64", "valid rows without a final outcome yet"),
+    Column("parse_failures", "Int64", "settled rows whose element could not be read"),
+    Column("parse_failure_rate", "float64", "their share of the settled rows"),
+    Column("statuses", "str", "outcomes of the settled rows, such as 'answered 5, none 1'"),
     Column("input_tokens", "Int64", "input tokens as billed; missing if none was reported"),
-    Column("cached_tokens", "Int64", "those among them read from a prompt cache"),
+    Column("cached_tokens", "Int64", "input tokens read from a prompt cache"),
     Column("output_tokens", "Int64", "output tokens as billed"),
     Column("cost", "float64", "US dollars; missing without a price"),
     Column("repeat_sd", "float64", "standard deviation of macro step success between repeats"),
 )
-"""Columns of the facts, in the order of a table."""
+"""Facts about a run, in the order of a table."""
 COLUMNS = (
     *FACTS,
     Column("created", "str", "when the run was started"),
-    Column("sessions", "Int64", "how often it was started or continued"),
+    Column("sessions", "Int64", "how many times it was started or resumed"),
     Column("tasks", "Int64", "tasks behind the headline"),
     Column("steps", "Int64", "steps behind the headline"),
     Column("element", "float64", "element accuracy, macro, headline"),
@@ -56,11 +56,11 @@ def runs_frame(
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
 ) -> pd.DataFrame:
-    """The runs; `COLUMNS` says what the columns hold.
+    """Return a row per run with the columns of `COLUMNS`.
 
-    Settings in which the runs differ follow as columns `setting.<name>`, those they share are in
+    Settings in which the runs differ follow as columns `setting.<name>`; those they share are in
     `attrs["constants"]`. `f1` and `invalid` replace each run's own rules for the headline. Raises
-    `RunError` for what cannot be read.
+    `RunError` for runs that cannot be read.
     """
     opened = open_runs(runs)
     rows = [_row(one) for one in run_rows(opened.values(), f1=f1, invalid=invalid)]
@@ -108,9 +108,9 @@ def _setting(values: list[Setting]) -> pd.Series[Any]:
 
 
 def facts(rows: RunRows) -> dict[str, Any]:
-    """The facts of a run by the names of `FACTS`; None where there is nothing to say."""
-    found = rows.metrics()
-    counts = found.metrics.counts
+    """The facts of a run by the names of `FACTS`; None where unknown."""
+    evaluated = rows.metrics()
+    counts = evaluated.metrics.counts
     statuses = sorted(counts.statuses.items(), key=lambda item: (-item[1], item[0]))
     return {
         "run": rows.label,
@@ -130,7 +130,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
             name: _tokens(rows, name) for name in ("input_tokens", "cached_tokens", "output_tokens")
         },
         "cost": _cost(rows),
-        "repeat_sd": found.spread,
+        "repeat_sd": evaluated.spread,
     }
 
 

@@ -37,8 +37,8 @@ def _of(name: str, kind: Kind, meaning: str, get: Getter | None = None) -> _Step
 
 def _predicted(name: str) -> Getter:
     def get(record: StepRecord) -> object:
-        said = _prediction(record)
-        return None if said is None else getattr(said, name)
+        prediction = _prediction(record)
+        return None if prediction is None else getattr(prediction, name)
 
     return get
 
@@ -60,13 +60,13 @@ def _prediction(record: StepRecord) -> Prediction | None:
 
 
 def _status(record: StepRecord) -> str | None:
-    said = _prediction(record)
-    return None if said is None else str(said.status)
+    prediction = _prediction(record)
+    return None if prediction is None else str(prediction.status)
 
 
 def _flags(record: StepRecord) -> str | None:
-    said = _prediction(record)
-    return None if said is None else " ".join(said.flags)
+    prediction = _prediction(record)
+    return None if prediction is None else " ".join(prediction.flags)
 
 
 def _size(place: int) -> Getter:
@@ -82,7 +82,7 @@ _ROW = (
     _of("step_id", "str", "the step, unique in its run and repeat"),
     _of("task_id", "category", "the task"),
     _of("action_uid", "str", "the action of the data set"),
-    _of("index", "Int64", "place of the step in its task, from 0"),
+    _of("index", "Int64", "position of the step in its task, from 0"),
     _of("total_steps", "Int64", "steps of the recorded trajectory"),
     _of("benchmark", "category", "the benchmark"),
     _of("split", "category", "the split"),
@@ -91,9 +91,9 @@ _ROW = (
     _of("subdomain", "category", "its subdomain"),
     _of("invalid", "category", "why the row is not valid; missing for valid rows"),
     _of("asked", "boolean", "whether the model was asked"),
-    _of("settled", "boolean", "whether the step has its final outcome"),
-    _of("error", "str", "why it is not settled"),
-    _of("source", "str", "where the row was read"),
+    _of("settled", "boolean", "whether the step has a final outcome"),
+    _of("error", "str", "why it has no final outcome"),
+    _of("source", "str", "file that the row was read from"),
     _of("html_digest", "str", "digest of the page"),
     _of("screenshot_digest", "str", "digest of the screenshot; missing without one"),
     _of("page_width", "Int64", "in pixels", _size(0)),
@@ -102,13 +102,13 @@ _ROW = (
     _of("negatives", "Int64", "other candidates of the row"),
     _of("gold_operation", "category", "the recorded operation", attrgetter("gold.operation")),
     _of("gold_shown", "str", "the positive among the choices", attrgetter("gold.shown")),
-    _of("choices", "Int64", "how many were listed", lambda record: len(record.choices)),
+    _of("choices", "Int64", "number of listed choices", lambda record: len(record.choices)),
     _of("none_letter", "category", "letter of 'none of these'"),
-    _of("same_text", "Int64", "negatives that read like the shown positive"),
-    _of("related", "Int64", "negatives around or inside it"),
+    _of("same_text", "Int64", "negatives with the same text as the shown positive"),
+    _of("related", "Int64", "negatives that contain it or lie inside it"),
     _of("short", "boolean", "fewer negatives than asked for"),
     _of("prompt_tokens", "Int64", "longest prompt, estimated"),
-    _of("calls", "Int64", "how many calls", lambda record: len(record.calls)),
+    _of("calls", "Int64", "number of calls", lambda record: len(record.calls)),
     _of("cost", "float64", "US dollars; missing without a price"),
     *(
         _of(f"{name}_tokens", "Int64", f"{name} tokens as billed", _used(name))
@@ -121,7 +121,7 @@ _OUTCOME = (
     _of("element", "str", "the chosen element", _predicted("element")),
     _of("operation", "category", "the predicted operation", _predicted("operation")),
     _of("value", "str", "its value", _predicted("value")),
-    _of("flags", "str", "what the parser repaired, by spaces", _flags),
+    _of("flags", "str", "what the parser repaired, separated by spaces", _flags),
     _of("element_correct", "boolean", "right element", _scored(lambda scores: scores.element)),
     _of("operation_exact", "boolean", "same string", _scored(attrgetter("operation_exact"))),
     _of("success", "boolean", "step success by the run's rules", _scored(attrgetter("success"))),
@@ -149,19 +149,22 @@ COLUMNS = (
     Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
     *(step.column for step in (*_ROW, *_OUTCOME)),
 )
-"""What the frame holds. The columns from `status` on are missing while a step is not settled."""
+"""Columns of the frame. Those from `status` on are missing while a step has no final outcome."""
 TEXT_COLUMNS = tuple(step.column for step in _TEXTS)
-"""Added on request: long, and taken from pages."""
+"""Columns added by `texts=True`: long texts taken from pages."""
 STEPS_SCHEMA = schema(COLUMNS)
 
 
 def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd.DataFrame:
-    """The steps of all runs, told apart by `run`; `COLUMNS` says what they hold.
+    """Return a row per run, step and repeat with the columns of `COLUMNS`.
 
-    A complete run is read from its `steps.parquet`, any other, or one whose table is damaged, from
-    its lines. `texts` adds `TEXT_COLUMNS`. `attrs` holds the settings that the runs share
-    (`constants`), those that differ (`differences`), and what could not be read (`corrupt`). Raises
-    `RunError` for what cannot be read at all.
+    A complete run is read from its `steps.parquet`; an unfinished one, or one whose table is
+    damaged, from `steps.jsonl`. `texts` adds `TEXT_COLUMNS`. Raises `RunError` for runs that cannot
+    be read at all.
+
+    `attrs` of the frame:
+    constants, differences: settings that the runs share, and those in which they differ.
+    corrupt: lines about what could not be read and is left out.
     """
     opened = open_runs(runs)
     columns = (*COLUMNS, *TEXT_COLUMNS) if texts else COLUMNS

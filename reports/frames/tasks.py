@@ -22,9 +22,9 @@ COLUMNS = (
     Column("domain", "category", "its domain"),
     Column("subdomain", "category", "its subdomain"),
     Column("rows", "Int64", "rows of the task on record"),
-    Column("valid", "Int64", "valid ones among them"),
-    Column("settled", "Int64", "settled ones among the valid"),
-    Column("complete", "boolean", "whether all its rows are selected and settled"),
+    Column("valid", "Int64", "valid rows"),
+    Column("settled", "Int64", "valid rows with a final outcome"),
+    Column("complete", "boolean", "whether all its rows are selected and have a final outcome"),
     Column("element", "float64", "element accuracy, mean over settled valid steps"),
     Column("operation_f1", "float64", "operation F1 in the run's variant, likewise"),
     Column("step_success", "float64", "step success, likewise"),
@@ -39,9 +39,10 @@ TASKS_SCHEMA = schema(COLUMNS)
 
 
 def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: F1Variant | None = None) -> pd.DataFrame:
-    """The tasks of all runs, told apart by `run`; `COLUMNS` says what they hold.
+    """Return a row per run, task and repeat with the columns of `COLUMNS`.
 
-    `f1` replaces each run's own variant. Raises `RunError` for what cannot be read.
+    `f1` replaces each run's own variant of operation F1. Raises `RunError` for runs that cannot be
+    read.
     """
     opened = open_runs(runs)
     parts = [_tasks(rows) for rows in run_rows(opened.values(), f1=f1)]
@@ -60,18 +61,21 @@ def _tasks(rows: RunRows) -> dict[str, list[Any]]:
     places: dict[tuple[str, str, int], list[int]] = {}
     for place, (repeat, step) in enumerate(rows.trials):
         places.setdefault((step.info.split, step.info.task_id, repeat), []).append(place)
-    found: dict[str, list[Any]] = {column.name: [] for column in COLUMNS}
+    columns: dict[str, list[Any]] = {column.name: [] for column in COLUMNS}
     spent = {
         name: rows.frame[name].astype("float64").tolist()
         for name in ("input_tokens", "output_tokens", "cost")
     }
-    for (split, task, repeat), own in places.items():
-        values = _task(rows, own)
+    for (split, task, repeat), positions in places.items():
+        values = _task(rows, positions)
         values |= {"run": rows.label, "repeat": repeat, "split": split, "task_id": task}
-        values |= {name: _sum([of[place] for place in own]) for name, of in spent.items()}
+        values |= {
+            name: _sum([values_of[place] for place in positions])
+            for name, values_of in spent.items()
+        }
         for name, value in values.items():
-            found[name].append(value)
-    return found
+            columns[name].append(value)
+    return columns
 
 
 def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def test_a_table_with_broken_text_is_replaced_by_the_lines(tmp_path: Path) -> No
     broken = pa.array([b"\xfa"] * len(table), pa.binary()).view(pa.string())
     pq.write_table(table.set_column(place, "action_uid", broken), run / "steps.parquet")
     found = steps_frame(run)
-    assert "steps.parquet is no table of steps" in found.attrs["corrupt"][0]
+    assert "steps.parquet is not a table of steps" in found.attrs["corrupt"][0]
     pd.testing.assert_frame_equal(found, whole)
 
 

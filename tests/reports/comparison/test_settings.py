@@ -87,7 +87,7 @@ def test_rules_of_scoring_must_agree_or_be_given(tmp_path: Path) -> None:
         RunError, match=r"different rules \(f1 \(mind2web and cl100k-lc\)\): give --f1"
     ):
         _check(tmp_path / "x", one, other)
-    assert _check(tmp_path / "y", one, other, given=["f1"]).settings == {}
+    assert _check(tmp_path / "y", one, other, overridden=["f1"]).settings == {}
     rules: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"step_rule": "f1"}, {"step_rule": "exact"}),
         ({"unattempted": "exclude"}, {"unattempted": "fail"}),
