@@ -8,8 +8,10 @@ Options, keys of `--config`, the configuration on record, refusals, comparisons 
 reports all follow from the declarations in `harness.settings.declared`.
 """
 
-from harness.settings.declared import FACTS, GROUPS, NoneRule, PointRule, Settings, Source
+from harness.settings.declared import NoneRule, PointRule, Settings, Source
 from harness.settings.record import (
+    FACTS,
+    GROUPS,
     SETTINGS,
     declare,
     directory_name,

@@ -6,14 +6,14 @@ command line, `--config`, the manifest, the check on resume, comparisons and rep
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from harness.settings.setting import Group, Setting, setting
+from harness.settings import values
+from harness.settings.setting import setting
 from parsers.records import F1Variant, Status
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
@@ -24,45 +24,6 @@ Source = Literal["snapshot", "ranker", "all"]
 NoneRule = Literal["last", "first", "absent"]
 """Where a list of choices offers "none of these"."""
 PointRule = Literal["box", "smallest", "original"]
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, sign, value = text.partition("=")
-    if not sign or not key:
-        raise ValueError(f"expected key=value, not '{text}'")
-    return key.strip().replace("-", "_"), value
-
-
-def _shard(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
-    if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise ValueError(f"'{text}' is not a shard; write 1/4 to 4/4")
-    return int(match[1]), int(match[2])
-
-
-def _per_round(text: str) -> tuple[int, ...]:
-    parts = text.split(",")
-    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
-        raise ValueError(f"'{text}' is not a number of tokens per round (1024, or 800,300)")
-    return tuple(int(part) for part in parts)
-
-
-def _history(text: str) -> int | str:
-    if text == "all":
-        return text
-    if text == "none":
-        return 0
-    if not text.isdigit():
-        raise ValueError(f"'{text}' is neither all, none nor a number of actions")
-    return int(text)
-
-
-def _auto(text: str) -> int | None:
-    if text == "auto":
-        return None
-    if not text.isdigit() or not int(text):
-        raise ValueError(f"'{text}' is neither auto nor a number of steps")
-    return int(text)
 
 
 _model = partial(setting, group="Model", about="model")
@@ -109,7 +70,7 @@ class Settings:
         (),
         "Setting of the model's adapter (detail=low, media_resolution=high); may be repeated.",
         option="--adapter-option",
-        parse=_pair,
+        parse=values.pair,
         metavar="KEY=VALUE",
         needs=("adapter",),
         heading="never",
@@ -117,7 +78,7 @@ class Settings:
     max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] = _model(
         (1024,),
         "Token limit of a reply, one for all rounds or one per round (800,300).",
-        parse=_per_round,
+        parse=values.per_round,
         one_text=True,
         metavar="N[,N]",
         needs=("questions",),
@@ -190,7 +151,7 @@ class Settings:
     shard: tuple[int, int] | None = _data(
         None,
         "Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`.",
-        parse=_shard,
+        parse=values.shard,
         metavar="I/N",
         recorded="when set",
         forbids_ranking=False,
@@ -213,7 +174,7 @@ class Settings:
         (),
         "Setting of the chosen protocol; may be repeated.",
         option="--protocol-option",
-        parse=_pair,
+        parse=values.pair,
         metavar="KEY=VALUE",
         absent={},
     )
@@ -325,7 +286,7 @@ class Settings:
     history: AtLeastZero | Literal["all"] | None = _question(
         None,
         "Previous actions shown: all, none, or the last K. Default: the protocol's.",
-        parse=_history,
+        parse=values.history,
         metavar="all|none|K",
         fixed_as="prompts",
         heading="always",
@@ -470,7 +431,7 @@ class Settings:
     batch_size: AtLeastOne | None = _device(
         None,
         "Number of steps answered in one batch. Default: as memory allows (auto).",
-        parse=_auto,
+        parse=values.auto,
         metavar="auto|N",
     )
     devices: str | None = _device(
@@ -489,64 +450,3 @@ class Settings:
     def times(self) -> int:
         """How often every step is asked: once for every repeat or shuffle."""
         return max(self.repeats, self.shuffles)
-
-
-def declarations(declared: type[Settings]) -> dict[str, Setting]:
-    """The settings that a class declares, by name, in order."""
-    types = get_type_hints(declared, include_extras=True)
-    found = {}
-    for declaration in fields(declared):
-        facts = dict(declaration.metadata)
-        if not facts:
-            continue
-        facts.setdefault("option", f"--{declaration.name.replace('_', '-')}")
-        found[declaration.name] = Setting(
-            name=declaration.name,
-            type=types[declaration.name],
-            default=declaration.default,
-            **facts,
-        )
-    return found
-
-
-def _fact(name: str, **facts: Any) -> Setting:
-    facts = {"about": "model", "group": "Model", "heading": "never", **facts}
-    return Setting(name=name, type=Any, default=None, help="", option="", **facts)
-
-
-FACTS: dict[str, Setting] = {
-    fact.name: fact
-    for fact in (
-        _fact("model.name"),
-        _fact("model.model"),
-        _fact("model.provider"),
-        _fact("model.revision"),
-        # The recipe follows from what the model's provider takes.
-        _fact("pictures"),
-        _fact(
-            "prompts_sha256",
-            about="question",
-            forbids_ranking=True,
-            follows=("protocol", "prompts", "history", "image_policy", "none"),
-        ),
-        _fact(
-            "ranker_sha256",
-            about="question",
-            forbids_ranking=True,
-            follows=("candidates", "ranker"),
-            absent=None,
-        ),
-        _fact("dataset.files", about="data", forbids_ranking=True, heading="unusual"),
-        _fact("dataset.revision", about="data", heading="unusual"),
-    )
-}
-"""What a run has on record beside its settings, as far as more is known of it than the name."""
-
-GROUPS: tuple[Group, ...] = (
-    "Model",
-    "Data",
-    "Question",
-    "Scoring",
-    "Running",
-    "Models on this machine",
-)

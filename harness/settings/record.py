@@ -6,11 +6,73 @@ import difflib
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from harness.settings.declared import FACTS, Settings, declarations
-from harness.settings.setting import UNKNOWN, Setting
+from harness.settings.declared import Settings
+from harness.settings.setting import UNKNOWN, Group, Setting
+
+GROUPS: tuple[Group, ...] = (
+    "Model",
+    "Data",
+    "Question",
+    "Scoring",
+    "Running",
+    "Models on this machine",
+)
+
+
+def declarations(declared: type[Settings]) -> dict[str, Setting]:
+    """The settings that a class declares, by name, in order."""
+    types = get_type_hints(declared, include_extras=True)
+    found = {}
+    for declaration in fields(declared):
+        facts = dict(declaration.metadata)
+        if not facts:
+            continue
+        facts.setdefault("option", f"--{declaration.name.replace('_', '-')}")
+        found[declaration.name] = Setting(
+            name=declaration.name,
+            type=types[declaration.name],
+            default=declaration.default,
+            **facts,
+        )
+    return found
+
+
+def _fact(name: str, **facts: Any) -> Setting:
+    facts = {"about": "model", "group": "Model", "heading": "never", **facts}
+    return Setting(name=name, type=Any, default=None, help="", option="", **facts)
+
+
+FACTS: dict[str, Setting] = {
+    fact.name: fact
+    for fact in (
+        _fact("model.name"),
+        _fact("model.model"),
+        _fact("model.provider"),
+        _fact("model.revision"),
+        # The recipe follows from what the model's provider takes.
+        _fact("pictures"),
+        _fact(
+            "prompts_sha256",
+            about="question",
+            forbids_ranking=True,
+            follows=("protocol", "prompts", "history", "image_policy", "none"),
+        ),
+        _fact(
+            "ranker_sha256",
+            about="question",
+            forbids_ranking=True,
+            follows=("candidates", "ranker"),
+            absent=None,
+        ),
+        _fact("dataset.files", about="data", forbids_ranking=True, heading="unusual"),
+        _fact("dataset.revision", about="data", heading="unusual"),
+    )
+}
+"""What a run has on record beside its settings, as far as more is known of it than the name."""
 
 SETTINGS: dict[str, Setting] = declarations(Settings)
 """Every setting by name, in the order of the help."""

@@ -6,6 +6,7 @@ switches, `none` for optional values, a single text where a list is expected.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterable
 from enum import Enum
@@ -157,3 +158,47 @@ def _bounds(kind: Any) -> tuple[float | None, float | None]:
                 if isinstance(meta, msgspec.Meta):
                     return meta.ge, meta.le
     return None, None
+
+
+def pair(text: str) -> tuple[str, str]:
+    """`key=value` as a pair."""
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise ValueError(f"expected key=value, not '{text}'")
+    return key.strip().replace("-", "_"), value
+
+
+def shard(text: str) -> tuple[int, int]:
+    """`1/4`: number and count."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError(f"'{text}' is not a shard; write 1/4 to 4/4")
+    return int(match[1]), int(match[2])
+
+
+def per_round(text: str) -> tuple[int, ...]:
+    """`1024`, or `800,300` with a number for each round."""
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise ValueError(f"'{text}' is not a number of tokens per round (1024, or 800,300)")
+    return tuple(int(part) for part in parts)
+
+
+def history(text: str) -> int | str:
+    """`all`, `none`, or how many of the last actions."""
+    if text == "all":
+        return text
+    if text == "none":
+        return 0
+    if not text.isdigit():
+        raise ValueError(f"'{text}' is neither all, none nor a number of actions")
+    return int(text)
+
+
+def auto(text: str) -> int | None:
+    """`auto`, or a number."""
+    if text == "auto":
+        return None
+    if not text.isdigit() or not int(text):
+        raise ValueError(f"'{text}' is neither auto nor a number of steps")
+    return int(text)

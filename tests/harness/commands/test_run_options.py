@@ -151,7 +151,7 @@ def test_an_option_that_another_one_idles_is_refused() -> None:
 
 
 def test_pictures_that_show_the_answer_are_flagged_wherever_the_numbers_stand() -> None:
-    flag = "an upper bound and no result"
+    flag = "an upper bound, not a result"
     line = ("--model", "lexical", *ONE_TASK, "--image-policy", "oracle-target")
     called = call(*line, "--out", "a")
     assert flag in called.out
