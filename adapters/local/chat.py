@@ -81,7 +81,7 @@ class Guard:
     """The tokenizer of escaped strings. `control` are the ids that no text can become."""
 
     def __init__(self, tokenizer: Any, stop_ids: Collection[int] = ()) -> None:
-        """Raises `Fatal` for a tokenizer without a fast form, which cannot be copied."""
+        """Raises `Fatal` for a tokenizer without a fast implementation, which cannot be copied."""
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
             raise Fatal(
@@ -117,8 +117,8 @@ class Guard:
     def ids(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
         """Token ids of an escaped string, ids of replies in their places.
 
-        A turn end that a reply generated itself is not written a second time. `built_on` then
-        tells where the last reply ended.
+        An end of turn that a reply generated itself is not repeated. Afterwards `built_on` is the
+        number of ids up to the end of the last reply.
         """
         ids = list(self._before) if add_special_tokens else []
         built_on, at = 0, 0
@@ -140,7 +140,7 @@ class Guard:
 
     @property
     def built_on(self) -> int:
-        """Ids up to the end of the last reply in what this thread tokenized last, 0 without."""
+        """Ids up to the end of the last reply in this thread's latest `ids` call; 0 without."""
         return int(getattr(self._seen, "built_on", 0))
 
     def _check(self, control_tokens: Sequence[Mapping[str, Any]]) -> None:
@@ -157,14 +157,14 @@ class Guard:
         if last is None:
             ids = self._copy.encode(named, add_special_tokens=False).ids
         else:
-            # Some tokenizers treat the start of a string as the start of a word: it is none here.
+            # Some tokenizers treat the start of a string as a new word, which it is not here.
             ids = self._copy.encode(self._start + named, add_special_tokens=False).ids[1:]
         ids = [self._original.get(token, token) for token in ids]
         return ids[1:] if ids and last in self._stop and ids[0] == last else ids
 
 
 def _surroundings(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The ids that the tokenizer itself puts before and after a text."""
+    """The ids that the tokenizer adds before and after a text."""
     inner = tokenizer.encode("a", add_special_tokens=False)
     whole = tokenizer.encode("a", add_special_tokens=True)
     for at in range(len(whole) - len(inner) + 1):

@@ -34,7 +34,7 @@ class _Prepared:
 
 
 class Generator:
-    """Generates replies. Not thread-safe: to be used by one thread."""
+    """Generates replies. Not thread-safe; use it from one thread only."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class Generator:
         """
         Args:
             loaded: the model.
-            rows: the most rows of a batch.
+            rows: largest number of rows in a batch.
             kv_reuse: whether the keys and values of a dialogue that continues stay on the device
-                until the step is released; otherwise every round reads its conversation in full.
-            kept_bytes: the most memory for them; None: as much as the device can spare.
+                until the step is released; otherwise every round prefills its conversation in full.
+            kept_bytes: memory limit for them; None: as much as the device can spare.
             compiled: for GPUs: use caches of fixed size, so that transformers compiles decoding
                 and replays it as CUDA graphs.
         """
@@ -91,7 +91,7 @@ class Generator:
         return [results[place] for place in range(len(batch))]
 
     def release(self, step_id: str) -> None:
-        """The step is done."""
+        """Drop what is kept for a finished step."""
         self.cohorts.release(step_id)
 
     def interrupt(self) -> None:
@@ -138,7 +138,7 @@ class Generator:
         except Exception as error:
             if not is_out_of_memory(error):
                 raise self._failed(error) from error
-        # Only here has the error let go of the tensors in the frames that it came through.
+        # Only after the except block are the tensors in the error's frames released.
         self._pool.clear()
         give_back(self._device)
         return None

@@ -175,7 +175,7 @@ def quiet() -> None:
 def stop_ids(checkpoint: Checkpoint, config: Any, processor: Any) -> tuple[int, ...]:
     """The ids that end a reply: the only thing taken from a published generation_config.json.
 
-    Such files sample and punish repetition, which a benchmark must not do unasked.
+    Such files enable sampling and a repetition penalty, which a benchmark must not do unasked.
     """
     end_ids: list[object] = []
     path = checkpoint.folder / "generation_config.json"
@@ -203,7 +203,7 @@ def dtype_of(options: LocalOptions, config: Any, device: str) -> torch.dtype:
 
 
 def context_tokens(config: Any) -> int | None:
-    """How many tokens a model's positions reach, None when it does not say."""
+    """The model's context length in tokens; None if its configuration does not say."""
     value = getattr(config.get_text_config(), "max_position_embeddings", None)
     return int(value) if isinstance(value, int) else None
 
@@ -294,7 +294,7 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
 
 
 def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dict[str, object]:
-    """What a run writes down about the model that it loaded."""
+    """Facts about the loaded model for the run's record."""
     import PIL
     import torch
     import transformers

@@ -1,4 +1,4 @@
-"""How much fits: the batch size to begin with, what was learned, and what may be kept."""
+"""Memory planning: the initial batch size, its adjustment, and how much cache may be kept."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from adapters.local.work import Plan
 MOST_ROWS = 64
 CPU_ROWS = 4
 COHORTS = 3
-"""Cohorts for which room is planned: one at work, one that waits for its next round, one ahead."""
+"""Cohorts to plan memory for: one being computed, one between rounds, one being prepared."""
 TYPICAL_PAGE = (1280, 2560)
-"""Width and height of a screenshot, in pixels: taller ones are shrunk to as many unless more are
-asked for, and then what does not fit is found out."""
+"""Width and height in pixels of the screenshot assumed in planning. Taller ones are shrunk to as
+many pixels unless more are asked for; a batch that then runs out of memory is halved."""
 TYPICAL_TEXT = 1_200
 """Tokens of a step's texts, both rounds and the replies included."""
 OUT_OF_MEMORY = (
@@ -30,7 +30,7 @@ OUT_OF_MEMORY = (
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether less at a time would have worked. Libraries beneath torch raise what they like."""
+    """Whether an error means that memory ran out; libraries below torch have their own messages."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(part in str(error) for part in OUT_OF_MEMORY)
@@ -44,7 +44,7 @@ def give_back(device: str) -> None:
 
 
 def free_bytes(device: str) -> int:
-    """Bytes that can still be allocated: on a GPU by this process, on the CPU by anyone."""
+    """Bytes that can still be allocated: on a GPU by this process, on the CPU by any process."""
     if torch.device(device).type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -54,9 +54,9 @@ def free_bytes(device: str) -> int:
 
 
 class WorkingSize:
-    """How many cells (rows times columns, new tokens included) a batch may have.
+    """The largest batch in cells (rows times columns, new tokens included).
 
-    Unknown until something did not fit; then half of that, which holds for the rest of the run.
+    Unlimited until a batch does not fit; then half of that batch, for the rest of the run.
     """
 
     def __init__(self, rows: int) -> None:
@@ -65,7 +65,7 @@ class WorkingSize:
         self.too_wide: int | None = None
 
     def failed(self, rows: int, columns: int) -> None:
-        """A batch of this size did not fit. One row counts for itself: with nothing beside it."""
+        """Record that a batch of this size did not fit. A single row limits `too_wide` instead."""
         if rows == 1:
             self.too_wide = columns if self.too_wide is None else min(self.too_wide, columns)
             return
@@ -73,8 +73,11 @@ class WorkingSize:
         self.cells = half if self.cells is None else min(self.cells, half)
 
     def split(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Indices of calls with these lengths, as batches that may fit; the longest come first, so
-        that what does not fit is found early. One call is always tried."""
+        """Split calls with these lengths into batches that may fit, as lists of their indices.
+
+        The longest come first, so that a batch that does not fit is found early. A call that
+        fits nowhere still gets a batch of its own.
+        """
         batches: list[list[int]] = []
         for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
             current = batches[-1] if batches else []
@@ -85,7 +88,7 @@ class WorkingSize:
         return batches
 
     def hopeless(self, columns: int) -> bool:
-        """Whether a row of this width was tried alone, or a narrower one."""
+        """Whether a single row of this width, or a narrower one, has already failed."""
         return self.too_wide is not None and columns >= self.too_wide
 
     def fits(self, rows: int, columns: int) -> bool:
@@ -95,8 +98,8 @@ class WorkingSize:
 class KeptRoom:
     """Decides whether what is kept between rounds leaves enough memory for the next batch.
 
-    On a GPU the need of a batch is measured: the most that one took so far. `budget` (bytes) is
-    the user's limit or, on the CPU, a quarter of the memory that was free at the start.
+    On a GPU the need of a batch is measured, as the peak over all batches so far. `budget` (bytes)
+    is the user's limit or, on the CPU, a quarter of the memory that was free at the start.
     """
 
     def __init__(self, device: str, budget: int | None) -> None:
@@ -110,23 +113,23 @@ class KeptRoom:
         self.budget = budget
 
     def begin(self) -> None:
-        """A batch begins."""
+        """Start measuring a batch."""
         if self._gpu:
             torch.cuda.reset_peak_memory_stats(self._device)
             self._before = torch.cuda.memory_allocated(self._device)
 
     def end(self) -> None:
-        """A batch is done."""
+        """Finish measuring a batch."""
         if self._gpu:
             peak = torch.cuda.max_memory_allocated(self._device)
             self._need = max(self._need, peak - self._before)
             self.peak = max(self.peak, peak)
 
     def crowded(self, kept: int) -> bool:
-        """Whether less than `kept` bytes should be kept."""
+        """Whether caches of `kept` bytes in total are too much, so that some should be evicted."""
         if self.budget is not None and kept > self.budget:
             return True
-        # A tenth more, because what is free is in pieces.
+        # A tenth more, because free memory is fragmented.
         return self._gpu and free_bytes(self._device) < self._need * 1.1
 
 
@@ -142,8 +145,8 @@ def plan(
 
     `rows` is the batch size if the user set one, `most` its upper bound otherwise.
 
-    A dialogue keeps `kept_per_token` bytes per token, and a batch takes `worked_per_token` more
-    while its prompts are read.
+    The cache of a dialogue takes `kept_per_token` bytes per token, and a batch takes
+    `worked_per_token` more during prefill.
 
     >>> plan(60 * 2**30, 57_344, 250_000, 3_300)
     Plan(rows=40, open_dialogues=132)
@@ -159,7 +162,7 @@ def plan(
 
 
 def worked_per_token(model: Any) -> int:
-    """Bytes that reading one token of a prompt takes at the peak, in the language model.
+    """Peak bytes per prompt token during prefill, in the language model.
 
     The gate, up and product of one layer's feed-forward part, and the hidden states around it.
     """

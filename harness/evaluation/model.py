@@ -1,4 +1,4 @@
-"""The model of a run: an adapter or a policy dressed as one, with its prices and estimates."""
+"""The model of a run: an adapter, or a policy wrapped as one, with its prices and estimates."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from harness.settings import SETTINGS, Settings, written
 from parsers import count_tokens
 
 UPPER_TEXT = 1.25
-"""Tokens of a text at most, as a multiple of the adapter's own estimate."""
+"""Upper bound for the tokens of a text, as a multiple of the adapter's estimate."""
 TURN_TOKENS = 8
-"""What a message costs beside its parts, generously."""
+"""Generous upper bound for the tokens that a message adds to those of its parts."""
 DEAREST_PICTURE = 40_000
-"""Counted for a picture of a model whose rule is not known (gpt-4o-mini takes 36,835)."""
+"""Tokens assumed for a picture if the model's rule is unknown (gpt-4o-mini takes 36,835)."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """Who answers: a model, or a policy dressed as one."""
+    """Who answers: a model, or a policy wrapped as one."""
 
     adapter: Adapter
-    """What is asked; before it is loaded, a stand-in that only declares."""
+    """The adapter; before the model is loaded, a stand-in that only has its `info`."""
     policy: PolicyAdapter | None
-    """The adapter again, if it is a policy."""
+    """The same adapter, if it wraps a policy."""
     sheet: PriceSheet
     load: Callable[[], Adapter] | None = None
-    """Makes the adapter that can be asked; None once it is there."""
+    """Loads the model; None once it is loaded."""
     on_this_machine: bool = False
     is_borrowed: bool = False
-    """Whether the adapter is the caller's own, who may go on using it."""
+    """Whether the caller supplied the adapter and may go on using it."""
 
     def loaded(self) -> Model:
-        """The same, ready to be asked. Raises `Fatal`, for a missing key, say."""
+        """The same with its adapter loaded. Raises `Fatal`, for example for a missing key."""
         if self.load is None:
             return self
         return replace(self, adapter=self.load(), load=None)
@@ -87,26 +87,26 @@ class Model:
         )
 
     def upper_cost(self, request: Request) -> float:
-        """US dollars that a call costs at most."""
+        """Upper bound for the cost of a call, in US dollars."""
         tokens = tokens_of(request.conversation, self.info, upper=True)
         upper = self.sheet.upper_bound(self.info, tokens, request.generation.max_tokens)
         return upper or 0.0
 
 
 def open_policy(settings: Settings, protocol: AskingProtocol) -> Model:
-    """The policy named in the settings, which answers in the protocol's words."""
+    """The policy named in the settings, which answers in the protocol's format."""
     policy = PolicyAdapter(POLICIES.make(settings.model), protocol, settings.seed)
     return Model(policy, policy, _prices(settings))
 
 
 def policy_of(policy: Policy, settings: Settings, protocol: AskingProtocol) -> Model:
-    """The caller's own policy, which is on record by its name and class."""
+    """A policy object of the caller, recorded by its name and class."""
     adapter = PolicyAdapter(policy, protocol, settings.seed, identified=True)
     return Model(adapter, adapter, _prices(settings))
 
 
 def model_of(adapter: Adapter, settings: Settings) -> Model:
-    """The caller's own adapter, which is on record by what it declares."""
+    """An adapter object of the caller, recorded by its `info`."""
     return Model(adapter, None, _prices(settings), is_borrowed=True)
 
 
@@ -152,13 +152,13 @@ def _options(settings: Settings) -> dict[str, Any]:
 
 
 def _refuse_of_other_models(settings: Settings, here: bool) -> None:
-    """Raise `UserError` for given settings of models that run elsewhere than this one does."""
+    """Reject settings for local models with a remote one, and the other way round."""
     for name in sorted(settings.given):
         needs = SETTINGS[name].needs
         if "local model" in needs and not here:
             raise UserError(
                 f"{written(name)} is for models that run on this machine (vlm-eval models lists "
-                f"them), and '{settings.model}' is none; leave it out"
+                f"them), and '{settings.model}' does not; leave it out"
             )
         if "remote model" in needs and here:
             raise UserError(

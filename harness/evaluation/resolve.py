@@ -47,7 +47,7 @@ def complete(
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError("give --repeats or --shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
-        raise UserError(f"'{protocol.name}' deals nothing out by chance; use --repeats")
+        raise UserError(f"'{protocol.name}' shuffles nothing; use --repeats")
     changes: dict[str, Any] = {
         "candidates": source,
         "image_policy": _image_policy(settings, protocol),

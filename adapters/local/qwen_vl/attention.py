@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from adapters.local.qwen_vl.config import QwenVLConfig
-from adapters.local.qwen_vl.rotary import Turn
+from adapters.local.qwen_vl.rotary import Rotation
 
 
 class RMSNorm(nn.Module):
@@ -59,12 +59,12 @@ class Attention(nn.Module):
         self.c_attn = nn.Linear(config.hidden_size, 3 * inner)
         self.c_proj = nn.Linear(inner, config.hidden_size, bias=not config.no_bias)
 
-    def forward(self, states: Tensor, turn: Turn, mask: Any, cache: Any) -> Tensor:
+    def forward(self, states: Tensor, rotation: Rotation, mask: Any, cache: Any) -> Tensor:
         """[rows, columns, hidden] to the same; `cache` is grown in place."""
         rows, columns, _ = states.shape
         parts = self.c_attn(states).view(rows, columns, 3, self.heads, self.size)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
-        query, key = turn.queries(query), turn.keys(key)
+        query, key = rotation.queries(query), rotation.keys(key)
         if cache is not None:
             key, value = cache.update(key, value, self.layer_idx)
         attend = ALL_ATTENTION_FUNCTIONS.get_interface(
@@ -100,7 +100,7 @@ class QwenVLBlock(nn.Module):
         self.ln_2 = RMSNorm(config.hidden_size, config.layer_norm_epsilon)
         self.mlp = GatedMLP(config)
 
-    def forward(self, states: Tensor, turn: Turn, mask: Any, cache: Any) -> Tensor:
-        states = states + self.attn(self.ln_1(states), turn, mask, cache)
+    def forward(self, states: Tensor, rotation: Rotation, mask: Any, cache: Any) -> Tensor:
+        states = states + self.attn(self.ln_1(states), rotation, mask, cache)
         out: Tensor = states + self.mlp(self.ln_2(states))
         return out

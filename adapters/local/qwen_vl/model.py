@@ -12,7 +12,7 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from adapters.local.qwen_vl.attention import QwenVLBlock, RMSNorm
 from adapters.local.qwen_vl.config import QwenVLConfig
-from adapters.local.qwen_vl.rotary import Turn, alphas, positions
+from adapters.local.qwen_vl.rotary import Rotation, alphas, positions
 from adapters.local.qwen_vl.vision import VisionTower
 
 
@@ -93,7 +93,7 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         """Logits [rows, kept columns, vocabulary]; `attention_mask` covers cached columns too."""
         if inputs_embeds is None:
             if input_ids is None:
-                raise ValueError("input_ids or inputs_embeds, please")
+                raise ValueError("give input_ids or inputs_embeds")
             inputs_embeds = self._embedded(input_ids, pixel_values)
         use_cache = self.config.use_cache if use_cache is None else use_cache
         if use_cache and past_key_values is None:
@@ -112,7 +112,7 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
             past_key_values=past_key_values,
             position_ids=position_ids,
         )
-        turn = Turn.at(
+        rotation = Rotation.at(
             position_ids,
             ntk_alpha.to(inputs_embeds.device),
             dim=self.config.kv_channels,
@@ -122,7 +122,7 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         )
         states = inputs_embeds
         for block in self.transformer.h:
-            states = block(states, turn, mask, cache=past_key_values)
+            states = block(states, rotation, mask, cache=past_key_values)
         states = self.transformer.ln_f(states)
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         return CausalLMOutputWithPast(

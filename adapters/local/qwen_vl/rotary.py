@@ -1,7 +1,7 @@
 """Positions beyond the training length: dynamic NTK and log-n attention.
 
 Both are described in Qwen's technical report (Bai et al. 2023, arXiv:2309.16609). A prompt longer
-than `seq_length` turns with a larger rotary base, and queries late in it are scaled up. The
+than `seq_length` uses a larger rotary base, and queries late in it are scaled up. The
 original computes one alpha for a batch from its padded length; here every row has its own, from
 its own length, so that a row's answer does not depend on what else is in the batch.
 """
@@ -39,7 +39,7 @@ def positions(mask: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class Rotation:
     """Cosines and sines for queries and keys, each [rows, 1, columns, head_dim] in float32.
 
     Those of the queries carry the log-n scale.
@@ -60,7 +60,7 @@ class Turn:
         base: float,
         trained: int,
         logn: bool,
-    ) -> Turn:
+    ) -> Rotation:
         """For `places` [rows or 1, columns] with the NTK `alpha` [rows or 1]."""
         exponents = torch.arange(0, dim, 2, dtype=torch.float32, device=places.device) / dim
         bases = base * alpha.double() ** (dim / (dim - 2))
@@ -76,21 +76,21 @@ class Turn:
         scale = torch.where((places < trained)[:, None, :, None], 1.0, scale)
         return cls(cos * scale, sin * scale, cos, sin)
 
-    def to(self, device: torch.device | str, **options: Any) -> Turn:
+    def to(self, device: torch.device | str, **options: Any) -> Rotation:
         """On another device, where layers are spread over several."""
         names = ("query_cos", "query_sin", "key_cos", "key_sin")
-        return Turn(*(getattr(self, name).to(device, **options) for name in names))
+        return Rotation(*(getattr(self, name).to(device, **options) for name in names))
 
     def queries(self, states: Tensor) -> Tensor:
-        """Turn and scale queries [rows, heads, columns, head_dim]."""
-        return _turned(states, self.query_cos, self.query_sin)
+        """Rotate and scale queries [rows, heads, columns, head_dim]."""
+        return _rotated(states, self.query_cos, self.query_sin)
 
     def keys(self, states: Tensor) -> Tensor:
-        """Turn keys [rows, heads, columns, head_dim]."""
-        return _turned(states, self.key_cos, self.key_sin)
+        """Rotate keys [rows, heads, columns, head_dim]."""
+        return _rotated(states, self.key_cos, self.key_sin)
 
 
-def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def _rotated(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     whole = states.float()
     first, second = whole.chunk(2, -1)
     return (whole * cos + torch.cat((-second, first), -1) * sin).to(states.dtype)

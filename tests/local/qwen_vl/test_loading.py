@@ -288,10 +288,12 @@ def test_layers_on_several_devices_are_handed_their_turn() -> None:
     """What a layer is given beside its input is moved by accelerate, which knows `.to`."""
     from accelerate.utils import send_to_device
 
-    from adapters.local.qwen_vl.rotary import Turn
+    from adapters.local.qwen_vl.rotary import Rotation
 
-    turn = Turn.at(torch.arange(3)[None], torch.ones(1), dim=8, base=1e4, trained=16, logn=True)
-    moved = send_to_device(turn, "meta", non_blocking=True)
-    assert isinstance(moved, Turn)
+    rotation = Rotation.at(
+        torch.arange(3)[None], torch.ones(1), dim=8, base=1e4, trained=16, logn=True
+    )
+    moved = send_to_device(rotation, "meta", non_blocking=True)
+    assert isinstance(moved, Rotation)
     assert all(part.device.type == "meta" for part in (moved.query_cos, moved.key_sin))
-    assert turn.key_cos.device.type == "cpu"
+    assert rotation.key_cos.device.type == "cpu"
