@@ -24,6 +24,7 @@ from harness.benchmarks.parquet import (
 )
 from harness.benchmarks.step_numbers import Unplaced, recover
 from harness.errors import DataError, suggestion
+from parsers.records import StepInfo
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -65,6 +66,21 @@ class IndexEntry:
     def where(self) -> str:
         """File and row, for messages."""
         return f"{self.file}, row {self.row}"
+
+    def info(self, benchmark: str, task: str, total_steps: int = 0) -> StepInfo:
+        """What the step is; its task has at least `total_steps` steps."""
+        return StepInfo(
+            benchmark=benchmark,
+            split=self.split,
+            task_id=self.task_id,
+            action_uid=self.action_uid,
+            index=self.index,
+            total_steps=max(total_steps, self.task_steps),
+            website=self.website,
+            domain=self.domain,
+            subdomain=self.subdomain,
+            task=task,
+        )
 
 
 @dataclass(frozen=True, slots=True)

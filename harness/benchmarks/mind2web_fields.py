@@ -11,7 +11,7 @@ from harness.benchmarks.parquet import Record
 from harness.errors import DataError
 from harness.page import Candidate, decode_candidates
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row
-from parsers.records import OPERATIONS, Operation, StepInfo
+from parsers.records import OPERATIONS, Operation
 
 _AS_CLICK = frozenset({"HOVER", "ENTER"})
 _OPERATION = msgspec.json.Decoder(dict[str, object])
@@ -46,18 +46,7 @@ def recorded_row(
     actions = record["action_reprs"] or ()
     problems = find_problems(bool(positives), screenshot is not None or not pictured)
     return Row(
-        info=StepInfo(
-            benchmark=benchmark,
-            split=entry.split,
-            task_id=entry.task_id,
-            action_uid=entry.action_uid,
-            index=entry.index,
-            total_steps=max(len(actions), entry.task_steps),
-            website=entry.website,
-            domain=entry.domain,
-            subdomain=entry.subdomain,
-            task=record["confirmed_task"] or "",
-        ),
+        info=entry.info(benchmark, record["confirmed_task"] or "", len(actions)),
         history=tuple(action or "" for action in actions[: entry.index]),
         html=record["cleaned_html"] or "",
         screenshot=screenshot,

@@ -27,7 +27,6 @@ from harness.errors import DataError
 from harness.page import Box, Candidate
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, StoredQuestion
 from parsers.letters import letter
-from parsers.records import StepInfo
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -106,17 +105,8 @@ class TildeLayout(TableLayout):
         problems = _problems(record, bool(positives), bool(pictures), ours)
         valid = _is_true(record["is_valid"]) and bool(positives)
         return Row(
-            info=StepInfo(
-                benchmark=benchmark,
-                split=entry.split,
-                task_id=entry.task_id,
-                action_uid=entry.action_uid,
-                index=entry.index,
-                total_steps=record.get(OWN + "total_steps") or entry.task_steps,
-                website=entry.website,
-                domain=entry.domain,
-                subdomain=entry.subdomain,
-                task=record["task_description"] or "",
+            info=entry.info(
+                benchmark, record["task_description"] or "", record.get(OWN + "total_steps") or 0
             ),
             history=tuple(record.get(OWN + "history") or ()),
             html=record["cleaned_html"] or "",

@@ -17,7 +17,6 @@ from harness.benchmarks.parquet import Record
 from harness.errors import DataError
 from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode, as_page
 from harness.records import Row
-from parsers.records import StepInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +159,7 @@ class StepColumns:
         problems = find_problems(bool(positives), screenshot is not None or not lost)
         history = self._list(record, "history", where)
         return Row(
-            info=StepInfo(
-                benchmark=benchmark,
-                split=entry.split,
-                task_id=entry.task_id,
-                action_uid=entry.action_uid,
-                index=entry.index,
-                total_steps=entry.task_steps,
-                website=entry.website,
-                domain=entry.domain,
-                subdomain=entry.subdomain,
-                task=self.text(record, "task", where),
-            ),
+            info=entry.info(benchmark, self.text(record, "task", where)),
             history=tuple(map(str, history)) if history is not None else tuple(earlier),
             html=html,
             screenshot=screenshot,
