@@ -1,7 +1,7 @@
-"""From reply text to an answer, from answers to scores, from scores to metrics with intervals.
+"""Parse replies into answers, score answers, and aggregate scores into metrics with intervals.
 
-Pure functions over frozen records. This package imports nothing else of the project, and importing
-it loads neither the tokenizer nor scipy.
+Pure functions over frozen records. This package imports nothing else from the project, and
+importing it loads neither the tokenizer nor scipy.
 
 Part of vlm-web-eval.
 """

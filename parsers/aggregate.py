@@ -1,7 +1,7 @@
-"""From the scores of steps to the metrics of a run and of its subgroups.
+"""Aggregate the scores of steps into the metrics of a run and of its subgroups.
 
-Every sum is taken with `math.fsum`, whose result does not depend on the order of the terms: the
-same steps give the same bits in whatever order they were finished.
+Every sum is taken with `math.fsum`, whose result does not depend on the order of the terms, so the
+same steps give bit-identical metrics in whatever order they finished.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from parsers.records import F1_VARIANTS, F1Variant, ScoredStep, Scores, Status
 PARSE_FAILURES = frozenset({Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS})
 
 ELEMENT_ONLY = "element-only"
-"""The flag of predictions by a protocol that asks for no operation."""
+"""Flag of predictions by a protocol that does not ask for an operation."""
 
 _UNASKED = frozenset({Status.NOT_OFFERED, Status.NO_REPLY})
 _ZERO = Scores(False, dict.fromkeys(F1_VARIANTS, 0.0), False, False)
@@ -48,20 +48,23 @@ def aggregate(
     task_lengths: Mapping[str, int] | None = None,
     whole_tasks: bool = True,
 ) -> Metrics:
-    """The metrics of the given rows of a selection.
+    """Compute the metrics of some rows.
 
-    `task_lengths` says how many rows each task has in the whole split, by task id; a task with
-    fewer rows in the selection (`--limit`) then counts as incomplete. `whole_tasks` is False for
-    groups that cut tasks apart: then there is no task success.
+    Args:
+        steps: the rows of a selection.
+        rules: how to aggregate them.
+        task_lengths: the number of rows of each task in the whole split, by task id; a task with
+            fewer rows in the selection counts as incomplete.
+        whole_tasks: False for groups that split tasks; they have no task success.
 
-    Task A succeeds twice; B succeeds, has an invalid row, succeeds; C succeeds and fails. Step
-    success is 5/6 micro and (1 + 1 + 1/2)/3 macro, strictly 5/7 and (1 + 2/3 + 1/2)/3; task
+    Example: task A succeeds twice; B succeeds, has an invalid row, succeeds; C succeeds and fails.
+    Step success is 5/6 micro and (1 + 1 + 1/2)/3 macro, strictly 5/7 and (1 + 2/3 + 1/2)/3; task
     success is 2/3, strict 1/3, clean 1/2.
 
-    Where every prediction carries `ELEMENT_ONLY`, operations were not measured: their rates and
-    those of success are None, which is not the same as zero.
+    If every prediction is flagged `ELEMENT_ONLY`, operations were not measured: their rates and
+    those of success are None, not zero.
 
-    Raises `ValueError` when a step occurs twice.
+    Raises `ValueError` if a step occurs twice.
     """
     rows = [_excluded(row) if row.status in rules.exclude else row for row in steps]
     _check_unique(rows)
@@ -78,9 +81,9 @@ def aggregate(
 
 
 def _element_only(rows: Sequence[ScoredStep]) -> bool:
-    """Whether there are predictions, and none of them was asked for an operation."""
-    said = [row for row in rows if row.scores is not None and row.status not in _UNASKED]
-    return bool(said) and all(ELEMENT_ONLY in row.flags for row in said)
+    """Whether there are predictions, and none of them was to name an operation."""
+    answered = [row for row in rows if row.scores is not None and row.status not in _UNASKED]
+    return bool(answered) and all(ELEMENT_ONLY in row.flags for row in answered)
 
 
 def _without_operations(metrics: Metrics) -> Metrics:
@@ -112,7 +115,7 @@ def _task(row: ScoredStep) -> Task:
 
 
 def _scores(row: ScoredStep, rules: AggregationRules) -> Scores | None:
-    """The scores of a valid row; zero for an unsettled one where the rules count it as failed."""
+    """The scores of a valid row; an unsettled row scores zero if the rules count it as failed."""
     if row.scores is None and rules.unattempted == "fail":
         return _ZERO
     return row.scores
@@ -148,7 +151,7 @@ def _rate(values: Sequence[float], tasks: Sequence[Task], level: float) -> Rate:
     by_task: dict[Task, list[float]] = {}
     for task, value in zip(tasks, values, strict=True):
         by_task.setdefault(task, []).append(value)
-    means = [math.fsum(own) / len(own) for own in by_task.values()]
+    means = [math.fsum(group) / len(group) for group in by_task.values()]
     return Rate(
         macro=Estimate(mean(means), t_interval(means, level), len(means)),
         micro=Estimate(mean(values), cluster_t(values, tasks, level), len(values)),
@@ -156,7 +159,7 @@ def _rate(values: Sequence[float], tasks: Sequence[Task], level: float) -> Rate:
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The mean, independent of the order of the values; None for no value."""
+    """The mean, independent of the order of the values; None if there are none."""
     return math.fsum(values) / len(values) if values else None
 
 
@@ -189,8 +192,8 @@ def _task_success(
         if None in scores or (missing and rules.unattempted != "fail"):
             continue
         complete += 1
-        spoilt = missing or (strict and len(scores) < len(task))
-        successes += not spoilt and all(own is not None and own.success for own in scores)
+        failed = missing or (strict and len(scores) < len(task))
+        successes += not failed and all(step is not None and step.success for step in scores)
     total = len(tasks)
     if complete < total or not total:
         return TaskSuccess(None, None, successes, complete, total)
@@ -227,11 +230,11 @@ def by(
     *,
     task_lengths: Mapping[str, int] | None = None,
 ) -> dict[str, Metrics]:
-    """The metrics of every subgroup, by its name, in alphabetical order.
+    """The metrics of every subgroup by name, in alphabetical order.
 
-    Each row is in exactly one group, so micro means weighted by `n_steps` give the micro mean of
-    the whole; where groups hold whole tasks, macro means weighted by `n_tasks` give its macro mean.
-    Groups by operation (the recorded one) cut tasks apart and have no task success.
+    Each row is in exactly one group, so the micro means weighted by `n_steps` average to the
+    overall micro mean; if groups hold whole tasks, the macro means weighted by `n_tasks` average to
+    the overall macro mean. Groups by (recorded) operation split tasks and have no task success.
 
     Raises `ValueError` for an unknown key.
     """
@@ -255,9 +258,9 @@ def group_of(step: ScoredStep, key: GroupKey) -> str:
 def mean_of_groups(
     groups: Mapping[str, Metrics], pick: Callable[[Metrics], float | None]
 ) -> float | None:
-    """The unweighted mean over groups of what `pick` takes from each; None when one has none.
+    """The unweighted mean over groups of the value that `pick` returns; None if any value is None.
 
-    Over splits this is the mean of split means; over operations, of `micro` operation F1, it is
+    Over splits this is the mean of split means; for `micro` operation F1 over operations it is
     the operation F1 of SeeClick.
     """
     values = [pick(metrics) for metrics in groups.values()]

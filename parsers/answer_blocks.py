@@ -1,6 +1,6 @@
 """Answer blocks: the ELEMENT, ACTION and VALUE lines of a reply, or a JSON object with these keys.
 
-One pass over the lines; every pattern is anchored or bounded, so the time is linear in the text.
+One pass over the lines; all patterns are anchored or bounded, so parsing takes linear time.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from parsers.reply_text import Source, source, tidy
 Key = Literal["ELEMENT", "ACTION", "VALUE", "ANSWER"]
 
 _AFTER = r"(?P<post>[\"'*_`)\]\u201d\u2019]*+)\s*+[:=]"
-# What may stand before a key: list marks, numbers, quotes, bold, headings, an opening brace.
+# What may precede a key: list marks, numbers, quotes, bold, headings, an opening brace.
 _KEY = re.compile(
     r"(?P<pre>[\s\d\-*_`#>\"'\u2022\u00b7({\[.)\u201c\u2018|+]*+)"
     r"(?:FINAL\s{1,3})?(?P<key>ELEMENT|ACTION|VALUE|ANSWER)" + _AFTER,
     re.IGNORECASE,
 )
-# Within a line only capitals count: prose may well speak of an action.
+# Inside a line only capitals count, because prose may well mention an action.
 _INSIDE = r"(?<![A-Za-z])(?P<pre>[*_`\"']{0,3})(?P<key>%s)" + _AFTER
 _ELEMENT_INSIDE = re.compile(_INSIDE % "ELEMENT")
 _ACTION_INSIDE = re.compile(_INSIDE % "ACTION")
@@ -42,7 +42,7 @@ _TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One keyed line: where it starts and ends, its content, and whether its line was finished."""
+    """One keyed line: its content, its span, and whether it ended with a line break."""
 
     key: Key
     content: Source
@@ -53,7 +53,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An answer: the contents of its lines; None where the line is missing."""
+    """An answer: the contents of its lines; None if a line is missing."""
 
     start: int
     element: Source | None = None
@@ -63,22 +63,22 @@ class Block:
 
     @property
     def template(self) -> bool:
-        """An echo of the format description rather than an answer in it."""
+        """Whether this echoes the format description instead of answering."""
         if self.element and _TEMPLATE.search(self.element.shadow[:200]):
             return True
         return self.action is not None and read_operation(self.action.shadow).several
 
     @property
     def complete(self) -> bool:
-        """Element and action are both there."""
+        """Whether element and action are both present."""
         present = self.element and self.element.shadow.strip(" *_`\"'")
         return bool(present and self.action and self.action.shadow.strip(" *_`\"'"))
 
 
 def read_fields(source: Source) -> list[Field]:
-    """The keyed lines in order. Where no line begins with an ELEMENT key, one inside a line counts.
+    """The keyed lines in order. If no line begins with an ELEMENT key, one inside a line counts.
 
-    `Answer:` is taken for the element only when nothing else is (MindAct's format).
+    `Answer:` (MindAct's format) counts as the element only if there is no ELEMENT line.
     """
     fields = list(_scan(source, loose=False))
     named = any(field.key in ("ELEMENT", "ANSWER") for field in fields)
@@ -111,7 +111,7 @@ def _scan(source: Source, *, loose: bool) -> Iterator[Field]:
                 yield waiting
                 waiting = None
         elif waiting is not None and line.strip() and not line.lstrip().startswith("```"):
-            # A key with nothing behind it is answered on the next line that says something.
+            # The content of a key with an empty rest of line is the next non-empty line.
             content = source.part(start, end)
             yield Field(waiting.key, content, waiting.start, end, finished)
             waiting = None
@@ -124,7 +124,7 @@ def _on_line(
 ) -> Iterator[Field]:
     """The fields of one line; an action may follow the element, and a value the action.
 
-    The text of a value is never searched for keys: it may be anything.
+    The text of a value is never searched for keys, because it can be anything.
     """
     while match is not None:
         key: Key = match["key"].upper()  # type: ignore[assignment]
@@ -148,9 +148,9 @@ def _without(content: Source, trailing: str) -> Source:
 
 
 def _unmarked(content: Source, before: str, after: str) -> Source:
-    """The content without the rest of a mark-up that began before the key.
+    """The content without the closing mark of markup that began before the key.
 
-    `**ELEMENT:** H` leaves the closing mark in front of the content, `**VALUE: x**` behind it.
+    The closing mark precedes the content in `**ELEMENT:** H` and follows it in `**VALUE: x**`.
     """
     body = content.part(len(content.shadow) - len(content.shadow.lstrip()), len(content.shadow))
     body = _without(body, " \t")
@@ -168,10 +168,10 @@ def _unmarked(content: Source, before: str, after: str) -> Source:
 
 
 def group(fields: Sequence[Field]) -> list[Block]:
-    """The fields as answer blocks, in order.
+    """Group fields into answer blocks, in order.
 
-    A key that the block already has begins the next block, with one exception: an action or value
-    that came before the element of an unfinished block was a remark, and the later one replaces it.
+    A key that the block already has starts a new block, with one exception: an action or value
+    before the element of an incomplete block was a remark, and a later one replaces it.
     """
     blocks: list[dict[Key, Field]] = []
     for place, field in enumerate(fields):
@@ -204,12 +204,12 @@ def _block(fields: dict[Key, Field]) -> Block:
 
 
 def read_json(text: Source, fields: list[Field]) -> list[tuple[Block, int]]:
-    """Objects that have an element or an action, as blocks with the place where each ends.
+    """JSON objects with an element or an action, each as a block with its end position.
 
-    Braces in the content of a VALUE line belong to the value and are not looked at.
+    Braces in the content of a VALUE line belong to the value and are ignored.
     """
     values = [(field.start, field.end) for field in fields if field.key == "VALUE"]
-    found: list[tuple[Block, int]] = []
+    blocks: list[tuple[Block, int]] = []
     for place in opening_braces(text.text):
         if any(start < place < end for start, end in values):
             continue
@@ -219,8 +219,8 @@ def read_json(text: Source, fields: list[Field]) -> list[tuple[Block, int]]:
         content, length = decoded
         block = _object_block(content, place)
         if block is not None:
-            found.append((block, place + length))
-    return found[::-1]
+            blocks.append((block, place + length))
+    return blocks[::-1]
 
 
 def _object_block(content: object, place: int) -> Block | None:

@@ -1,9 +1,9 @@
-"""Reply text to answer and back: what a model said, in terms of the options it was offered.
+"""Parse a reply into an answer in terms of the offered options, and write an answer as a reply.
 
-The format is SeeAct's three lines ELEMENT, ACTION and VALUE. Models bend it in many ways, so the
-reader looks for an answer block first (the last complete one counts), accepts the same keys as
-JSON, and falls back to an isolated letter in prose. Text is only ever matched, never evaluated, and
-the time is linear in its length.
+The format is SeeAct's three lines ELEMENT, ACTION and VALUE. Models deviate from it in many ways,
+so the parser looks for an answer block first (the last complete one counts), accepts the same keys
+as JSON, and falls back to an isolated letter in prose. Text is only matched, never evaluated, and
+parsing takes linear time.
 """
 
 from __future__ import annotations
@@ -29,21 +29,25 @@ def read_answer(
     first_of_many: bool = False,
     value_style: ValueStyle = "plain",
 ) -> Answer:
-    """What `text` answers to a question with `options`.
+    """Parse the reply `text` to a question with `options`.
 
-    `options` are the choice texts in listed order. `letters` are their letters; left out, they are
-    A, B, ... without the one in `none_letter`, which serves a None option in first place (MindAct)
-    as well as in last (SeeAct). `none_letter` is None when there is no such option; the word "none"
-    is understood all the same. `finish` is why the reply ended: `stop`, `length`, `refusal`,
-    `content_filter` or `too_long`. `first_of_many` takes the first of several letters on the
-    ELEMENT line instead of calling it ambiguous. `value_style` is described at `clean_value`.
+    Args:
+        text: the reply; no text raises an exception.
+        options: the choice texts in listed order.
+        none_letter: the letter of the None option, which may be the first (MindAct) or the last
+            (SeeAct); None if there is no such option. The word "none" is understood in any case.
+        letters: the letters of the options; by default A, B, ... without `none_letter`.
+        finish: why the reply ended: `stop`, `length`, `refusal`, `content_filter` or `too_long`.
+        first_of_many: take the first of several letters on the ELEMENT line instead of treating
+            the answer as ambiguous.
+        value_style: see `clean_value`.
 
-    A reply that ended by `length` counts only through a complete block: element, readable action,
-    and for TYPE and SELECT a VALUE line that was finished. Otherwise it is `truncated`, whatever
-    else it says, because the rest might have changed it.
+    A reply that ended by `length` counts only if it has a complete block: element, readable action,
+    and for TYPE and SELECT a finished VALUE line. Otherwise it is `truncated`, whatever else it
+    says, because the missing rest might have changed the answer.
 
-    The operation is kept when only the element is unreadable, and the other way round; when both
-    are, the status is `parse_error` (or `refusal`, by wording). No text makes this raise.
+    The operation is kept if only the element is unreadable, and vice versa; if both are unreadable,
+    the status is `parse_error` (or `refusal`, judging by the wording).
 
     >>> read_answer("ELEMENT: H\\nACTION: TYPE\\nVALUE: Ohio", ["x"] * 9, none_letter="J")
     Answer(status=<Status.ANSWERED: 'answered'>, option=7, operation='TYPE', value='Ohio', flags=())
@@ -76,14 +80,14 @@ def read_answer(
 def _why_nothing(reply: Source, block: Block) -> Status:
     """The status of an answer block in which neither element nor operation can be read.
 
-    A lone line about the element that names no option is still an answer about the element. One
-    without a word, an echoed template, and one beside an action that means nothing either are not.
+    A lone ELEMENT line that names no option still is an answer about the element. An empty one, an
+    echoed template, and one next to an unreadable action are not.
     """
     if refuses(reply.shadow):
         return Status.REFUSAL
-    said = block.element.shadow.strip() if block.element else ""
+    content = block.element.shadow.strip() if block.element else ""
     alone = block.action is None and not block.template
-    return Status.NO_ELEMENT if alone and said else Status.PARSE_ERROR
+    return Status.NO_ELEMENT if alone and content else Status.PARSE_ERROR
 
 
 def _labels(options: Sequence[str], letters: Sequence[str] | None, none: str | None) -> Labels:
@@ -100,7 +104,7 @@ def _labels(options: Sequence[str], letters: Sequence[str] | None, none: str | N
 
 
 def _blocks(reply: Source) -> list[Block]:
-    """Keyed and JSON answers in the order in which they stand."""
+    """Keyed and JSON answers, in order of appearance."""
     fields = read_fields(reply)
     objects = read_json(reply, fields)
     if objects:
@@ -111,7 +115,7 @@ def _blocks(reply: Source) -> list[Block]:
 
 
 def _is_whole(block: Block) -> bool:
-    """Whether nothing of a block can be missing although the reply was cut."""
+    """Whether a block must be complete even though the reply was cut off."""
     operation = read_operation(block.action.shadow) if block.action else OperationReading()
     if not operation.readable:
         return False
@@ -119,7 +123,7 @@ def _is_whole(block: Block) -> bool:
 
 
 def _best(blocks: Sequence[Block]) -> Block | None:
-    """Where no block is complete: the last that names an element, else the last of all."""
+    """The block to use if none is complete: the last that names an element, else the last."""
     for block in reversed(blocks):
         if block.element is not None and block.element.shadow.strip() and not block.template:
             return block
@@ -134,7 +138,7 @@ def _from_prose(
     refused = refuses(shadow)
     if block is not None and block.action is not None:
         operation = read_operation(block.action.shadow)
-        # What stands in the answer lines is not about the element.
+        # The answer lines say nothing about the element.
         shadow = shadow[: block.start]
     else:
         operation = operation_in_prose(shadow)
@@ -173,17 +177,17 @@ def spell_answer(
     letters: Sequence[str],
     none_letter: str | None,
 ) -> str:
-    """ELEMENT, ACTION and VALUE lines that `read_answer` reads back as the same answer.
+    """Write ELEMENT, ACTION and VALUE lines that `read_answer` parses into the same answer.
 
-    `option` is an index into `letters`; None spells the None option. A value that its own quotes or
-    bold marks would change on reading is wrapped in a pair of quotes that it does not contain. What
-    the format cannot carry is not given back: line breaks and runs of blanks become one blank, and
-    a value that is itself a word for "no value" (None, N/A, null) is read as missing.
+    `option` is an index into `letters`; None stands for the None option. A value whose own quotes
+    or bold marks would be stripped on parsing is wrapped in quotes that it does not contain. The
+    format does not preserve everything: line breaks and runs of blanks become one blank, and a
+    value that is itself a word for "no value" (None, N/A, null) is read as missing.
 
     >>> spell_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
     'ELEMENT: B\\n\\nACTION: TYPE\\n\\nVALUE: Ohio'
 
-    Raises `IndexError` for an option beyond the letters.
+    Raises `IndexError` if `option` is not an index of `letters`.
     """
     if option is None:
         element = none_letter or "None"

@@ -1,4 +1,4 @@
-"""Answers that describe an element: SeeAct's five lines ELEMENT to VALUE, read and written."""
+"""Parse and write answers that describe an element: SeeAct's five lines from ELEMENT to VALUE."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ _TEMPLATE = re.compile(r"BUTTON\W+(?:or\W+)?TEXTBOX\W+(?:or\W+)?SELECTBOX", re.I
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What one reply says. `name` is the element in the model's own words; `type` and `text` are as
-    written, "" where missing. With `answered`, at least one of the three says something."""
+    """The parsed content of one reply. With status `answered`, name, type or text is not empty.
+
+    name: the element in the model's own words.
+    type, text: as written; "" if missing.
+    """
 
     status: Status
     name: str = ""
@@ -47,8 +50,8 @@ class _Block:
 
     @property
     def about_element(self) -> bool:
-        said = (self.fields.get(key, "").strip() for key in KEYS[:3])
-        return any(said) and not _TEMPLATE.search(self.fields.get("ELEMENT TYPE", "")[:200])
+        contents = (self.fields.get(key, "").strip() for key in KEYS[:3])
+        return any(contents) and not _TEMPLATE.search(self.fields.get("ELEMENT TYPE", "")[:200])
 
     @property
     def operation(self) -> OperationReading:
@@ -56,14 +59,14 @@ class _Block:
 
 
 def read_described(text: str, *, finish: str = "stop") -> Described:
-    """What `text` describes; lines or a JSON object with the same keys, in any case.
+    """Parse the description in `text`: lines, or a JSON object with the same keys, in any case.
 
-    The last block with both an element and an action counts, flagged `multiple` where there are
-    several; else the last that says anything of an element. No text makes this raise, and the time
-    is linear in it. `finish` is as in `read_answer`.
+    The last block with both an element and an action counts, flagged `multiple` if there are
+    several; else the last that says anything about an element. No text raises an exception, and
+    parsing takes linear time. `finish` is as in `read_answer`.
 
-    >>> found = read_described("ELEMENT TYPE: BUTTON\\nELEMENT TEXT: Search\\nACTION: CLICK")
-    >>> found.type, found.text, found.operation
+    >>> described = read_described("ELEMENT TYPE: BUTTON\\nELEMENT TEXT: Search\\nACTION: CLICK")
+    >>> described.type, described.text, described.operation
     ('BUTTON', 'Search', 'CLICK')
 
     Raises `ValueError` for an unknown `finish`.
@@ -90,8 +93,8 @@ def read_described(text: str, *, finish: str = "stop") -> Described:
         return Described(Status.REFUSAL)
     acting = [b for b in blocks if b.operation.readable]
     if acting:
-        said = _answer(acting[-1], flags)
-        return replace(said, status=Status.NO_ELEMENT, name="", type="", text="")
+        answer = _answer(acting[-1], flags)
+        return replace(answer, status=Status.NO_ELEMENT, name="", type="", text="")
     return Described(Status.PARSE_ERROR)
 
 
@@ -130,7 +133,7 @@ def _from_lines(reply: Source, objects: Sequence[tuple[int, int]]) -> list[_Bloc
             waiting = None
             continue
         if match is None:
-            # A key with nothing behind it is answered on the next line that says something.
+            # The content of a key with an empty rest of line is the next non-empty line.
             if waiting is not None and line.strip() and not line.lstrip().startswith("```"):
                 blocks[-1].fields[waiting] = reply.text[start:end].strip()
                 blocks[-1].value_finished |= waiting == "VALUE" and finished
@@ -147,7 +150,7 @@ def _from_lines(reply: Source, objects: Sequence[tuple[int, int]]) -> list[_Bloc
 
 
 def _unmarked(content: str, match: re.Match[str], line: str) -> str:
-    """The content without the other half of marks that began before the key."""
+    """The content without the closing mark of markup that began before the key."""
     before = line[: match.start("key")]
     for mark in ("**", "__", "*", "_", "`"):
         if before.endswith(mark):
@@ -159,38 +162,38 @@ def _unmarked(content: str, match: re.Match[str], line: str) -> str:
 
 
 def _from_objects(reply: Source) -> list[tuple[_Block, int]]:
-    """Objects with such keys, and where each ends; braces behind a key are that line's content."""
-    found = []
+    """JSON objects with such keys, each with its end; braces after a key are its content."""
+    blocks = []
     for start, end, content in json_objects(reply.text):
         line = _LINE.match(reply.shadow, reply.shadow.rfind("\n", 0, start) + 1)
         if line is not None and line.end() <= start:
             continue
-        told = {_LETTERS.sub("", str(key).upper()): value for key, value in content.items()}
+        parts = {_LETTERS.sub("", str(key).upper()): value for key, value in content.items()}
         fields = {
             _BY_LETTERS[key]: " ".join(value.split()) if isinstance(value, str) else ""
-            for key, value in told.items()
+            for key, value in parts.items()
             if key in _BY_LETTERS
         }
         if fields:
-            found.append((_Block(start, fields, value_finished=True), end))
-    return found
+            blocks.append((_Block(start, fields, value_finished=True), end))
+    return blocks
 
 
 def spell_described(
     about: Mapping[str, str] | None, operation: Operation | None, value: str
 ) -> str:
-    """The five lines; `about` has `name`, `type` and `text`, None says that there is no element.
+    """Write the five lines. `about` has `name`, `type` and `text`; None means that no element fits.
 
-    Line breaks and runs of blanks become one blank. What reads as a word for "nothing" (None, N/A,
-    null) cannot be written as a text or a value.
+    Line breaks and runs of blanks become one blank. A text or a value that is itself a word for
+    "nothing" (None, N/A, null) is read as missing.
     """
-    told: Sequence[tuple[str, str]] = [("ELEMENT", "None"), (KEYS[0], "None"), (KEYS[1], "None")]
+    element: Sequence[tuple[str, str]] = [("ELEMENT", "None"), (KEYS[0], "None"), (KEYS[1], "None")]
     if about is not None:
-        told = [
+        element = [
             ("ELEMENT", written_value(about["name"])),
             (KEYS[0], about["type"] or "None"),
             (KEYS[1], written_value(about["text"]) or "None"),
         ]
-    said = written_value(value) if operation in ("TYPE", "SELECT") and value else "None"
-    lines = [*told, ("ACTION", operation or "NONE"), ("VALUE", said)]
+    written = written_value(value) if operation in ("TYPE", "SELECT") and value else "None"
+    lines = [*element, ("ACTION", operation or "NONE"), ("VALUE", written)]
     return "\n\n".join(f"{key}: {content}" for key, content in lines)

@@ -1,4 +1,4 @@
-"""Parse cleaned pages of Mind2Web (well-formed XML), safely: anybody may have written them."""
+"""Parse cleaned pages of Mind2Web (well-formed XML) safely: they come from untrusted sites."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _ROOT_TAG = re.compile(r"\s*<[^?!]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
-# Any markup declaration but a bare document type; comments and CDATA are not declarations.
+# Any markup declaration except a bare document type; comments and CDATA are not declarations.
 _DECLARATION = re.compile(r"<!(?!--|\[CDATA\[|DOCTYPE\s+\w+\s*>)")
 
 
@@ -32,7 +32,7 @@ def parse_page(text: str) -> etree._Element:
     if not _ROOT_TAG.match(text):
         text = _without_prolog(text)
     try:
-        # A parser per page: parsers serialise threads on a lock and carry an error log.
+        # One parser per page: a shared one would serialise threads and accumulate an error log.
         return etree.fromstring(text, _parser())
     except (etree.XMLSyntaxError, ValueError) as error:
         raise PageError(f"the page cannot be parsed as XML: {error}") from error

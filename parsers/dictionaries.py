@@ -1,7 +1,7 @@
-"""Dictionaries in a text: JSON objects, and flat ones as Python writes them.
+"""Dictionaries in a text: JSON objects, and flat dictionaries in Python notation.
 
-Both are decoded by readers that never evaluate anything. Each attempt reads at most a window of the
-text and there are only so many attempts, so the time stays linear.
+Neither is evaluated. The number of attempts is limited, and each reads a bounded window of the
+text, so parsing takes linear time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ATTEMPTS = 24
 _OBJECT_ATTEMPTS = 48
 _OBJECT_WINDOW = 65_536
 _LITERAL_WINDOW = 8_192
-# Numbers keep their spelling: a zip code typed as 10203 must not become 10203.0.
+# Numbers stay strings as written: a zip code typed as 10203 must not become 10203.0.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')"
@@ -30,20 +30,22 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def json_objects(text: str) -> list[tuple[int, int, dict[str, object]]]:
-    """The outermost JSON objects of a text, as (start, end, content) in order; the last ones only,
-    where there are very many. Numbers are given as they are spelled."""
-    found: list[tuple[int, int, dict[str, object]]] = []
+    """The outermost JSON objects of a text, as (start, end, content), in order.
+
+    Only the last ones if there are very many. Numbers are strings, as written.
+    """
+    objects: list[tuple[int, int, dict[str, object]]] = []
     for place in opening_braces(text, _OBJECT_ATTEMPTS):
         decoded = decode_object(text, place)
         if decoded is not None and isinstance(content := decoded[0], dict):
             end = place + decoded[1]
-            found = [other for other in found if other[0] >= end]
-            found.insert(0, (place, end, content))
-    return found
+            objects = [later for later in objects if later[0] >= end]
+            objects.insert(0, (place, end, content))
+    return objects
 
 
 def opening_braces(text: str, attempts: int = ATTEMPTS) -> Iterator[int]:
-    """The places of opening braces, the last first."""
+    """The positions of opening braces, last first."""
     place = len(text)
     for _ in range(attempts):
         place = text.rfind("{", 0, place)
@@ -53,7 +55,7 @@ def opening_braces(text: str, attempts: int = ATTEMPTS) -> Iterator[int]:
 
 
 def decode_object(text: str, place: int) -> tuple[object, int] | None:
-    """The JSON value that begins at a place, and its length; None if there is none."""
+    """The JSON value that starts at a position, and its length; None if there is none."""
     window = text[place : place + _OBJECT_WINDOW]
     try:
         return _DECODER.raw_decode(window)
@@ -63,7 +65,7 @@ def decode_object(text: str, place: int) -> tuple[object, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A dictionary in a text, and where it starts and ends."""
+    """A dictionary in a text, with its span."""
 
     content: dict[str, Value]
     start: int
@@ -71,12 +73,15 @@ class Literal:
 
 
 def read_literals(text: str) -> list[Literal]:
-    """The last dictionaries in a text, in order: keys are texts, values texts, numbers, or tuples
-    (or lists) of numbers. What is of another form is passed over."""
-    found = [
+    """The last dictionaries in a text, in order.
+
+    Keys are strings, and values are strings, numbers, or tuples (or lists) of numbers; dictionaries
+    with anything else are skipped.
+    """
+    literals = [
         literal for place in opening_braces(text) if (literal := _read(text, place)) is not None
     ]
-    return found[::-1]
+    return literals[::-1]
 
 
 def _read(text: str, start: int) -> Literal | None:
@@ -125,10 +130,10 @@ class _Tokens:
             raise _NotOfThisForm
 
     def text(self) -> str:
-        found = self._next("text")
-        if found is None:
+        quoted = self._next("text")
+        if quoted is None:
             raise _NotOfThisForm
-        return _ESCAPE.sub(_unescaped, found[1:-1])
+        return _ESCAPE.sub(_unescaped, quoted[1:-1])
 
     def value(self) -> Value:
         if (number := self._next("number")) is not None:
@@ -154,14 +159,14 @@ class _Tokens:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    said = match[1]
-    if len(said) > 1:
-        return chr(int(said[1:], 16))
-    return _ESCAPED.get(said, said)
+    code = match[1]
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    return _ESCAPED.get(code, code)
 
 
 def literal_text(text: str) -> str:
-    """A text between double quotes that `read_literals` reads back.
+    """Quote a text so that `read_literals` reads it back.
 
     >>> literal_text('say "so"')
     '"say \\\\"so\\\\""'

@@ -1,4 +1,4 @@
-"""Which option a piece of text names: letters, words for none, and quoted choice texts."""
+"""Find the option that a piece of text names by letter, by quoted text, or by a word for none."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from parsers.records import Status
 from parsers.reply_text import Source
 
-# A letter is isolated when no letter, digit or apostrophe of a cased script touches it; ideographs
-# may. Dotted abbreviations ("D.C.") and hyphenated words ("X-ray") do not count.
+# A letter is isolated if no letter or digit of a cased script and no apostrophe touches it;
+# ideographs may. Dotted abbreviations ("D.C.") and hyphenated words ("X-ray") do not count.
 _WORD = r"0-9A-Za-z_\u00c0-\u024f\u0370-\u052f"
 _BEFORE = rf"(?<![{_WORD}])(?<![A-Za-z]\.)(?<![{_WORD}]['\u2019&-])"
 _AFTER = rf"(?![{_WORD}])(?!['\u2019][a-z])(?!-[a-z])(?!\.[A-Za-z](?![A-Za-z]))"
@@ -38,7 +38,7 @@ _NONE_SHORT = re.compile(r"(?:na|no)\W*$|NA(?=\W)", re.I)
 _NONE_OF = re.compile(
     r"\bnone of (?:the |these|those|them|above)|\bno option (?:matches|fits|is)", re.I
 )
-# Letters that only look like the offered ones; trusted where nothing else stands on the line.
+# Letters that only look like the offered ones; accepted if nothing else is on the line.
 _LOOKALIKES = str.maketrans(
     "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0422\u0425\u0391\u0392"
     "\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7",
@@ -48,7 +48,7 @@ _LOOKALIKES = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The letters on offer: option index by letter, the letter of None, and the choice texts."""
+    """The offered letters: option index by letter, the letter of None, and the choice texts."""
 
     index: Mapping[str, int]
     none_letter: str | None
@@ -56,7 +56,7 @@ class Labels:
 
     @property
     def long(self) -> bool:
-        """Whether letters of two characters are in use at all."""
+        """Whether any letter has two characters."""
         return any(len(known) > 1 for known in (*self.index, self.none_letter or ""))
 
     def known(self, letter: str) -> bool:
@@ -66,7 +66,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class ElementReading:
-    """What the text says about the element; `option` only with `Status.ANSWERED`."""
+    """The element that a text names; `option` is set only with `Status.ANSWERED`."""
 
     status: Status
     option: int | None = None
@@ -76,8 +76,8 @@ class ElementReading:
 def read_element(content: Source, labels: Labels, *, first_of_many: bool = False) -> ElementReading:
     """The option that the content of an ELEMENT line names.
 
-    In this order: a word for none; a letter that stands first and is followed by punctuation or
-    nothing; a quoted choice text; one isolated letter anywhere in the line.
+    Tried in this order: a word for none; a leading letter followed by punctuation or nothing; a
+    quoted choice text; one isolated letter anywhere in the line.
     """
     shadow = content.shadow
     start = _LEAD.match(shadow).end()  # type: ignore[union-attr]
@@ -85,11 +85,11 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
     if says_none(body):
         return ElementReading(Status.NONE)
     if direct := _direct(body, labels):
-        found, end = direct
-        others = [found, *_joined(body, end, labels)]
-        if len(set(others)) > 1:
-            return _many(others, labels, first_of_many)
-        reading = _resolve(found, labels)
+        letter, end = direct
+        letters = [letter, *_joined(body, end, labels)]
+        if len(set(letters)) > 1:
+            return _many(letters, labels, first_of_many)
+        reading = _resolve(letter, labels)
         if reading.option is not None and _disagrees(body[end:], reading.option, labels.options):
             return ElementReading(reading.status, reading.option, ("text_mismatch",))
         return reading
@@ -110,7 +110,7 @@ def read_prose(shadow: str, labels: Labels) -> ElementReading:
 
 
 def names_option(text: str) -> bool:
-    """Whether prose says outright that a letter is the answer (`option H`, `answer: H`)."""
+    """Whether prose explicitly names a letter as the answer (`option H`, `answer: H`)."""
     return any(
         _NAMED.search(text[max(0, m.start() - 16) : m.start()].replace(":", " "))
         for m in _ONE.finditer(text[:4_000])
@@ -118,7 +118,7 @@ def names_option(text: str) -> bool:
 
 
 def _direct(body: str, labels: Labels) -> tuple[str, int] | None:
-    """The letter that the line begins with, and where it ends."""
+    """The letter at the start of the line, and its end."""
     match = (_TWO if labels.long else _ONE).match(body)
     if match and _DIRECT_REST.match(body, match.end()):
         return match[0], match.end()
@@ -146,26 +146,26 @@ def _joined(body: str, end: int, labels: Labels) -> Iterator[str]:
 
 
 def _is_article(text: str, match: re.Match[str]) -> bool:
-    """A and I before a lower-case word are words, unless "option" or the like stands before."""
+    """Whether an A or I is a word: it precedes a lower-case word and does not follow "option"."""
     if match[0] not in ("A", "I") or not _ARTICLE.match(text, match.end()):
         return False
     return not _NAMED.search(text[max(0, match.start() - 16) : match.start()])
 
 
 def _isolated(shadow: str, labels: Labels, first_of_many: bool) -> ElementReading:
-    found: list[str] = []
+    letters: list[str] = []
     for match in (_TWO if labels.long else _ONE).finditer(shadow):
         letter = match[0]
-        if letter in found or _is_article(shadow, match):
+        if letter in letters or _is_article(shadow, match):
             continue
-        # Short words in capitals (OK, TV) are everywhere: two letters count only when offered.
+        # Short words in capitals (OK, TV) are common: two letters count only if offered.
         if len(letter) > 1 and not labels.known(letter):
             continue
-        found.append(letter)
-        if len(found) > 1:
-            return _many(found, labels, first_of_many)
-    if found:
-        return _resolve(found[0], labels)
+        letters.append(letter)
+        if len(letters) > 1:
+            return _many(letters, labels, first_of_many)
+    if letters:
+        return _resolve(letters[0], labels)
     if lower := _LOWER_NAMED.search(shadow[-200:]):
         return _resolve(lower[1].upper(), labels)
     if _NONE_OF.search(shadow):
@@ -197,32 +197,34 @@ def _plain(text: str) -> str:
 
 
 def _disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
-    """Whether a choice text quoted behind the letter belongs to another option.
+    """Whether a choice text quoted after the letter belongs to another option.
 
     A quotation is text in angle brackets, text in quotes, or the exact text of another option;
-    anything else behind the letter is a remark. Quotations may be cut short or end in dots.
+    anything else after the letter is a remark. Quotations may be cut short or end in dots.
     """
     if option >= len(options):
         return False
-    said = _plain(rest[:600]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
-    own = _plain(options[option])
-    if said.startswith("<"):
-        head, own_head = _TAG.match(said), _TAG.match(own)
-        if head and own_head and head[2] and own_head[2]:
-            return head.groups() != own_head.groups()
-        cut = re.split(r"\u2026|\.\.\.", said)[0].strip()
-        return not (own.startswith(cut) or cut.startswith(own))
-    if quoted := _QUOTED.match(said):
-        return quoted[1] not in own
-    return bool(said) and said != own and any(said == _plain(other) for other in options)
+    quotation = _plain(rest[:600]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
+    choice = _plain(options[option])
+    if quotation.startswith("<"):
+        head, choice_head = _TAG.match(quotation), _TAG.match(choice)
+        if head and choice_head and head[2] and choice_head[2]:
+            return head.groups() != choice_head.groups()
+        cut = re.split(r"\u2026|\.\.\.", quotation)[0].strip()
+        return not (choice.startswith(cut) or cut.startswith(choice))
+    if quoted := _QUOTED.match(quotation):
+        return quoted[1] not in choice
+    if not quotation or quotation == choice:
+        return False
+    return any(quotation == _plain(text) for text in options)
 
 
 def _by_text(content: str, options: Sequence[str]) -> int | None:
-    """The only option whose whole text is the content."""
+    """The option whose text equals the content, if exactly one does."""
     if len(content) > 4_000:
         return None
-    said = _plain(content).strip("`*\"' ")
-    if len(said) < 3:
+    plain = _plain(content).strip("`*\"' ")
+    if len(plain) < 3:
         return None
-    same = [place for place, option in enumerate(options) if _plain(option) == said]
+    same = [index for index, option in enumerate(options) if _plain(option) == plain]
     return same[0] if len(same) == 1 else None

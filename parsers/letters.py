@@ -1,7 +1,7 @@
-"""Option letters: the one place that knows how choices are numbered.
+"""Option letters: the only place that defines how choices are lettered.
 
 SeeAct letters its textual choices like the columns of a spreadsheet: A to Z, then AA, AB and so on,
-with two letters at most. The None option is lettered too, after the last choice (SeeAct) or before
+with at most two letters. The None option is lettered too, after the last choice (SeeAct) or before
 the first one (MindAct).
 """
 
@@ -17,7 +17,7 @@ def letter(index: int) -> str:
     >>> [letter(i) for i in (0, 25, 26, 27, 51, 52, 701)]
     ['A', 'Z', 'AA', 'AB', 'AZ', 'BA', 'ZZ']
 
-    Raises `ValueError` for a negative index and beyond ZZ.
+    Raises `ValueError` for an index that is negative or beyond ZZ.
     """
     if not 0 <= index <= _LAST:
         raise ValueError(f"no option letter for index {index}: letters run from 0 (A) to 701 (ZZ)")
@@ -44,17 +44,17 @@ def index_of(letters: str) -> int:
 
 
 def is_letter(text: str) -> bool:
-    """Whether `text` is an option letter in the written form, A to ZZ."""
+    """Whether `text` is an option letter, A to ZZ."""
     return 1 <= len(text) <= 2 and all("A" <= capital <= "Z" for capital in text)
 
 
 def letters_for(count: int, none_letter: str | None = None) -> tuple[str, ...]:
-    """The letters of `count` choices in listed order, leaving out the one that means None.
+    """The letters of `count` choices in listed order, skipping the one that means None.
 
     >>> letters_for(3, "D"), letters_for(3, "A")
     (('A', 'B', 'C'), ('B', 'C', 'D'))
 
-    Raises `ValueError` when the letters run out.
+    Raises `ValueError` if the letters run out.
     """
     taken = -1 if none_letter is None else index_of(none_letter)
     return tuple(letter(i + 1 if 0 <= taken <= i else i) for i in range(count))

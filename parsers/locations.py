@@ -1,4 +1,4 @@
-"""Where on a picture an answer points: numbers in JSON objects, tags, dictionaries and lines."""
+"""Find the location that an answer gives: numbers in JSON objects, tags, dictionaries or lines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from parsers.elements import says_none
 from parsers.reply_text import Source
 
 Numbers = tuple[float, ...]
-"""Two for a point, four for a box, x before y."""
+"""Two numbers for a point, four for a box, x before y."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """An answer in parts: its place, and what stands about the operation and the value.
+    """One answer in a reply: its span, location, operation and value.
 
-    `numbers` is empty where the answer has no place, `none` says that it declines to name one.
-    `action` and `value` are None where nothing is said. `group` is the same for answers that stand
-    in one list. `whole` says that nothing of it can be missing although the reply was cut.
+    numbers: the location; empty if there is none.
+    none: whether the answer says that there is no matching element.
+    action, value: as written; None if missing.
+    exact_value: whether the value is delimited, so that its own quotes belong to it.
+    group: the same number for answers in one list.
+    whole: whether the answer must be complete even if the reply was cut off.
     """
 
     start: int
@@ -57,25 +60,25 @@ _ONE = re.compile(_NUMBER)
 
 
 def in_objects(points: Sequence[str], boxes: Sequence[str], *, y_first: bool = False) -> Locate:
-    """Reads JSON objects whose place stands under one of these keys; of `x` and `y`, two of them.
+    """Return a reader of JSON objects with a location under one of these keys or `x` and `y`.
 
-    Objects may be bare, fenced, in lists, in tool-call tags and inside others (`arguments`,
+    Objects may be bare, fenced, in lists, in tool-call tags, or nested in others (`arguments`,
     `action`).
     """
 
     def locate(reply: Source) -> list[Located]:
         lines = read_fields(reply)
-        found: list[Located] = []
+        answers: list[Located] = []
         for number, (start, end, content) in enumerate(json_objects(reply.text)):
             flat = _flat(content)
-            said = _placed(flat, points, boxes, y_first)
-            if said is None:
+            location = _placed(flat, points, boxes, y_first)
+            if location is None:
                 continue
-            numbers, none = said
-            near = found[-1] if found else None
-            listed = near is not None and _BETWEEN.fullmatch(reply.text, near.end, start)
+            numbers, none = location
+            previous = answers[-1] if answers else None
+            listed = previous is not None and _BETWEEN.fullmatch(reply.text, previous.end, start)
             action, value = _text(flat, _ACTIONS), _text(flat, _VALUES)
-            found.append(
+            answers.append(
                 Located(
                     start,
                     end,
@@ -84,10 +87,10 @@ def in_objects(points: Sequence[str], boxes: Sequence[str], *, y_first: bool = F
                     _line(lines, "ACTION") if action is None else action,
                     _line(lines, "VALUE") if value is None else value,
                     exact_value=value is not None,
-                    group=near.group if near is not None and listed else number,
+                    group=previous.group if previous is not None and listed else number,
                 )
             )
-        return found
+        return answers
 
     return locate
 
@@ -97,7 +100,7 @@ _VALUES = ("value", "text", "content", "option")
 
 
 def _flat(content: dict[str, object], depth: int = 3) -> dict[str, object]:
-    """An object with those inside it opened up; what stands deeper is more exact."""
+    """Flatten an object; keys of nested objects override those of outer ones."""
     flat: dict[str, object] = {}
     inner: list[dict[str, object]] = []
     for key, value in content.items():
@@ -113,7 +116,7 @@ def _flat(content: dict[str, object], depth: int = 3) -> dict[str, object]:
 def _placed(
     flat: dict[str, object], points: Sequence[str], boxes: Sequence[str], y_first: bool
 ) -> tuple[Numbers, bool] | None:
-    """The numbers of an object and whether it says none; None where it is about something else."""
+    """The numbers of an object, and whether it says none; None if it is not an answer."""
     if "x" in points and "x" in flat and "y" in flat:
         pair = [flat["x"], flat["y"]]
         return _numbers(pair, (2,)), pair == [None, None]
@@ -126,8 +129,8 @@ def _placed(
                 numbers = tuple(
                     n for i in range(0, len(numbers), 2) for n in numbers[i : i + 2][::-1]
                 )
-            said = flat[key]
-            return numbers, said is None or (isinstance(said, str) and says_none(said))
+            value = flat[key]
+            return numbers, value is None or (isinstance(value, str) and says_none(value))
     return ((), False) if any(key in flat for key in _ACTIONS[:2]) else None
 
 
@@ -136,7 +139,7 @@ def _numbers(content: object, counts: Sequence[int]) -> Numbers:
         return ()
     numbers = []
     for item in content:
-        # As decoded, numbers are texts; texts in quotes are held to the same spelling.
+        # The decoder keeps numbers as strings; quoted numbers must be written the same way.
         if not isinstance(item, str) or not _ONE.fullmatch(item.strip()):
             return ()
         numbers.append(float(item))
@@ -152,8 +155,8 @@ def _text(flat: dict[str, object], keys: Sequence[str]) -> str | None:
 
 
 def in_literals(reply: Source) -> list[Located]:
-    """Reads SeeClick's dictionaries: `{"action_type": 4, "click_point": (0.17,0.06)}`."""
-    found = []
+    """Read SeeClick's dictionaries: `{"action_type": 4, "click_point": (0.17,0.06)}`."""
+    answers = []
     for number, literal in enumerate(read_literals(reply.text)):
         content = literal.content
         if "action_type" not in content and "click_point" not in content:
@@ -162,7 +165,7 @@ def in_literals(reply: Source) -> list[Located]:
         value = content.get("value")
         if isinstance(value, float):
             value = f"{value:g}"
-        found.append(
+        answers.append(
             Located(
                 literal.start,
                 literal.end,
@@ -173,29 +176,29 @@ def in_literals(reply: Source) -> list[Located]:
                 group=number,
             )
         )
-    return found
+    return answers
 
 
 def in_tags(reply: Source) -> list[Located]:
-    """Reads `<box>(x1,y1),(x2,y2)</box>` and `<|box_start|>...<|box_end|>`, with ACTION and VALUE
-    lines. The tags may be missing, as special tokens do from decoded text."""
+    """Read `<box>(x1,y1),(x2,y2)</box>` and `<|box_start|>...<|box_end|>`, with ACTION and VALUE
+    lines. The tags may be missing: special tokens often are in decoded text."""
     if answers := _in_blocks(reply):
         return answers
     matches = list(_TAGGED.finditer(reply.shadow)) or list(_CORNERS.finditer(reply.shadow))
-    found = [Located(m.start(), m.end(), _all(m[0])) for m in matches]
-    return _with_lines(reply, found)
+    answers = [Located(m.start(), m.end(), _all(m[0])) for m in matches]
+    return _with_lines(reply, answers)
 
 
 def in_lines(reply: Source) -> list[Located]:
-    """Reads `ELEMENT: x, y` with ACTION and VALUE lines; without the key, a line of numbers."""
+    """Read `ELEMENT: x, y` with ACTION and VALUE lines; without the key, a line of numbers."""
     if not (answers := _in_blocks(reply)):
-        found = []
+        bare = []
         offset = 0
         for line in reply.shadow.split("\n"):
             if len(line) < 200 and (numbers := _in_line(line)):
-                found.append(Located(offset, offset + len(line), numbers))
+                bare.append(Located(offset, offset + len(line), numbers))
             offset += len(line) + 1
-        return _with_lines(reply, found)
+        return _with_lines(reply, bare)
     return answers
 
 
@@ -203,9 +206,9 @@ def _in_blocks(reply: Source) -> list[Located]:
     """The answers with an ELEMENT line."""
     fields = read_fields(reply)
     blocks = [*group(fields), *(block for block, _ in read_json(reply, fields))]
-    told = [block for block in blocks if block.element is not None]
+    with_element = [block for block in blocks if block.element is not None]
     answers = []
-    for number, block in enumerate(sorted(told, key=lambda block: block.start)):
+    for number, block in enumerate(sorted(with_element, key=lambda block: block.start)):
         assert block.element is not None
         numbers = _in_content(block.element.shadow[:400])
         answers.append(
@@ -229,7 +232,7 @@ def _in_line(line: str) -> Numbers:
 
 
 def _in_content(content: str) -> Numbers:
-    """The numbers of an ELEMENT line: all of it, or the only pair or quadruple in brackets."""
+    """The numbers of an ELEMENT line: the whole line, or its only bracketed pair or quadruple."""
     if tagged := _TAGGED.search(content) or _CORNERS.search(content):
         return _counted(_all(tagged[0]))
     if match := _BARE.fullmatch(content.strip()):
@@ -246,16 +249,16 @@ def _all(text: str) -> Numbers:
     return tuple(float(number) for number in _ONE.findall(text))
 
 
-def _with_lines(reply: Source, found: list[Located]) -> list[Located]:
-    """Places with what the ACTION and VALUE lines say; all stand in one group."""
+def _with_lines(reply: Source, answers: list[Located]) -> list[Located]:
+    """Add the contents of the ACTION and VALUE lines; all answers are in one group."""
     lines = read_fields(reply)
     action, value = _line(lines, "ACTION"), _line(lines, "VALUE")
     whole = next((f.finished for f in reversed(lines) if f.key == "VALUE"), False)
-    if not found and action is not None:
+    if not answers and action is not None:
         return [Located(0, 0, (), False, action, value, whole=whole)]
     return [
-        Located(f.start, f.end, f.numbers, False, action, value, group=0, whole=whole)
-        for f in found
+        Located(a.start, a.end, a.numbers, False, action, value, group=0, whole=whole)
+        for a in answers
     ]
 
 
@@ -263,6 +266,6 @@ def _line(fields: Sequence[Field], key: str) -> str | None:
     return next((f.content.text for f in reversed(fields) if f.key == key), None)
 
 
-def distinct(found: Sequence[Located]) -> Iterator[Numbers]:
-    """The different places among some answers."""
-    yield from dict.fromkeys(answer.numbers for answer in found if answer.numbers)
+def distinct(answers: Sequence[Located]) -> Iterator[Numbers]:
+    """The distinct locations of some answers, in order."""
+    yield from dict.fromkeys(answer.numbers for answer in answers if answer.numbers)

@@ -1,6 +1,6 @@
-"""The aggregates of a run as records: means with intervals, task success, and counts.
+"""Records of the aggregated metrics of a run: means with intervals, task success, and counts.
 
-Nothing here is ever NaN: what is undefined (no step, no complete task) is None.
+Undefined values (no step, no complete task) are None, never NaN.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ Unattempted = Literal["exclude", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class AggregationRules:
-    """Where published evaluations differ; the defaults are ours.
+    """Choices on which published evaluations differ, with our defaults.
 
-    `variant`: the operation F1 in the headline. `invalid`: rows without a positive or a screenshot
-    are left out of the headline (`valid`) or count zero (`fail`, as MindAct and SeeAct do); both
-    lines are computed. `unattempted`: valid rows not settled yet are left out, or count as failed.
-    `exclude`: statuses whose rows are treated as invalid, with the reason `excluded_<status>`, for
-    a line without refusals, say. `level`: of the confidence intervals.
+    variant: the headline variant of operation F1.
+    invalid: rows without a positive or a screenshot are left out of the headline (`valid`) or score
+        zero (`fail`, as in MindAct and SeeAct); both are always computed.
+    unattempted: valid rows without a result are left out (`exclude`) or count as failed (`fail`).
+    exclude: statuses whose rows are treated as invalid, with the reason `excluded_<status>`; for
+        example, to see the metrics without refusals.
+    level: confidence level of the intervals.
     """
 
     variant: F1Variant = "mind2web"
@@ -45,10 +47,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """One metric averaged in both ways.
+    """One metric, averaged in two ways.
 
-    `macro` is the mean over tasks of the mean over the task's steps, the headline of Mind2Web;
-    `micro` the mean over steps.
+    macro: mean over tasks of the mean over the task's steps, the headline number of Mind2Web.
+    micro: mean over steps.
     """
 
     macro: Estimate
@@ -57,7 +59,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class StepMetrics:
-    """The step metrics of one set of rows. `variants` holds operation F1 in every variant."""
+    """The step metrics of a set of rows. `variants` has operation F1 in every variant."""
 
     n_tasks: int
     n_steps: int
@@ -70,11 +72,14 @@ class StepMetrics:
 
 @dataclass(frozen=True, slots=True)
 class TaskSuccess:
-    """The share of tasks all of whose steps succeed.
+    """The share of tasks in which every step succeeds.
 
-    `complete` of `total` tasks have every row settled; `successes` counts among the complete ones.
-    `value` and `interval` are None as long as a task is incomplete (or there is none): the finished
-    tasks are no fair sample, since short ones finish first.
+    A task is complete if all its rows have a result.
+
+    value, interval: None while a task is incomplete (or if there is none): the complete tasks are a
+        biased sample, because short tasks finish first.
+    successes: number of complete tasks that succeed.
+    complete, total: number of complete tasks, and of all tasks.
     """
 
     value: float | None
@@ -85,7 +90,7 @@ class TaskSuccess:
 
     @property
     def partial(self) -> bool:
-        """Whether some task is not complete."""
+        """Whether any task is incomplete."""
         return self.complete < self.total
 
     def __str__(self) -> str:
@@ -96,10 +101,11 @@ class TaskSuccess:
 
 @dataclass(frozen=True, slots=True)
 class TaskMetrics:
-    """Task success under the three ways of treating invalid rows.
+    """Task success under three ways of treating invalid rows.
 
-    `default`: the valid steps of a task must succeed, tasks without any are left out. `strict`: an
-    invalid row fails its task. `clean`: only tasks without invalid rows.
+    default: all valid steps of a task must succeed; tasks without valid steps are left out.
+    strict: an invalid row fails its task.
+    clean: only tasks without invalid rows.
     """
 
     default: TaskSuccess
@@ -109,12 +115,15 @@ class TaskMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows of what kind stand behind the metrics.
+    """The numbers of rows that the metrics are based on. A settled row is one with a result.
 
-    `invalid` counts invalid rows by reason. `statuses` counts the settled valid rows by status
-    name, `flags` by what the parser had to repair or overlook; `parse_failures` are those whose
-    element could not be read from a reply (`parse_error`, `no_element`, `ambiguous`), and the rate
-    is their share of the settled valid rows. Above two per cent a comparison is about formatting.
+    invalid: invalid rows by reason.
+    statuses: settled valid rows by status.
+    flags: settled valid rows by what the parser had to repair or ignore.
+    parse_failures: settled valid rows whose element could not be read from the reply
+        (`parse_error`, `no_element`, `ambiguous`).
+    parse_failure_rate: their share of the settled valid rows; above 2 %, a comparison of models is
+        largely one of formatting.
     """
 
     n_tasks: int
@@ -132,10 +141,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Everything about one group of rows.
+    """All metrics of one group of rows.
 
-    `valid` leaves invalid rows out, `strict` counts them as zero. `tasks` is None where a group
-    does not hold whole tasks (groups by operation).
+    valid: step metrics without invalid rows.
+    strict: step metrics in which invalid rows score zero.
+    tasks: None if the group does not hold whole tasks (groups by operation).
     """
 
     counts: Counts

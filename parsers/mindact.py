@@ -1,12 +1,12 @@
-"""Answers in MindAct's form: a letter with a full stop, and lines for action and value.
+"""Answers in MindAct's format: a letter with a full stop, and lines for action and value.
 
     C.
     Action: SELECT
     Value: Pickup
 
-`A.` alone means none of the candidates, which begin at `B.` (Deng et al. 2023). Prompted models
-put `Answer: ` before the letter; `read_answer` reads that too. The readers here are those that
-published figures were made with, and one for elements that a model writes out.
+`A.` alone means none of the candidates, whose letters start at `B.` (Deng et al. 2023). Prompted
+models put `Answer: ` before the letter, which `read_answer` parses too. Here are the parsers behind
+published numbers, and one for models that write out the element.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _ANSWER = re.compile(r"Answer: ([A-F])")
 _ACTION = re.compile(r"Action: (CLICK|SELECT|TYPE)")
 _VALUE = re.compile(r"Value: (.*)$", re.MULTILINE)
 _ELEMENT_LINE = re.compile(
-    r"^(?P<before>[\s>*_`#-]{0,8}element[*_`\"']{0,3}\s{0,3}[:\uff1a])(?P<said>[^\n]*)", re.I | re.M
+    r"^(?P<before>[\s>*_`#-]{0,8}element[*_`\"']{0,3}\s{0,3}[:\uff1a])(?P<content>[^\n]*)",
+    re.I | re.M,
 )
 _NOTHING = re.compile(r"[\s\"'*`_]*(?:none|null|n/?a|nothing)\b(?!-)", re.I)
 
 
 def option_letters(count: int) -> tuple[str, ...]:
-    """The letters of candidates behind the None option `A`.
+    """The letters of `count` candidates after the None option `A`.
 
     >>> option_letters(3)
     ('B', 'C', 'D')
@@ -40,12 +41,12 @@ def option_letters(count: int) -> tuple[str, ...]:
 
 
 def read_reference(text: str, count: int, *, finish: str = "stop") -> Answer:
-    """What MindAct's own reader for prompted models makes of a reply.
+    """Parse a reply like MindAct's own code for prompted models.
 
-    The first `Answer: ` with a letter from A to F counts, anything else is A, the None option. The
-    operation needs its key and capitals, the value is the rest of the first `Value: ` line. One
-    thing differs: a letter beyond the `count` candidates is rejected, where the reference fails.
-    Text that was withheld by the provider has its own status.
+    The first `Answer: ` with a letter from A to F counts; anything else is A, the None option. The
+    operation needs its key and capitals; the value is the rest of the first `Value: ` line. One
+    thing differs: a letter beyond the `count` candidates is rejected, where the reference fails. A
+    reply withheld by the provider has its own status.
 
     >>> read_reference("Answer: C.\\nAction: TYPE\\nValue: Ohio", 5)
     Answer(status=<Status.ANSWERED: 'answered'>, option=1, operation='TYPE', value='Ohio', flags=())
@@ -54,29 +55,29 @@ def read_reference(text: str, count: int, *, finish: str = "stop") -> Answer:
     """
     if finish in ENDED:
         return Answer(ENDED[finish])
-    found = _ANSWER.search(text)
+    match = _ANSWER.search(text)
     operation, value = _operation(text)
-    if found is None:
+    if match is None:
         return Answer(Status.NONE, None, operation, value, ("no-letter",))
-    return _lettered(found[1], count, operation, value)
+    return _lettered(match[1], count, operation, value)
 
 
 def read_first_character(text: str, count: int, *, finish: str = "stop") -> Answer:
-    """What a model fine-tuned by MindAct answers: its first character is the letter.
+    """Parse a reply of a model fine-tuned for MindAct: its first character is the letter.
 
-    The reference counts from `A` without looking at the range, so that `@` picks the last candidate
-    and `?` the one before; here a character that no candidate has is `out_of_range`. Generation
-    that ran into its limit is read all the same, as there.
+    The reference counts from `A` without a range check, so that `@` picks the last candidate and
+    `?` the one before; here a character that is no candidate's letter is `out_of_range`. As in the
+    reference, a reply that ran into the output limit is parsed too.
 
     >>> read_first_character("B. Action: CLICK", 5).option, read_first_character("@", 5).status
     (0, <Status.OUT_OF_RANGE: 'out_of_range'>)
     """
     if finish in ENDED:
         return Answer(ENDED[finish])
-    said = text.strip()
-    if not said:
+    reply = text.strip()
+    if not reply:
         return Answer(Status.EMPTY)
-    return _lettered(said[0], count, *_operation(said))
+    return _lettered(reply[0], count, *_operation(reply))
 
 
 def read_element(
@@ -86,11 +87,11 @@ def read_element(
     *,
     finish: str = "stop",
 ) -> Answer:
-    """An answer whose `Element:` line holds the element itself instead of a letter.
+    """Parse an answer whose `Element:` line holds the element itself instead of a letter.
 
-    `find(content)` gives the option that the content of the last such line means, and flags, or
-    None; the rest is read as `read_answer` reads it. Without an `Element:` line nothing is looked
-    up, and the status is `parse_error` or `no_element`.
+    `find(content)` returns the option that the content of the last such line means, and flags, or
+    None. The rest is parsed by `read_answer`. Without an `Element:` line `find` is not called, and
+    the status is `parse_error` or `no_element`.
     """
     whole = without_thinking(tidy(text))
     lines = list(_ELEMENT_LINE.finditer(whole))
@@ -102,17 +103,17 @@ def read_element(
             return Answer(status, None, answer.operation, answer.value, answer.flags)
         return answer
     last = lines[-1]
-    said, rest = last["said"], last.end()
-    if not said.strip(" \t*_`\"'"):
+    content, rest = last["content"], last.end()
+    if not content.strip(" \t*_`\"'"):
         following = re.compile(r"\s*([^\n]*)").match(whole, last.end())
         if following and not re.match(r"[\s*_`]*(?:action|value)\b", following[1], re.I):
-            said, rest = following[1], following.end()
-    found = None if _NOTHING.match(said) else find(said)
-    unknown = "None" if _NOTHING.match(said) else "(unknown)"
-    named = letter(found[0]) if found else unknown
+            content, rest = following[1], following.end()
+    match = None if _NOTHING.match(content) else find(content)
+    unknown = "None" if _NOTHING.match(content) else "(unknown)"
+    named = letter(match[0]) if match else unknown
     written = f"ELEMENT: {named}" + whole[rest:]
     answer = read_answer(written, [""] * count, none_letter=None, finish=finish)
-    flags = found[1] if found and answer.status is Status.ANSWERED else ()
+    flags = match[1] if match and answer.status is Status.ANSWERED else ()
     return Answer(
         answer.status,
         answer.option,
@@ -123,10 +124,10 @@ def read_element(
 
 
 def spell(named: str | None, operation: Operation | None, value: str) -> str:
-    """An answer that begins with `named`, and is "A." where that is None.
+    """Write an answer that begins with `named`; it is "A." if that is None.
 
-    None of the options carries no operation, and a value stands only where there is one. A value
-    is quoted where reading would otherwise change it.
+    The None option has no operation, and the value is written only if there is one. It is quoted if
+    parsing would otherwise change it.
 
     >>> spell("C.", "SELECT", "Pickup")
     'C.\\nAction: SELECT\\nValue: Pickup'
@@ -140,13 +141,13 @@ def spell(named: str | None, operation: Operation | None, value: str) -> str:
     return "\n".join(lines)
 
 
-def _lettered(said: str, count: int, operation: Operation | None, value: str) -> Answer:
-    if said == "A":
+def _lettered(character: str, count: int, operation: Operation | None, value: str) -> Answer:
+    if character == "A":
         return Answer(Status.NONE, None, operation, value)
     letters: Sequence[str] = option_letters(count)
-    if said not in letters:
+    if character not in letters:
         return Answer(Status.OUT_OF_RANGE, None, operation, value)
-    return Answer(Status.ANSWERED, letters.index(said), operation, value)
+    return Answer(Status.ANSWERED, letters.index(character), operation, value)
 
 
 def _operation(text: str) -> tuple[Operation | None, str]:

@@ -1,8 +1,8 @@
-"""Operation F1: how much of the operation and its value the prediction got right.
+"""Operation F1: token F1 between the predicted and the recorded operation and value.
 
 Mind2Web (Deng et al. 2023, section 4) compares operation and value as one string by token F1. Its
-released code takes the set of blank-separated words, case and all; others lower-case them or take
-tokenizer ids. The variants differ by about a point, so all are computed and one is the headline.
+released code compares sets of blank-separated, case-sensitive words; others lower-case the words or
+use tokenizer ids. The variants differ by about a point, so all are computed; one is the headline.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from parsers.tokens import token_ids
 def operation_string(operation: Operation | None, value: str) -> str:
     """The string that is compared: operation, blank, value; empty without an operation.
 
-    The value is left out for CLICK. SeeAct's format makes models write `VALUE: None` there, and the
-    word would cost every correct click a third of its F1.
+    The value of a CLICK is left out. SeeAct's format makes models write `VALUE: None` there, and
+    that word would cost every correct click a third of its F1.
 
     >>> operation_string("TYPE", "new york"), operation_string("CLICK", "None")
     ('TYPE new york', 'CLICK')
@@ -36,47 +36,47 @@ def operation_f1(
     *,
     bag: bool = False,
 ) -> dict[str, float]:
-    """The F1 in every variant, each between 0 and 1. `bag` is described at `token_f1`.
+    """F1 in every variant, each between 0 and 1. For `bag`, see `token_f1`.
 
     >>> operation_f1("TYPE", "wedding", "TYPE", "wedding photographer")["mind2web"]
     0.8
     """
-    said = operation_string(prediction, prediction_value)
-    right = operation_string(gold, gold_value)
-    return {variant: token_f1(said, right, variant, bag=bag) for variant in F1_VARIANTS}
+    predicted = operation_string(prediction, prediction_value)
+    recorded = operation_string(gold, gold_value)
+    return {variant: token_f1(predicted, recorded, variant, bag=bag) for variant in F1_VARIANTS}
 
 
 def token_f1(prediction: str, gold: str, variant: F1Variant, *, bag: bool = False) -> float:
     """F1 of two operation strings over their tokens.
 
     `mind2web`: words as they are; `mind2web-lc`: lower-cased words; `cl100k-lc`: cl100k_base ids of
-    the lower-cased, stripped string. Tokens are compared as sets, or with `bag` as multisets (which
-    concerns the cl100k variant only). Both empty: 1; exactly one empty, or nothing shared: 0.
+    the lower-cased, stripped string. Tokens are compared as sets, or with `bag` as multisets (in
+    the cl100k variant only). F1 is 1 if both strings are empty, and 0 if exactly one is.
 
     >>> round(token_f1("TYPE 10204", "TYPE 10203", "cl100k-lc"), 4)
     0.75
 
-    Raises `VocabularyError` when the tokenizer's vocabulary is missing.
+    Raises `VocabularyError` if the tokenizer's vocabulary is missing.
     """
-    said, right = prediction.strip(), gold.strip()
+    predicted, recorded = prediction.strip(), gold.strip()
     if variant != "mind2web":
-        said, right = said.lower(), right.lower()
-    if said == right:
-        # Equal strings need no tokens, which spares most replies the tokenizer.
+        predicted, recorded = predicted.lower(), recorded.lower()
+    if predicted == recorded:
+        # Most strings are equal, and then the tokenizer is not needed.
         return 1.0
-    if not said or not right:
+    if not predicted or not recorded:
         return 0.0
     if variant == "cl100k-lc":
-        return _f1(token_ids(said), token_ids(right), bag)
-    return _f1(said.split(), right.split(), False)
+        return _f1(token_ids(predicted), token_ids(recorded), bag)
+    return _f1(predicted.split(), recorded.split(), False)
 
 
-def _f1(said: Sequence[int | str], right: Sequence[int | str], bag: bool) -> float:
-    first, second = Counter(said), Counter(right)
+def _f1(predicted: Sequence[int | str], recorded: Sequence[int | str], bag: bool) -> float:
+    first, second = Counter(predicted), Counter(recorded)
     if not bag:
         first, second = Counter(set(first)), Counter(set(second))
     shared = (first & second).total()
-    # 2PR / (P + R) with P = shared/said and R = shared/right, in one division.
+    # 2PR / (P + R) with P = shared/predicted and R = shared/recorded, in one division.
     return 2 * shared / (first.total() + second.total())
 
 
@@ -88,15 +88,15 @@ def operation_exact(
     *,
     lower: bool = False,
 ) -> bool:
-    """Whether the operation strings are equal, blanks collapsed and with `lower` lower-cased.
+    """Whether the operation strings are equal after collapsing blanks; `lower` ignores case.
 
-    Stricter than F1 = 1, which a permuted or repeated word also reaches.
+    Stricter than F1 = 1, which permuted or repeated words also reach.
 
     >>> operation_exact("TYPE", "b a", "TYPE", "a b")
     False
     >>> operation_exact("TYPE", "a  b", "TYPE", "a b")
     True
     """
-    said = " ".join(operation_string(prediction, prediction_value).split())
-    right = " ".join(operation_string(gold, gold_value).split())
-    return said.lower() == right.lower() if lower else said == right
+    predicted = " ".join(operation_string(prediction, prediction_value).split())
+    recorded = " ".join(operation_string(gold, gold_value).split())
+    return predicted.lower() == recorded.lower() if lower else predicted == recorded

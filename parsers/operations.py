@@ -1,4 +1,4 @@
-"""The operation a model names, from the words of its ACTION line."""
+"""Parse the operation that a model names on its ACTION line."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ _HEAD = re.compile(r"N/A|[A-Z]+")
 _LISTED = re.compile(r"[\s\"'*`]*(?:[,/|&]|OR\b|AND\b)[\s\"'*`]*")
 _OTHER = {"SCROLL", "TERMINATE", "NONE", "N/A", "NA", "NULL", "NO", "GOTO", "GO", "BACK", "WAIT"}
 _OTHER |= {"PRESS", "DRAG", "CLOSE", "SWITCH", "NEW", "STOP"}
-# An action line is a word or two; the bound keeps odd replies cheap.
+# An action line is a word or two; the limit keeps unusual replies cheap.
 _ENOUGH = 400
 
 
 @dataclass(frozen=True, slots=True)
 class OperationReading:
-    """The operation, None when there is none of the three, and how it came about.
+    """The parsed operation.
 
-    `other` says that a known action outside the three was named; `several` that the line lists
-    more than one, as an echoed template does.
+    operation: None if the line names none of the three.
+    mapped: whether it was written as HOVER, ENTER or PRESS ENTER.
+    other: whether the line names another known action.
+    several: whether the line lists more than one operation, as an echoed template does.
     """
 
     operation: Operation | None = None
@@ -38,7 +40,7 @@ class OperationReading:
         return self.operation is not None or self.other
 
     def flags(self, *, named: bool) -> set[str]:
-        """What a prediction is flagged with; `named` says that there was an action to read."""
+        """The flags of the prediction; `named` says whether there was an action to parse."""
         if self.mapped:
             return {"mapped_operation"}
         if self.other:
@@ -49,31 +51,31 @@ class OperationReading:
 
 
 def read_operation(content: str) -> OperationReading:
-    """The operation that the content of an ACTION line names, in any case and form of the verb.
+    """Parse the content of an ACTION line, in upper or lower case and any form of the verb.
 
-    HOVER, ENTER and PRESS ENTER are CLICK, because Mind2Web maps the recorded ones that way.
+    HOVER, ENTER and PRESS ENTER count as CLICK, because Mind2Web maps recorded actions that way.
 
     >>> read_operation("click").operation, read_operation("PRESS ENTER").mapped
     ('CLICK', True)
     """
     words = content[:_ENOUGH].upper().replace("_", " ").lstrip(" \t\"'*`([{<#:-.\u201c\u2018")
-    found = list(_WORD.finditer(words))
-    distinct = {_operation(match) for match in found}
-    if found and found[0].start() == 0:
-        listed = _LISTED.match(words, found[0].end())
+    matches = list(_WORD.finditer(words))
+    distinct = {_operation(match) for match in matches}
+    if matches and matches[0].start() == 0:
+        listed = _LISTED.match(words, matches[0].end())
         if listed and len(distinct) > 1 and _WORD.match(words, listed.end()):
             return OperationReading(several=True)
-        return _reading(found[0])
+        return _reading(matches[0])
     head = _HEAD.match(words)
     if head and head[0] in _OTHER:
         return OperationReading(other=True)
     if len(distinct) > 1:
         return OperationReading(several=True)
-    return _reading(found[0]) if found else OperationReading()
+    return _reading(matches[0]) if matches else OperationReading()
 
 
 def operation_in_prose(text: str) -> OperationReading:
-    """The operation of a reply without an ACTION line: the only one written in capitals, if any."""
+    """Parse a reply without an ACTION line: the only operation written in capitals, if any."""
     first: re.Match[str] | None = None
     for match in _WORD.finditer(text):
         if first is None:

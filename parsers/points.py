@@ -1,8 +1,9 @@
-"""Answers that point: what a model said, in its own numbers, and how such an answer is written.
+"""Parse and write answers by coordinates.
 
-Models that were trained to point have forms of their own (`FORMS`). Each form is read strictly in
-what counts as a place, and with patience for fences, prose, tags and thinking around it. Numbers
-are turned into pixels by the convention that the model's adapter declares, never by their size.
+Models trained to point have their own answer formats (`FORMS`). The parser of each is strict about
+what counts as a location, and lenient about fences, prose, tags and thinking around it. Coordinates
+are converted to pixels by the convention that the model's adapter declares, never guessed from
+their size.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from parsers.reply_text import Nothing, open_reply, refuses
 from parsers.values import clean_value, is_missing, written_value
 
 Convention = Literal["absolute", "unit", "per-mille"]
-"""Pixels of the picture as sent; shares of its sides, 0 to 1; thousandths of its sides."""
+"""Units of coordinates: pixels of the picture as sent, or fractions (0 to 1) or thousandths of its
+width and height."""
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
 Form = Literal[
@@ -47,7 +49,7 @@ USUAL: dict[Form, Convention] = {
     "computer-use": "absolute",
     "gemini": "per-mille",
 }
-"""The convention of the models that a form comes from (their papers, READMEs and guides)."""
+"""The convention of the models that a form comes from (see their papers, READMEs and guides)."""
 
 _LOCATE: dict[Form, Locate] = {
     "plain": in_lines,
@@ -61,17 +63,18 @@ _LOCATE: dict[Form, Locate] = {
 }
 _CLASSES: dict[str, Operation] = {"4": "CLICK", "3": "TYPE", "2": "SELECT"}
 _DIGITS: dict[Operation, int] = {"CLICK": 4, "TYPE": 3, "SELECT": 2}
-# Names of tools' actions that mean what another word says.
+# Names of tool actions, and the words for them that `read_operation` knows.
 _TOOLS = {"mouse_move": "HOVER", "move": "HOVER", "fill": "TYPE", "input_text": "TYPE"}
 
 
 @dataclass(frozen=True, slots=True)
 class PointAnswer:
-    """What one reply says. `point` is in the model's own numbers; of a box it is the centre.
+    """The parsed content of one reply, in the model's own coordinates.
 
-    `box` is (left, top, right, bottom) where the model gave one. `status` is `answered` with a
-    point, `none` where the model said so, `no_element` where there is an answer without a place,
-    `ambiguous` where there are several, else why nothing could be read.
+    status: `answered` with a point, `none` if the model said so, `no_element` for an answer without
+        a location, `ambiguous` for one with several, else why nothing could be parsed.
+    point: (x, y); the centre if the model gave a box.
+    box: (left, top, right, bottom) if the model gave one.
     """
 
     status: Status
@@ -83,11 +86,11 @@ class PointAnswer:
 
 
 def read_point(text: str, form: Form, *, finish: str = "stop") -> PointAnswer:
-    """What `text` answers in a form. No text makes this raise, and the time is linear in it.
+    """Parse a reply in a form. No text raises an exception, and parsing takes linear time.
 
-    Of several answers the last counts, flagged `multiple`; several places in one answer (a list of
-    boxes, say) are `ambiguous`. `finish` is as in `read_answer`: of a reply that was cut off
-    (`length`) only answers that are whole count.
+    Of several answers the last counts, flagged `multiple`; several locations in one answer (a list
+    of boxes, for example) are `ambiguous`. `finish` is as in `read_answer`: of a reply that was cut
+    off (`length`) only complete answers count.
 
     >>> read_point('{"action_type": 4, "click_point": (0.17,0.06)}', "seeclick").point
     (0.17, 0.06)
@@ -97,19 +100,19 @@ def read_point(text: str, form: Form, *, finish: str = "stop") -> PointAnswer:
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return PointAnswer(reply.status, flags=reply.flags)
-    found = _LOCATE[form](reply)
+    answers = _LOCATE[form](reply)
     if finish == "length":
-        found = [answer for answer in found if _is_whole(answer, form)]
-    if not found:
+        answers = [answer for answer in answers if _is_whole(answer, form)]
+    if not answers:
         if finish == "length":
             return PointAnswer(Status.TRUNCATED)
         return PointAnswer(Status.REFUSAL if refuses(reply.shadow) else Status.PARSE_ERROR)
-    told = [answer for answer in found if answer.numbers or answer.none] or found
-    last = told[-1]
+    answers = [answer for answer in answers if answer.numbers or answer.none] or answers
+    last = answers[-1]
     flags = {"truncated"} if finish == "length" else set()
-    if any(answer.group != last.group for answer in told):
+    if any(answer.group != last.group for answer in answers):
         flags.add("multiple")
-    places = list(distinct([answer for answer in told if answer.group == last.group]))
+    places = list(distinct([answer for answer in answers if answer.group == last.group]))
     return _answer(last, places, _operation(last, form), flags)
 
 
@@ -119,8 +122,8 @@ def _answer(
     flags |= operation.flags(named=last.action is not None)
     value = ""
     if operation.operation in ("TYPE", "SELECT"):
-        said = last.value or ""
-        value = " ".join(said.split()) if last.exact_value else clean_value(said)
+        written = last.value or ""
+        value = " ".join(written.split()) if last.exact_value else clean_value(written)
         if is_missing(value):
             value = ""
             flags.add("missing_value")
@@ -145,8 +148,8 @@ def _operation(answer: Located, form: Form) -> OperationReading:
         return OperationReading()
     if form == "seeclick":
         return OperationReading(_CLASSES.get(answer.action))
-    said = answer.action.strip()
-    return read_operation(_TOOLS.get(said.lower(), said))
+    action = answer.action.strip()
+    return read_operation(_TOOLS.get(action.lower(), action))
 
 
 def _is_whole(answer: Located, form: Form) -> bool:
@@ -159,7 +162,7 @@ def _is_whole(answer: Located, form: Form) -> bool:
 def to_pixels(
     point: tuple[float, float], convention: Convention, size: tuple[int, int]
 ) -> tuple[float, float] | None:
-    """A model's numbers as pixels of a picture of `size`; None where they lie outside of it.
+    """Convert a model's coordinates to pixels of a picture of `size`; None if they lie outside it.
 
     >>> to_pixels((500, 1000), "per-mille", (640, 480)), to_pixels((1.2, 0), "unit", (640, 480))
     ((320.0, 480.0), None)
@@ -178,10 +181,10 @@ _MOST: dict[Convention, float | None] = {"absolute": None, "unit": 1.0, "per-mil
 def from_pixels(
     point: tuple[float, float], convention: Convention, size: tuple[int, int]
 ) -> tuple[float, float]:
-    """A point of a picture in a model's numbers, rounded as models write them.
+    """Convert a point in pixels to a model's coordinates, rounded as models write them.
 
-    Whole pixels and whole thousandths; two decimals of a share (SeeClick), which cannot point at
-    everything on a tall page.
+    Pixels and thousandths are whole numbers; fractions have two decimals (SeeClick), which is too
+    coarse to hit every element on a tall page.
     """
     most = _MOST[convention]
     if most is None:
@@ -194,10 +197,10 @@ def from_pixels(
 def spell_point(
     form: Form, point: tuple[float, float] | None, operation: Operation | None, value: str
 ) -> str:
-    """An answer in a form that `read_point` reads back; a point of None says none.
+    """Write an answer in a form, so that `read_point` reads it back; a point of None says none.
 
-    SeeClick has no word for none: its answer then has no place. What the forms cannot carry is not
-    given back: line breaks and runs of blanks become one blank, and a value that is itself a word
+    SeeClick has no word for none; its answer then has no location. The forms do not preserve
+    everything: line breaks and runs of blanks become one blank, and a value that is itself a word
     for "no value" (None, N/A, null) is read as missing.
     """
     return _SPELL[form](point, operation, value if operation in ("TYPE", "SELECT") else "")
@@ -211,8 +214,8 @@ def _number(number: float) -> str:
 
 
 def _lines(place: str, operation: Operation | None, value: str) -> str:
-    said = written_value(value) if value else "None"
-    return f"ELEMENT: {place}\n\nACTION: {operation or 'NONE'}\n\nVALUE: {said}"
+    written = written_value(value) if value else "None"
+    return f"ELEMENT: {place}\n\nACTION: {operation or 'NONE'}\n\nVALUE: {written}"
 
 
 def _spell_plain(point: tuple[float, float] | None, operation: Operation | None, value: str) -> str:

@@ -1,7 +1,7 @@
-"""Answers, predictions, recorded actions and scores.
+"""Records of answers, predictions, recorded actions and scores.
 
-The records are frozen and hold plain values only, so that they can be printed, compared and written
-to a run directory as they are.
+They are frozen and hold only plain values, so that they can be printed, compared and written to a
+run directory as they are.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ F1_VARIANTS: tuple[F1Variant, ...] = ("mind2web", "mind2web-lc", "cl100k-lc")
 
 
 class Status(StrEnum):
-    """How a step ended. Every status but `NO_REPLY` is settled by the model itself."""
+    """How a step ended. Every status except `NO_REPLY` settles the step: it has a result."""
 
     ANSWERED = "answered"
-    """An element of the list was chosen."""
+    """One of the offered elements was chosen."""
     NONE = "none"
-    """The model said that none of the options is right."""
+    """The model said that none of the options is correct."""
     AMBIGUOUS = "ambiguous"
-    """Several options were named and nothing says which one is meant."""
+    """Several options were named, and it is unclear which one is meant."""
     NO_ELEMENT = "no_element"
     """There is an answer line for the element, but it names no option."""
     OUT_OF_RANGE = "out_of_range"
@@ -41,16 +41,16 @@ class Status(StrEnum):
     CONTENT_FILTER = "content_filter"
     """The provider withheld the reply."""
     TOO_LONG = "too_long"
-    """The prompt does not fit into the model's context; it was not sent, or was refused for it."""
+    """The prompt exceeds the model's context length; it was not sent, or was rejected."""
     NOT_OFFERED = "not_offered"
-    """No acceptable element was among the candidates of a ranker, so nobody was asked."""
+    """No acceptable element was among the ranker's candidates, so the model was not asked."""
     NO_REPLY = "no_reply"
-    """No reply after all retries; only present when the run was closed with such steps."""
+    """No reply after all retries; only present if the run was closed with such steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one reply says, in terms of the options it was offered.
+    """The parsed content of one reply, in terms of the offered options.
 
     option: index among the listed choices, from 0.
     flags: short names of what the parser had to ignore or repair (`multiple`, `text_mismatch`,
@@ -86,9 +86,10 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What an element says of itself; "" or () where it says nothing.
+    """How the page describes an element; "" or () where it does not.
 
-    `labels` are the attributes that name it to a visitor, `text` the first 50 words inside it.
+    labels: the attributes that name it to a visitor.
+    text: the first 50 words inside it.
     """
 
     role: str = ""
@@ -99,12 +100,12 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The recorded action of a step: what counts as right.
+    """The recorded action of a step: what counts as correct.
 
     elements: node ids of all acceptable elements (Mind2Web, appendix C.1).
     boxes: their boxes as (x, y, width, height) in page pixels, in the same order; None if unknown.
-    shown: the one among the choices; None if there is none, or before choices are made.
-    original: the one that the annotator clicked; None if unknown.
+    shown: the acceptable element among the choices; None if there is none, or no choices yet.
+    original: the element that the annotator clicked; None if unknown.
     """
 
     operation: Operation
@@ -119,12 +120,12 @@ class Gold:
 class Scores:
     """The scores of one step.
 
-    operation_f1: by variant, every one of `F1_VARIANTS`.
+    operation_f1: F1 in each of `F1_VARIANTS`.
     element_in_box: whether the predicted point lies in the box of an acceptable element.
     element_under: whether the smallest candidate under the predicted point is acceptable.
 
-    The last two are there for every answer with coordinates, whichever of them the rules take for
-    `element`, and None for an answer that names an element.
+    The last two are computed for every answer by coordinates, whichever of them the rules use for
+    `element`; they are None for an answer that names an element.
     """
 
     element: bool
@@ -139,11 +140,11 @@ class Scores:
 class StepInfo:
     """What a step is, whoever answers it.
 
-    task_id: the task, that is a goal with its recorded trajectory (`annotation_id` of Mind2Web).
-    action_uid: the recorded action that the step asks for; unique within the task.
-    index: place of the step in the trajectory, from 0.
-    total_steps: steps of the whole trajectory.
-    benchmark, split: the data set and its part.
+    task_id: the task: a goal with its recorded trajectory (`annotation_id` in Mind2Web).
+    action_uid: the recorded action to predict; unique within the task.
+    index: position of the step in the trajectory, from 0.
+    total_steps: number of steps in the whole trajectory.
+    benchmark, split: the data set and its split.
     website, domain, subdomain: where the task is done, and what kind of site that is.
     task: the goal in words.
     """
@@ -162,12 +163,12 @@ class StepInfo:
 
 @dataclass(frozen=True, slots=True)
 class ScoredStep:
-    """What the aggregates need to know of one row of the selection.
+    """The scored row that metrics are aggregated from.
 
     invalid: None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
     scores: None while the step is unsettled (not asked yet, or a call failed), and for invalid rows
         that were not asked.
-    flags: those of the prediction, to be counted.
+    flags: flags of the prediction.
     """
 
     step_id: str

@@ -1,7 +1,7 @@
-"""Runs that ask about every step several times.
+"""Metrics of runs with repeats, which ask about every step several times.
 
-Step metrics pool the repeats, with the task as the cluster that it stays. Task success is the mean
-over repeats without an interval: more repeats are not more tasks.
+Step metrics pool the repeats, with tasks as the clusters. Task success is the mean over repeats,
+without an interval: more repeats are not more tasks.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from parsers.metrics import AggregationRules, Metrics, TaskMetrics, TaskSuccess
 from parsers.records import ScoredStep
 
 Trial = tuple[int, ScoredStep]
-"""The number of a repeat and a step as it came out there."""
+"""The number of a repeat, and a step as scored in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """The metrics of all repeats together.
 
-    `spread` is the standard deviation of macro step success between repeats, None for one repeat.
+    spread: standard deviation of macro step success between repeats; None for a single repeat.
     """
 
     metrics: Metrics
@@ -36,10 +36,10 @@ def aggregate_repeats(
     task_lengths: Mapping[str, int] | None = None,
     whole_tasks: bool = True,
 ) -> Repeated:
-    """The metrics of steps with one or more repeats; `aggregate` says what the arguments mean.
+    """Compute the metrics of steps with one or more repeats; see `aggregate` for the arguments.
 
     A task whose only step succeeds in one of two repeats has step success 1/2 and task success
-    1/2. Raises `ValueError` when a step occurs twice in a repeat.
+    1/2. Raises `ValueError` if a step occurs twice in a repeat.
     """
     repeats: dict[int, list[ScoredStep]] = {}
     for repeat, step in trials:
@@ -76,7 +76,7 @@ def aggregate_repeats(
 
 
 def _mean_of(trials: Sequence[TaskSuccess]) -> TaskSuccess:
-    """Task success over repeats: trials add up, and no interval pretends that they are tasks."""
+    """Task success over repeats: counts add up; there is no interval, as repeats are not tasks."""
     known = [trial.value for trial in trials if trial.value is not None]
     return TaskSuccess(
         value=mean(known) if len(known) == len(trials) else None,

@@ -1,6 +1,6 @@
-"""Reply text made ready for reading: line ends, hidden reasoning, letters of other scripts.
+"""Prepare reply text for parsing: line ends, hidden reasoning, letters of other scripts.
 
-Also why a reply has nothing to read, and whether one declines to answer.
+Also detects replies that have nothing to parse and replies that decline to answer.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ _REFUSAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The same text twice, character by character in step.
+    """A text and its normalised shadow, aligned character by character.
 
-    `shadow` has full-width and styled letters as plain ones and invisible characters as blanks;
-    keys and letters are looked for in it. Values are cut from `text`, which says what was written.
+    text: the text as written; values are cut from it.
+    shadow: full-width and styled letters are plain ones and invisible characters are blanks; keys
+        and letters are searched in it.
     """
 
     text: str
@@ -52,9 +53,9 @@ def source(text: str) -> Source:
 
 
 def tidy(text: str) -> str:
-    """`text` with every kind of line end as a line feed and no half surrogates.
+    """Convert every kind of line end to a line feed, and replace lone surrogates.
 
-    Half a surrogate pair may come out of JSON and could not be written to a file.
+    A lone surrogate can come out of JSON and could not be written to a file.
     """
     if text.isascii():
         return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -72,7 +73,7 @@ def _shadow(text: str) -> str:
             table[ord(char)] = " "
             continue
         plain = unicodedata.normalize("NFKC", char)
-        # Only one for one, so that a place in the shadow is the same place in the text.
+        # Only one-to-one, so that positions in the shadow are positions in the text.
         if len(plain) == 1 and plain.isascii():
             table[ord(char)] = plain
     table[ord("\u2236")] = ":"
@@ -80,12 +81,12 @@ def _shadow(text: str) -> str:
 
 
 def without_thinking(text: str) -> str:
-    """`text` without what stands between think tags.
+    """Remove what is between think tags.
 
-    An opening tag counts at the start of a line; without a closing one, all that follows is
-    thinking. A closing tag without an opening one (chat templates that write the opening tag
-    themselves) ends thinking that began with the text; it counts at the start or end of its line
-    and only when something follows, so that a typed value may contain the word.
+    An opening tag counts at the start of a line; if it is not closed, all that follows is thinking.
+    A closing tag without an opening one (some chat templates write the opening tag themselves) ends
+    thinking that began with the text; it counts at the start or end of its line and only if
+    something follows, so that a typed value may contain the tag.
 
     >>> without_thinking("<think>ELEMENT: C</think>ELEMENT: H")
     'ELEMENT: H'
@@ -113,7 +114,7 @@ def without_thinking(text: str) -> str:
 
 
 def _starts_line(text: str, place: int, floor: int) -> bool:
-    # A bounded look keeps a line full of tags linear; nobody indents a tag by more.
+    # Looking back a bounded distance keeps this linear; nobody indents a tag by more.
     floor = max(floor, place - 80)
     start = text.rfind("\n", floor, place) + 1
     return (start > 0 or floor + 80 > place) and not text[max(start, floor) : place].strip()
@@ -125,14 +126,14 @@ def _ends_line(text: str, place: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Why a reply has nothing to read."""
+    """Why a reply has nothing to parse."""
 
     status: Status
     flags: tuple[str, ...] = ()
 
 
 def open_reply(text: str, finish: str) -> Source | Nothing:
-    """What of a reply there is to read: all but its thinking.
+    """Return the part of a reply to parse: everything except its thinking.
 
     `finish` is as in `read_answer`. Raises `ValueError` for an unknown one.
     """
@@ -150,5 +151,5 @@ def open_reply(text: str, finish: str) -> Source | Nothing:
 
 
 def refuses(shadow: str) -> bool:
-    """Whether the reply begins by declining."""
+    """Whether the reply begins with a refusal."""
     return _REFUSAL.search(shadow[:400].replace("\u2019", "'")) is not None

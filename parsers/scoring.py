@@ -1,4 +1,4 @@
-"""One step's prediction against its recorded action."""
+"""Score the prediction of one step against its recorded action."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal
 from parsers.operation_f1 import operation_exact, operation_f1
 from parsers.records import F1_VARIANTS, F1Variant, Gold, Prediction, Scores, Status
 
-# With these the reply settled the step without saying anything that could be scored.
-_NOTHING_SAID = frozenset(
+# Statuses of steps without an answer that could be scored.
+_NO_ANSWER = frozenset(
     {
         Status.PARSE_ERROR,
         Status.REFUSAL,
@@ -29,16 +29,18 @@ StepRule = Literal["f1", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class ScoringRules:
-    """Where published evaluations differ; the defaults are ours.
+    """Choices on which published evaluations differ, with our defaults.
 
-    `variant`: the operation F1 that decides step success. `step_rule`: success needs F1 = 1 (`f1`,
-    as published) or the same string (`exact`). `none_zeroes_operation`: the operation scores
-    zero when the model answers None (Mind2Web). `wrong_element_zeroes_operation`: also for any
-    element that is wrong or unreadable. `accept_mapped`: HOVER, ENTER and PRESS ENTER count as
-    CLICK. `bag`: multisets in the cl100k variant. `point_rule`: a point is right in the box of an
-    acceptable element (`box`), where the smallest candidate under it is one (`smallest`, which
-    compares with answers that name a candidate), or in the box of the labelled element only
-    (`original`, as SeeClick's evaluation has one box per step).
+    variant: the operation F1 that decides step success.
+    step_rule: success needs F1 = 1 (`f1`, as published) or the same string (`exact`).
+    none_zeroes_operation: the operation scores zero if the model answers None (Mind2Web).
+    wrong_element_zeroes_operation: it also scores zero if the element is wrong or unreadable.
+    accept_mapped: HOVER, ENTER and PRESS ENTER count as CLICK.
+    bag: compare multisets of tokens in the cl100k variant.
+    point_rule: a point is correct inside the box of an acceptable element (`box`); if the smallest
+        candidate under it is acceptable (`smallest`, comparable to answers that name a candidate);
+        or only inside the box of the labelled element (`original`, as in SeeClick's evaluation,
+        which has one box per step).
     """
 
     variant: F1Variant = "mind2web"
@@ -56,17 +58,17 @@ DEFAULT_RULES = ScoringRules()
 def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULES) -> Scores:
     """Element accuracy, operation F1 and step success of one step.
 
-    The element is right when the chosen node is among the positives (Mind2Web, appendix C.1), or,
-    for a prediction by coordinates, when the point lies in one of their boxes, borders included (or
-    by another `point_rule`); a box without area holds no point. The operation is scored whether or
-    not the element is right. Step success needs the right element and an operation F1 of 1 in the
-    headline variant. `operation_exact` follows that variant's case.
+    The element is correct if the chosen node is among the positives (Mind2Web, appendix C.1) or,
+    for a prediction by coordinates, if the point lies in one of their boxes, borders included (or
+    by another `point_rule`); a box without area contains no point. The operation is scored whether
+    or not the element is correct. Step success needs the correct element and an operation F1 of 1
+    in the headline variant. `operation_exact` is case-sensitive if that variant is.
 
     >>> gold = Gold("CLICK", "", ("8635",))
     >>> score(Prediction(Status.ANSWERED, "H", "8635", operation="CLICK"), gold).success
     True
     """
-    said_nothing = prediction.status in _NOTHING_SAID
+    no_answer = prediction.status in _NO_ANSWER
     answered = prediction.status is Status.ANSWERED
     element = answered and _element_right(prediction, gold, rules.point_rule)
     in_any = under = None
@@ -76,19 +78,19 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     mapped = "mapped_operation" in prediction.flags and not rules.accept_mapped
     none = prediction.status is Status.NONE and rules.none_zeroes_operation
     missed = not element and rules.wrong_element_zeroes_operation
-    if said_nothing or mapped or none or missed or prediction.operation is None:
-        nothing: dict[str, float] = dict.fromkeys(F1_VARIANTS, 0.0)
-        return Scores(element, nothing, False, False, in_any, under)
-    said = prediction.operation, prediction.value
-    f1 = operation_f1(*said, gold.operation, gold.value, bag=rules.bag)
+    if no_answer or mapped or none or missed or prediction.operation is None:
+        zeros: dict[str, float] = dict.fromkeys(F1_VARIANTS, 0.0)
+        return Scores(element, zeros, False, False, in_any, under)
+    predicted = prediction.operation, prediction.value
+    f1 = operation_f1(*predicted, gold.operation, gold.value, bag=rules.bag)
     lower = rules.variant != "mind2web"
-    exact = operation_exact(*said, gold.operation, gold.value, lower=lower)
+    exact = operation_exact(*predicted, gold.operation, gold.value, lower=lower)
     success = step_success(element, f1[rules.variant], exact, rules.step_rule)
     return Scores(element, f1, exact, success, in_any, under)
 
 
 def step_success(element: bool, f1: float, exact: bool, step_rule: StepRule = "f1") -> bool:
-    """Whether a step succeeds: the right element, and an operation that is right by the rule.
+    """Whether a step succeeds: a correct element, and an operation that is correct by the rule.
 
     >>> step_success(True, 1.0, False), step_success(True, 1.0, False, "exact")
     (True, False)
@@ -110,7 +112,7 @@ def _element_right(prediction: Prediction, gold: Gold, rule: PointRule) -> bool:
 
 
 def in_box(point: tuple[float, float], box: tuple[float, float, float, float]) -> bool:
-    """Whether (x, y) lies in (x, y, width, height), both in page pixels; the border belongs to it.
+    """Whether (x, y) lies in (x, y, width, height), both in page pixels; the border is inside.
 
     >>> in_box((10, 5), (0, 0, 10, 5)), in_box((0, 0), (0, 0, 0, 5))
     (True, False)

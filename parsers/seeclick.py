@@ -1,10 +1,10 @@
 """SeeClick's own scores on Mind2Web (Cheng et al. 2024, agent_tasks/mind2web_test.py), as executed.
 
-They differ from ours in the steps that count (one without a box or a picture, and one whose value
-holds a double quote, is passed over), in the box (one per step, in shares of the page rounded to
-three decimals), in the operation (its class as a digit, the value lower-cased), and in the averages
-(Operation F1 is the mean of the three classes' means). Compare with the published row by nothing
-else.
+They differ from our scores in the steps that count (a step without a box or a picture, and one
+whose value contains a double quote, is skipped), in the box (one per step, in fractions of the page
+rounded to three decimals), in the operation (its class as a digit, the value lower-cased), and in
+the averages (operation F1 is the mean of the three classes' means). Compare only these with the
+published row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parsers.records import OPERATIONS, Gold, Operation, Prediction, Status
 Skip = Literal["no_box", "no_picture", "quote"]
 SKIPS: tuple[Skip, ...] = ("no_box", "no_picture", "quote")
 Shares = tuple[float, float, float, float]
-"""Left, top, right, bottom of a box in shares of the page."""
+"""Left, top, right and bottom of a box, in fractions of the page."""
 
 _DIGITS: dict[Operation, str] = {"CLICK": "4", "TYPE": "3", "SELECT": "2"}
 _DECIMALS = 3
@@ -27,7 +27,10 @@ _DECIMALS = 3
 
 @dataclass(frozen=True, slots=True)
 class SeeClickStep:
-    """One step that counts. `reachable` says whether a click of two decimals can hit the box."""
+    """The scores of a step that counts.
+
+    reachable: whether a click with two decimals can hit the box.
+    """
 
     task: str
     operation: Operation
@@ -39,12 +42,15 @@ class SeeClickStep:
 
 @dataclass(frozen=True, slots=True)
 class SeeClickScores:
-    """The means, None over no step. `macro_*` are means over tasks of the means over their steps.
+    """Mean scores; None if there are no steps.
 
-    `operation_f1` is the mean over the classes that occur; `by_operation` has the mean F1 of each.
-    `empty_tasks` had all their steps passed over: the original counts each as a success and its
-    macro means become undefined; here they are left out and told. `ceiling` is the largest step
-    success that clicks of two decimals leave (`reachable`).
+    skipped: number of skipped steps by reason.
+    empty_tasks: number of tasks all of whose steps were skipped. The original counts each as a
+        success, and its macro means become undefined; here they are left out and counted.
+    operation_f1: mean over the classes that occur.
+    by_operation: mean F1 of each class.
+    macro_element, macro_success: means over tasks of the means over their steps.
+    ceiling: the highest step success that clicks with two decimals allow (see `reachable`).
     """
 
     steps: int
@@ -61,7 +67,7 @@ class SeeClickScores:
 
 
 def gold_box(gold: Gold) -> tuple[float, float, float, float] | None:
-    """The one box of a step: that of the labelled element, else the first there is."""
+    """The box of a step: that of the labelled element, else the first known one."""
     boxes = dict(zip(gold.elements, gold.boxes, strict=False))
     original = boxes.get(gold.original) if gold.original is not None else None
     return original or next((box for box in gold.boxes if box is not None), None)
@@ -70,24 +76,24 @@ def gold_box(gold: Gold) -> tuple[float, float, float, float] | None:
 def seeclick_step(
     prediction: Prediction, gold: Gold, page: tuple[int, int] | None, task: str
 ) -> SeeClickStep | Skip:
-    """One step's scores, or why it is passed over. `page` is the screenshot's size in pixels."""
+    """One step's scores, or why it is skipped. `page` is the screenshot's size in pixels."""
     box = gold_box(gold)
     if box is None:
         return "no_box"
     if page is None:
         return "no_picture"
     if '"' in gold.value:
-        # Written without an escape, such an answer could not be parsed.
+        # The original writes the value without escaping it, and cannot parse such an answer.
         return "quote"
     shares = in_shares(box, page)
     element = prediction.status is Status.ANSWERED and _hits(prediction.point, shares, page)
     f1 = _f1(prediction, gold)
-    # The right place counts even where a value is missing; the step then fails by its F1.
+    # A correct location counts even if the value is missing; the step then fails by its F1.
     return SeeClickStep(task, gold.operation, element, f1, element and f1 == 1.0, reachable(shares))
 
 
 def in_shares(box: tuple[float, float, float, float], page: tuple[int, int]) -> Shares:
-    """A box (x, y, width, height) in page pixels as rounded shares of the page."""
+    """Convert a box (x, y, width, height) in page pixels to rounded fractions of the page."""
     x, y, width, height = box
     return (
         round(x / page[0], _DECIMALS),
@@ -98,7 +104,7 @@ def in_shares(box: tuple[float, float, float, float], page: tuple[int, int]) -> 
 
 
 def reachable(box: Shares) -> bool:
-    """Whether a point of two decimals lies in the box, borders included.
+    """Whether some point with two decimals lies in the box, borders included.
 
     >>> reachable((0.1, 0.404, 0.2, 0.409)), reachable((0.1, 0.404, 0.2, 0.41))
     (False, True)
@@ -110,7 +116,7 @@ def reachable(box: Shares) -> bool:
 def _hits(point: tuple[float, float] | None, box: Shares, page: tuple[int, int]) -> bool:
     if point is None:
         return False
-    # Nine digits undo what the way to page pixels and back leaves behind.
+    # Nine digits remove the rounding errors of the conversion to page pixels and back.
     x, y = round(point[0] / page[0], 9), round(point[1] / page[1], 9)
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
@@ -120,9 +126,9 @@ def _f1(prediction: Prediction, gold: Gold) -> float:
         return 0.0
     if prediction.operation != "CLICK" and not prediction.value:
         return 0.0
-    said = _words(prediction.operation, prediction.value)
-    right = _words(gold.operation, gold.value)
-    return 2 * len(said & right) / (len(said) + len(right))
+    predicted = _words(prediction.operation, prediction.value)
+    recorded = _words(gold.operation, gold.value)
+    return 2 * len(predicted & recorded) / (len(predicted) + len(recorded))
 
 
 def _words(operation: Operation, value: str) -> set[str]:
@@ -130,9 +136,9 @@ def _words(operation: Operation, value: str) -> set[str]:
 
 
 def seeclick_scores(outcomes: Iterable[tuple[str, SeeClickStep | Skip]]) -> SeeClickScores:
-    """The means over steps, each with its task."""
-    found = list(outcomes)
-    steps = [step for _, step in found if isinstance(step, SeeClickStep)]
+    """Average the outcomes of steps, each given with its task."""
+    pairs = list(outcomes)
+    steps = [step for _, step in pairs if isinstance(step, SeeClickStep)]
     by_task: dict[str, list[SeeClickStep]] = {}
     for step in steps:
         by_task.setdefault(step.task, []).append(step)
@@ -144,14 +150,14 @@ def seeclick_scores(outcomes: Iterable[tuple[str, SeeClickStep | Skip]]) -> SeeC
     return SeeClickScores(
         steps=len(steps),
         tasks=len(by_task),
-        skipped={skip: sum(outcome == skip for _, outcome in found) for skip in SKIPS},
-        empty_tasks=len({task for task, _ in found} - by_task.keys()),
+        skipped={skip: sum(outcome == skip for _, outcome in pairs) for skip in SKIPS},
+        empty_tasks=len({task for task, _ in pairs} - by_task.keys()),
         element=_mean([step.element for step in steps]),
         operation_f1=_mean(list(by_operation.values())),
         by_operation=by_operation,
         success=_mean([step.success for step in steps]),
-        macro_element=_mean([fmean(s.element for s in own) for own in by_task.values()]),
-        macro_success=_mean([fmean(s.success for s in own) for own in by_task.values()]),
+        macro_element=_mean([fmean(s.element for s in task) for task in by_task.values()]),
+        macro_success=_mean([fmean(s.success for s in task) for task in by_task.values()]),
         ceiling=_mean([step.reachable for step in steps]),
     )
 

