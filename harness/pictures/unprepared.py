@@ -1,4 +1,4 @@
-"""Pictures that are sent unchanged: those that a data set stores, and one that is built in."""
+"""Pictures that are sent unchanged: those stored in a data set, and the built-in test picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adapters.conversation import Picture
 from harness.pictures.header import PictureError, read_size
 
 AS_STORED = "as-stored"
-"""Recipe of a picture that a data set stores ready to be sent."""
+"""Recipe of a picture that a data set stores ready to send."""
 BUILT_IN = "preflight"
 """Recipe of the built-in picture."""
 SIDE = 64
@@ -27,7 +27,7 @@ def stored_picture(data: bytes) -> Picture:
 
 @cache
 def built_in_picture() -> Picture:
-    """Return the grey square that a preflight call shows; every `PictureStore` has it."""
+    """Return the grey square sent with a preflight call; every `PictureStore` contains it."""
     return Picture(hashlib.sha256(built_in_bytes()).hexdigest(), BUILT_IN, SIDE, SIDE)
 
 
@@ -48,12 +48,12 @@ def built_in_bytes() -> bytes:
 
 
 def encoded(picture: Picture, data: bytes) -> EncodedPicture:
-    """Return an unprepared picture as adapters take it. Raises `PictureError`."""
+    """Return an unprepared picture in the form that adapters expect. Raises `PictureError`."""
     return EncodedPicture(data, read_size(data).media_type, picture.width, picture.height)
 
 
 def decode(data: bytes) -> PixelPicture:
-    """Decode a picture to RGB, transparent parts on white. Blocks; raises `PictureError`."""
+    """Decode a picture to RGB, with transparency on white. Blocking; raises `PictureError`."""
     from harness.pictures import imaging
 
     try:

@@ -1,9 +1,9 @@
-"""SeeAct's query files, turned into steps in Multimodal-Mind2Web's columns and their ranks.
+"""Convert SeeAct's query files to steps in the columns of Multimodal-Mind2Web, and to ranks.
 
-SeeAct (Zheng et al. 2024) publishes what it asked as JSON lines: a line per batch of choices, with
-the whole step on each. The lines of a step are joined again. They hold no screenshot of the page,
-only the crops that were sent, and no later history, so the steps come without a picture, and
-`action_reprs` ends before the step. Ranks and scores of the candidates go into a file of ranks.
+SeeAct (Zheng et al. 2024) publishes its queries as JSON lines: one line per batch of choices, each
+with the whole step. The lines of a step are merged. They hold no screenshot of the page, only the
+crops that were sent, and none of the later actions, so the steps have no picture, and their
+`action_reprs` end before the step. Ranks and scores of the candidates go into a file of ranks.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _QUERY = msgspec.json.Decoder(_Query)
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was written: lines read, steps among them, and steps whose candidates have ranks."""
+    """Counts of an import: lines read, steps written, and steps whose candidates have ranks."""
 
     lines: int
     steps: int
@@ -67,13 +67,13 @@ class Imported:
 def import_queries(
     files: Sequence[Path], out: Path, scores: Path | None = None, *, overwrite: bool = False
 ) -> Imported:
-    """Write the steps of query files as parquet and, if asked, their ranks beside.
+    """Write the steps of query files to a parquet file and, optionally, their ranks to another.
 
     Args:
-        files: JSON lines, or folders that are searched for `queries.jsonl`.
-        out: steps, for `--benchmark multimodal-mind2web --data`.
-        scores: ranks and scores, for `--ranker`.
-        overwrite: whether the two may exist.
+        files: JSON lines files, or folders that are searched for `queries.jsonl`.
+        out: file of steps, for `--benchmark multimodal-mind2web --data`.
+        scores: file of ranks and scores, for `--ranker`.
+        overwrite: whether to replace existing files.
 
     Raises:
         DataError: a line cannot be read, two lines of a step differ, or there are no ranks.
@@ -130,17 +130,17 @@ def _queries(files: Sequence[Path]) -> Iterator[tuple[str, _Query, bytes]]:
 
 
 def _paths(files: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for path in files:
         inside = sorted(path.rglob("queries.jsonl")) if path.is_dir() else [path]
         if not inside:
             raise DataError(f"no queries.jsonl in {path}")
-        found += inside
-    return found
+        paths += inside
+    return paths
 
 
 def _decoded(line: bytes, where: str) -> tuple[_Query, bytes]:
-    """A query, and a digest of what all lines of its step share."""
+    """A query, and a digest of the fields that all lines of its step share."""
     try:
         query = _QUERY.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -179,7 +179,7 @@ def _candidate(stored: _Candidate) -> str:
 
 
 def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
-    """The candidates by rank; None where none has a rank."""
+    """The candidates by rank; None if they have no ranks."""
     known = {str(c.backend_node_id): c for c in (*query.pos_candidates, *query.neg_candidates)}
     if all(c.rank is None for c in known.values()):
         return None

@@ -1,6 +1,6 @@
-"""`python -m harness.sample build` makes the sample; `check` compares a rebuild with it.
+"""`python -m harness.sample build` builds the sample; `check` compares a rebuild with it.
 
-`count` prints what the files hold.
+`count` prints statistics of the files.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from harness.sample.trajectories import load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 if all went well, 1 if a rebuild differs, 2 if something is missing."""
+    """Run a command; return 0 on success, 1 if a rebuild differs, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m harness.sample", description=__doc__)
     parser.add_argument("command", choices=("build", "check", "count"))
     parser.add_argument("--out", type=Path, help="folder of the files (default: the shipped ones)")
-    parser.add_argument("--browser", type=Path, help="Chromium to use (default: on the path)")
+    parser.add_argument("--browser", type=Path, help="Chromium to use (default: the one on PATH)")
     chosen = parser.parse_args(arguments)
     try:
         return {"build": _build, "check": _check, "count": _count}[chosen.command](chosen)
@@ -48,8 +48,8 @@ def _existing(chosen: argparse.Namespace) -> dict[str, Path]:
     paths = files()
     if chosen.out:
         paths = {split: chosen.out / path.name for split, path in paths.items()}
-    if absent := [str(path) for path in paths.values() if not path.exists()]:
-        raise UserError(f"{', '.join(absent)} missing: python -m harness.sample build makes it")
+    if missing := [str(path) for path in paths.values() if not path.exists()]:
+        raise UserError(f"{', '.join(missing)} missing; run: python -m harness.sample build")
     return paths
 
 

@@ -1,4 +1,4 @@
-"""A Chromium that sees the sample's sites and nothing else."""
+"""A Chromium browser that can reach only the sample's sites."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # The same glyphs on every machine with the same fonts.
+    # Identical glyphs on every machine with the same fonts.
     "--font-render-hinting=none",
     "--disable-lcd-text",
     "--force-color-profile=srgb",
@@ -34,7 +34,7 @@ _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 
 
 def chromium() -> Path | None:
-    """Where Debian's Chromium is, if it is installed."""
+    """The path of Debian's Chromium; None if it is not installed."""
     path = shutil.which("chromium")
     return Path(path) if path else None
 
@@ -68,7 +68,7 @@ def launch(executable: Path | None = None) -> Iterator[Browser]:
 
 @contextmanager
 def visit(browser: Browser, site: str) -> Iterator[Page]:
-    """Open a site's first page in a fresh session; whatever it asks for comes from its folder."""
+    """Open a site's first page in a fresh session; all its requests are served from its folder."""
     context = browser.new_context(
         viewport={"width": WIDTH, "height": HEIGHT}, locale="en-GB", reduced_motion="reduce"
     )

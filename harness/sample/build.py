@@ -1,4 +1,4 @@
-"""Builds the files of the sample, and compares a rebuild with it."""
+"""Build the files of the sample, and compare a rebuild with the shipped files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows_of(
     browser: Path | None = None,
     on_progress: Callable[[str], None] = _quiet,
 ) -> dict[str, list[Row]]:
-    """Record tasks and return their rows by split; `on_progress` is called with a line per task."""
+    """Record tasks and return their rows by split; `on_progress` gets one line per task."""
     rows: dict[str, list[Row]] = {}
     with launch(browser) as started:
         for task in tasks:
@@ -60,7 +60,7 @@ def build(
     browser: Path | None = None,
     on_progress: Callable[[str], None] = _quiet,
 ) -> list[Path]:
-    """Record tasks and write a file per split into the folder `out`."""
+    """Record tasks and write one file per split into the folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
     written = []
     for split, content in rows_of(tasks, browser, on_progress).items():
@@ -71,9 +71,11 @@ def build(
 
 
 class Comparison(NamedTuple):
-    """What differs, a line each, and how many rows have another box only.
+    """The result of comparing two builds.
 
-    Boxes depend on the fonts of the machine by fractions of a pixel, so they are counted apart.
+    differences: one line each.
+    moved: number of rows whose candidates differ, if only in their boxes. Boxes vary by fractions
+        of a pixel with the fonts of the machine, so they are counted separately.
     """
 
     differences: list[str]
@@ -81,7 +83,7 @@ class Comparison(NamedTuple):
 
 
 def compare(shipped: Sequence[Row], rebuilt: Sequence[Row]) -> Comparison:
-    """Compare rows in order, column by column; pictures are not looked at."""
+    """Compare rows in order, column by column; screenshots are ignored."""
     differences = []
     if [row["action_uid"] for row in shipped] != [row["action_uid"] for row in rebuilt]:
         differences.append(f"steps: {len(shipped)} shipped, {len(rebuilt)} rebuilt, or their order")

@@ -1,14 +1,14 @@
-"""Which elements count as the target, and which are offered beside them.
+"""Positive and negative candidates: the elements that count as the target, and all others.
 
 The rule is that of Mind2Web (Deng et al. 2023, Appendix C.1): a click on the icon, the label or the
-padding of a button is the same action. From the labelled node go up to the nearest clickable
-ancestor, the node itself included. That element and those of its visible descendants that lie
-inside its box are all accepted, and so is the labelled node where it sticks out of a link that is
-only as high as its line. Without a clickable ancestor the labelled node stands alone.
+padding of a button is the same action. Starting at the labelled node, go up to the nearest
+clickable ancestor, including the node itself. That element and its visible descendants inside its
+box are positives, and so is the labelled node even if it extends beyond that box (a link is only as
+high as its line). Without a clickable ancestor, the labelled node is the only positive.
 
-A target that the visitor could not see when the page was recorded (a menu that opens under the
-pointer, a check box hidden behind its styling) leaves the step without a positive, as in the real
-data, where the target was lost in cleaning.
+If the target was invisible when the page was recorded (a menu that opens under the pointer, a check
+box hidden behind its styling), the step has no positive, as in the real data, where such targets
+were lost in cleaning.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _ATTRIBUTES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The labelled node and the element that acts when it is clicked."""
+    """The labelled node and the element that responds when it is clicked."""
 
     labelled: Node
     top: Node
 
 
 def target_of(labelled: Node) -> Target:
-    """Find the nearest clickable ancestor of the labelled node, itself included."""
+    """Find the nearest clickable ancestor of the labelled node, including the node itself."""
     top = next((node for node in labelled.ancestors() if node.clickable), labelled)
     return Target(labelled, top)
 
 
 def is_candidate(node: Node) -> bool:
-    """Whether the element can be offered: it is on the page and has a place there."""
+    """Whether the element can be a choice: it is kept by cleaning and visible on the page."""
     return is_kept(node) and node.visible and node.tag not in ("option", "optgroup")
 
 
@@ -49,16 +49,16 @@ def positives(target: Target) -> list[Node]:
     """All elements that count as the target, in document order."""
     if not is_candidate(target.top):
         return []
-    sure = (target.top, target.labelled)
+    always = (target.top, target.labelled)
     return [
         node
         for node in target.top.elements()
-        if is_candidate(node) and (node in sure or target.top.box.holds(node.box))
+        if is_candidate(node) and (node in always or target.top.box.holds(node.box))
     ]
 
 
 def negatives(root: Node, accepted: list[Node]) -> list[Node]:
-    """All other candidates of the page, in document order; its root and body are among them."""
+    """All other candidates of the page, in document order, including its root and body."""
     taken = {node.id for node in accepted}
     return [node for node in root.elements() if is_candidate(node) and node.id not in taken]
 

@@ -1,4 +1,4 @@
-"""The cleaned page: what a visitor sees, as well-formed XML in the form that Mind2Web gives it."""
+"""Clean a page: what a visitor sees, as well-formed XML in the format of Mind2Web."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 def is_drawing(node: Node) -> bool:
-    """Whether the element is a part of an SVG picture; the picture itself stays."""
+    """Whether the element is part of an SVG picture; the `svg` element itself is kept."""
     return any(above.tag == "svg" for above in node.ancestors() if above is not node)
 
 
 def is_kept(node: Node) -> bool:
-    """Whether cleaning keeps the element for its own sake.
+    """Whether cleaning keeps the element itself, even if nothing inside it is kept.
 
-    An option of a closed list has no place on the page, but the list shows what can be chosen.
+    Options of a closed list are not visible on the page, but kept if the list is visible.
     """
     if node.tag in _DROPPED or is_drawing(node):
         return False
@@ -33,15 +33,14 @@ def is_kept(node: Node) -> bool:
 
 
 def attribute_name(name: str) -> str:
-    """An attribute's name in the data: blanks and dashes become underscores."""
+    """An attribute's name in the data: dashes become underscores."""
     return name.replace("-", "_")
 
 
 def clean(root: Node) -> str:
-    """Write the page without what is invisible, pretty-printed, text in `<text>` elements.
+    """Write the page without invisible elements, pretty-printed, with text in `<text>` elements.
 
-    An element that is not shown itself stays when something inside it is, as its parent. The root
-    always stays.
+    An invisible element is kept if it contains a visible one. The root is always kept.
     """
     return "\n".join(_lines(root, 0)) or f'<{root.tag} backend_node_id="{root.id}"/>'
 
@@ -77,5 +76,5 @@ def _attributes(node: Node) -> Iterator[str]:
 
 
 def escape(text: str) -> str:
-    """Make text fit for XML; characters that XML cannot hold become blanks."""
+    """Escape text for XML; characters that XML does not allow become blanks."""
     return FORBIDDEN.sub(" ", text).translate(_ESCAPES)

@@ -1,4 +1,4 @@
-"""Rows in the columns of Multimodal-Mind2Web, and the files that hold them."""
+"""Rows in the columns of Multimodal-Mind2Web, and reading and writing files of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Screenshot(TypedDict):
 
 
 class Row(TypedDict):
-    """A step, column by column."""
+    """A step, with one key per column."""
 
     action_uid: str
     raw_html: str
@@ -49,7 +49,7 @@ class Row(TypedDict):
 
 
 def rows(steps: Sequence[Recorded]) -> list[Row]:
-    """Write a task's steps; each row carries the representations of all of them."""
+    """Convert a task's steps to rows; each row has the representations of all of them."""
     reprs = [representation(step.target, step.action) for step in steps]
     return [_row(step, reprs) for step in steps]
 
@@ -91,11 +91,11 @@ def _screenshot(step: Recorded) -> Screenshot | None:
 
 
 def jpeg(png: bytes) -> bytes:
-    """Encode a screenshot.
+    """Encode a screenshot as JPEG.
 
-    A restart marker after each row of blocks, with fixed code tables, makes equal rows of two
-    pictures equal bytes. Successive screenshots of a form differ in few rows, so the compression of
-    the file that holds them stores the rest once.
+    With a restart marker after each row of blocks and fixed code tables, equal rows of two pictures
+    become equal bytes. Successive screenshots of a form differ in few rows, so the compression of
+    the file stores the rest only once.
     """
     out = BytesIO()
     with Image.open(BytesIO(png)) as image:
@@ -110,7 +110,7 @@ def _string() -> dict[str, str]:
 
 
 def schema() -> pa.Schema:
-    """The columns, their types, and the description from which `datasets` decodes the picture."""
+    """The columns, their types, and the metadata that makes `datasets` decode the screenshot."""
     lists = ("pos_candidates", "neg_candidates", "action_reprs")
     fields: list[pa.Field] = []
     features: dict[str, object] = {}
@@ -129,9 +129,9 @@ def schema() -> pa.Schema:
 
 
 def write(path: Path, content: Sequence[Row]) -> None:
-    """Write a file in small row groups, so that a reader never holds many pictures.
+    """Write a file in small row groups, so that a reader never holds many screenshots.
 
-    A column of a row group is one page: compression then sees all of its pictures at once.
+    Each column of a row group is one page, so that all its screenshots are compressed together.
     """
     table = pa.Table.from_pylist(list(content), schema=schema())
     pq.write_table(
@@ -147,7 +147,7 @@ def write(path: Path, content: Sequence[Row]) -> None:
 
 
 def read(path: Path, without: Sequence[str] = ()) -> list[Row]:
-    """Read a file back, leaving some columns out."""
+    """Read a file, leaving out some columns."""
     names = [name for name in Row.__annotations__ if name not in without]
     rows: list[Row] = pq.read_table(path, columns=names).to_pylist()
     return rows

@@ -1,8 +1,8 @@
-"""What the shipped files hold, counted from the files alone, decoys included.
+"""Statistics of the shipped files, computed from the files alone, including decoys.
 
-A decoy is another place on the page that carries the target's words. A page where these occur once
-can be solved by looking for them. Real pages repeat them: in every card, in the footer, in an
-advertisement.
+A decoy is another element of the page that has the target's words. If these occur only once, the
+step can be solved by searching for them. Real pages repeat them: in every card, in the footer, in
+an advertisement.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LABELS = ("aria-label", "placeholder", "title", "alt")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of one split."""
+    """The statistics of one split."""
 
     tasks: int
     steps: int
@@ -53,7 +53,7 @@ class Counts:
 
 
 def count(rows: Sequence[Row]) -> Counts:
-    """Count a split."""
+    """Compute the statistics of a split."""
     pages = [page_of(row) for row in rows]
     sizes = [sum(1 for _ in page.elements()) for page in pages]
     offered = [len(row["pos_candidates"]) + len(row["neg_candidates"]) for row in rows]
@@ -70,26 +70,26 @@ def count(rows: Sequence[Row]) -> Counts:
 
 
 def has_picture(row: Row) -> bool:
-    """Whether a row has its screenshot; a null struct and a struct of nulls are none."""
+    """Whether a row has a screenshot; it may be missing as a null struct or a struct of nulls."""
     return row["screenshot"] is not None and bool(row["screenshot"]["bytes"])
 
 
 def has_decoy(row: Row, page: Node) -> bool:
-    """Whether a step has a decoy; one without a positive has not."""
+    """Whether a step has a decoy; a step without a positive has none."""
     entries = [json.loads(text) for text in row["pos_candidates"]]
     if not entries:
         return False
     top = next(entry["backend_node_id"] for entry in entries if entry["is_top_level_target"])
-    # The labelled node itself is no candidate when it is, say, smaller than a pixel.
+    # The labelled node itself may not be a candidate, if it is smaller than a pixel, for example.
     labelled = [entry["backend_node_id"] for entry in entries if entry["is_original_target"]]
     target = Target(find(page, (labelled or [top])[0]), find(page, top))
     return bool(decoys(page, target))
 
 
 def decoys(root: Node, target: Target) -> list[Node]:
-    """The visible elements outside the target that carry all of the target's words.
+    """The visible elements outside the target that have all of the target's words.
 
-    What surrounds the target, lies inside it, or is its own label does not count.
+    Ancestors, descendants and labels of the target do not count.
     """
     wanted = _words(description(target))
     if not wanted:
@@ -102,11 +102,11 @@ def decoys(root: Node, target: Target) -> list[Node]:
     return [
         node
         for node in root.elements()
-        if node.id not in related and is_candidate(node) and wanted <= _carried(node)
+        if node.id not in related and is_candidate(node) and wanted <= _words_of(node)
     ]
 
 
-def _carried(node: Node) -> set[str]:
+def _words_of(node: Node) -> set[str]:
     labels = (node.attributes.get(key, "") for key in _LABELS)
     return _words(" ".join([node.own_text(), *labels]))
 
@@ -116,7 +116,7 @@ def _words(text: str) -> set[str]:
 
 
 def page_of(row: Row) -> Node:
-    """Read a row's page back as nodes; the candidates are what was visible."""
+    """Parse a row's page into nodes; the candidates are the visible ones."""
     boxes = dict(_boxes([*row["pos_candidates"], *row["neg_candidates"]]))
     return _node(html.document_fromstring(row["raw_html"]), boxes, None)
 

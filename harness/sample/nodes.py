@@ -1,4 +1,4 @@
-"""The nodes of a page as the browser described them, with their parents."""
+"""The node tree of a page, as described by the browser."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Box(NamedTuple):
-    """Where an element lies on the page, in page pixels."""
+    """The bounding box of an element, in page pixels."""
 
     x: float
     y: float
@@ -16,7 +16,7 @@ class Box(NamedTuple):
     height: float
 
     def holds(self, other: Box, slack: float = 1.0) -> bool:
-        """Whether `other` lies inside, give or take rounding."""
+        """Whether `other` lies inside, within `slack` pixels."""
         return (
             other.x >= self.x - slack
             and other.y >= self.y - slack
@@ -39,7 +39,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """An element. `live` holds what the visitor entered, under the names that the data uses."""
+    """An element.
+
+    live: what the visitor entered, under the attribute names of the data.
+    """
 
     id: str
     tag: str
@@ -52,32 +55,32 @@ class Node:
     children: list[Node | Text] = field(default_factory=list, repr=False)
 
     def elements(self) -> Iterator[Node]:
-        """This element and all below it, in document order."""
+        """This element and its descendants, in document order."""
         yield self
         for child in self.children:
             if isinstance(child, Node):
                 yield from child.elements()
 
     def ancestors(self) -> Iterator[Node]:
-        """This element and all above it, nearest first."""
+        """This element and its ancestors, nearest first."""
         node: Node | None = self
         while node is not None:
             yield node
             node = node.parent
 
     def own_text(self) -> str:
-        """The text that sits directly in this element, blanks collapsed."""
+        """The text directly in this element, with blanks collapsed."""
         return _collapse(child.text for child in self.children if isinstance(child, Text))
 
     def full_text(self) -> str:
-        """The text in and below this element, blanks collapsed."""
+        """The text of this element and its descendants, with blanks collapsed."""
         return _collapse(
             child.text if isinstance(child, Text) else child.full_text() for child in self.children
         )
 
 
 def node_of(described: Mapping[str, Any], parent: Node | None = None) -> Node:
-    """Build the tree from the description that `snapshot.js` gives."""
+    """Build the tree from the description that `snapshot.js` returns."""
     node = Node(
         described["id"],
         described["tag"],
@@ -100,7 +103,7 @@ def find(root: Node, node_id: str) -> Node:
     """The element with this id.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such element.
     """
     for node in root.elements():
         if node.id == node_id:

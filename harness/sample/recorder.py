@@ -1,4 +1,4 @@
-"""Performs a task in the browser and records the page before each action."""
+"""Perform a task in the browser and record the page before each action."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A step as it was recorded: the page before the action and the target on it."""
+    """A recorded step: the page before the action, and the target on it."""
 
     task: Task
     index: int
@@ -35,7 +35,7 @@ class Recorded:
 
 
 def record(browser: Browser, task: Task) -> Iterator[Recorded]:
-    """Perform all actions of a task, yielding the page before each, its screenshot as PNG."""
+    """Perform all actions of a task; yield the page before each, with a PNG screenshot."""
     with visit(browser, task.site.site) as page:
         for index, action in enumerate(task.actions):
             yield _before(page, task, index)
@@ -71,7 +71,7 @@ def _perform(page: Page, action: Action) -> None:
         page.keyboard.press(action.key)
     else:
         _act(element, action)
-    # Whatever the pointer happens to rest on afterwards must not light up.
+    # Move the pointer away, so that nothing is highlighted as hovered.
     page.mouse.move(0, 0)
 
 

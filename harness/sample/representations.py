@@ -15,7 +15,7 @@ _NAMING = ("aria-label", "alt", "placeholder", "title")
 def representation(target: Target, action: Action) -> str:
     """Write an action as Mind2Web does: role or tag, two blanks, description, operation, value.
 
-    The operation is the one performed: hovering and pressing Enter can be told from a click.
+    The operation is the one performed, so hovering and pressing Enter differ from a click.
     """
     words = description(target)
     if len(words) > _LONGEST:
@@ -25,7 +25,7 @@ def representation(target: Target, action: Action) -> str:
 
 
 def role(node: Node) -> str:
-    """The element's role, or its tag where it has none worth naming."""
+    """The element's role, or its tag if it has no role of interest."""
     if explicit := node.attributes.get("role"):
         return explicit
     if node.tag == "input":
@@ -34,12 +34,12 @@ def role(node: Node) -> str:
 
 
 def description(target: Target) -> str:
-    """How the page calls the labelled node; a wordless one is called like what it belongs to."""
+    """The name of the labelled node, or of the target it belongs to if it has none."""
     return name(target.labelled) or name(target.top)
 
 
 def name(node: Node) -> str:
-    """The element's label, else its text, else its name."""
+    """The element's label, else its text, else its `name` attribute."""
     for key in _NAMING[:1]:
         if label := node.attributes.get(key):
             return label
@@ -54,7 +54,7 @@ def name(node: Node) -> str:
 
 
 def labels_of(node: Node) -> list[Node]:
-    """The `label` elements of a form field: the one that refers to it or the one around it."""
+    """The `label` elements of a form field: those that refer to it or enclose it."""
     if node.tag not in ("input", "select", "textarea"):
         return []
     *_, root = node.ancestors()

@@ -1,7 +1,7 @@
-"""The tasks of the sample: what a visitor wants and the actions that get it done.
+"""The tasks of the sample: a visitor's goal and the actions that reach it.
 
-Tasks are data (`tasks/<site>.toml`). Each action names the element by a selector; the recorder
-performs it in a browser, so the next page follows from it.
+Tasks are data (`tasks/<site>.toml`). Each action names its element by a selector; the recorder
+performs it in a browser, which gives the next page.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ Picture = Literal["kept", "missing", "empty"]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action: how it was done (`op`), on which element (`at`), with which value.
+    """One action.
 
-    `hover` is something to point at first, without a step of its own; `key` performs a click with
-    the keyboard, for controls that a pointer cannot reach. `picture` leaves the screenshot out, as
-    a null struct ("missing") or as a struct of nulls ("empty"): the real data has both.
+    op: the operation as performed.
+    at: selector of the element.
+    value: the text to type or the option to select.
+    hover: selector of an element to point at first, without a step of its own.
+    key: the key that performs a click, for controls that a pointer cannot reach.
+    picture: leaves out the screenshot, as a null struct ("missing") or as a struct of nulls
+        ("empty"); the real data has both.
     """
 
     op: Op
@@ -44,7 +48,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A web site of the sample and where it belongs."""
+    """A web site of the sample, with its category and split."""
 
     site: str
     website: str
@@ -64,7 +68,7 @@ class Task:
 
     @property
     def annotation_id(self) -> str:
-        """The same in every build: made from the names of site and task."""
+        """The task's id, derived from the names of site and task, so the same in every build."""
         return str(uuid5(_NAMESPACE, f"{self.site.site}/{self.name}"))
 
     def action_uid(self, index: int) -> str:
