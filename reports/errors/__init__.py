@@ -1,13 +1,13 @@
-"""Why steps failed: one class for every step, and what people say about it.
+"""Error analysis: one class for every step, and labels given by people.
 
     from reports.errors import classify_run, errors_table, merge_into, read_labels
     classify_run(open_run(Path("runs/a")))        # a StepError per row
     merge_into(steps_frame("runs/a"), "runs/a")   # error_class, error_detail, human_label
 
-`classes` documents the classes and their order, `relations` how the chosen element stands to the
-right one on the page, `described` what round 1 was about, `labels` the labels of people, kept in
-`labels.jsonl` beside the run. Importing this package loads none of its modules: the command line
-imports it to print its help.
+`classes` defines the classes and their order, `relations` how the chosen element relates to the
+right one on the page, `described` whether round 1 described the target. `labels` reads and writes
+the labels, kept in `labels.jsonl` in the run's directory. Importing this package loads none of its
+modules, because the command line imports it to print its help.
 """
 
 from __future__ import annotations

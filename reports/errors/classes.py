@@ -1,4 +1,4 @@
-"""The classes of steps. Every row of a run has exactly one: the first that fits, from the top."""
+"""The error classes. Every row of a run has exactly one: the first that applies, in this order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 
 class ErrorClass(StrEnum):
-    """The classes in their order of precedence; `CLASSES` says what they mean."""
+    """The classes in order of precedence; `CLASSES` defines them."""
 
     INVALID = "invalid"
     UNSETTLED = "unsettled"
@@ -30,7 +30,7 @@ class ErrorClass(StrEnum):
 
 
 class Relation(StrEnum):
-    """How a wrongly chosen element stands to the right one, the closest first."""
+    """How a wrongly chosen element relates to the right one, the closest relation first."""
 
     SAME_TEXT = "same text"
     ANCESTOR = "ancestor"
@@ -45,7 +45,12 @@ Group = Literal["not counted", "success", "no answer", "right element", "none", 
 
 
 class ClassInfo(NamedTuple):
-    """A class: how it is called in tables, what it belongs to, what it means."""
+    """A class of steps.
+
+    title: its name in tables.
+    group: the kind of outcome it belongs to.
+    meaning: its definition.
+    """
 
     error_class: ErrorClass
     title: str
@@ -70,7 +75,7 @@ CLASSES: tuple[ClassInfo, ...] = (
         ErrorClass.SUCCESS,
         "success",
         "success",
-        "a success by the run's own rules; where only the element was asked for, the right element",
+        "a success by the run's own rules; if only the element was asked for, the right element",
     ),
     ClassInfo(
         ErrorClass.TRUNCATED,
@@ -95,7 +100,7 @@ CLASSES: tuple[ClassInfo, ...] = (
         ErrorClass.WRONG_VALUE,
         "right element and operation, wrong value",
         "right element",
-        "near_f1 and near_edit say how near the value came",
+        "near_f1 and near_edit measure how close the value is",
     ),
     ClassInfo(
         ErrorClass.NOT_OFFERED,
@@ -114,13 +119,14 @@ CLASSES: tuple[ClassInfo, ...] = (
         ErrorClass.WRONG_SAME_TEXT,
         "wrong element, same text",
         "wrong element",
-        "it reads like the target in the list, or shows the same words without being nested",
+        "it has the same text as the target in the list, or shows the same words on the page "
+        "without being nested",
     ),
     ClassInfo(
         ErrorClass.WRONG_UNKNOWN_PAGE,
         "wrong element, page unknown",
         "wrong element",
-        "the page is gone or was not read, and the two do not read the same in the list",
+        "the page is missing or was not read, and the two have different texts in the list",
     ),
     ClassInfo(
         ErrorClass.WRONG_ANCESTOR,
@@ -138,7 +144,7 @@ CLASSES: tuple[ClassInfo, ...] = (
         ErrorClass.WRONG_DESCRIBED,
         "wrong element, round 1 described the target",
         "wrong element",
-        "the first reply speaks of the target, and the second picks another (lost in grounding)",
+        "round 1 describes the target, and round 2 picks another element (lost in grounding)",
     ),
     ClassInfo(
         ErrorClass.WRONG_NEIGHBOUR,
@@ -156,10 +162,10 @@ CLASSES: tuple[ClassInfo, ...] = (
         ErrorClass.WRONG_ELSEWHERE,
         "wrong element, elsewhere",
         "wrong element",
-        "nothing of the above",
+        "none of the above",
     ),
 )
-"""All classes in their order of precedence."""
+"""All classes in order of precedence."""
 
 INFO: dict[ErrorClass, ClassInfo] = {info.error_class: info for info in CLASSES}
 NOT_COUNTED = frozenset(i.error_class for i in CLASSES if i.group == "not counted")

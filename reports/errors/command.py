@@ -88,9 +88,9 @@ def errors(
             "--by, --format, --examples, --no-pages and --out are for the table, not for labels"
         )
     if label is not None:
-        _set(opened, label, repeat, note, who)
+        _add_label(opened, label, repeat, note, who)
     if source is not None:
-        _take(opened, source)
+        _import(opened, source)
     if target is not None:
         from reports.errors.labels import export_labels
 
@@ -100,30 +100,30 @@ def errors(
         return 0
     from reports.errors.table import errors_table, grids
 
-    found = grids(errors_table(opened.values(), by, examples=examples, pages=pages))
+    arranged = grids(errors_table(opened.values(), by, examples=examples, pages=pages))
     # Formats for programs hold one table: the examples are among its facts.
-    emit_grids(found[:1] if form in ("csv", "json", "parquet") else found, form, out)
+    emit_grids(arranged[:1] if form in ("csv", "json", "parquet") else arranged, form, out)
     return 0
 
 
-def _set(
-    opened: Mapping[str, Run], given: tuple[str, str], repeat: int, note: str, who: str
+def _add_label(
+    opened: Mapping[str, Run], step_and_text: tuple[str, str], repeat: int, note: str, who: str
 ) -> None:
     from harness.tables import clean
     from reports.errors.labels import Label, add_labels, now
 
-    step_id, text = given
+    step_id, text = step_and_text
     if len(opened) > 1:
         raise click.UsageError("a label belongs to one run: name a single RUN")
     run = next(iter(opened.values()))
     if not any((one.step_id, one.repeat) == (step_id, repeat) for one in run.records()):
         raise click.UsageError(f"{run.path} has no step {clean(step_id)} with repeat {repeat}")
-    found = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
-    _tell(found.problems)
+    labels = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
+    _warn(labels.problems)
     click.echo(f"{clean(step_id)}: {clean(text) or 'label removed'}")
 
 
-def _take(opened: Mapping[str, Run], source: Path) -> None:
+def _import(opened: Mapping[str, Run], source: Path) -> None:
     from harness.tables import clean
     from reports.errors.labels import import_labels
 
@@ -132,11 +132,11 @@ def _take(opened: Mapping[str, Run], source: Path) -> None:
     except OSError as error:
         raise click.UsageError(f"cannot read {source}: {error.strerror or error}") from error
     for name, run in opened.items():
-        taken = import_labels(run, content, name=name)
-        _tell(taken.problems)
-        click.echo(f"{clean(name)}: {taken.taken} labels imported")
+        result = import_labels(run, content, name=name)
+        _warn(result.problems)
+        click.echo(f"{clean(name)}: {result.imported} labels imported")
 
 
-def _tell(problems: Sequence[str]) -> None:
+def _warn(problems: Sequence[str]) -> None:
     for problem in problems:
         click.echo(f"left out: {problem}", err=True)

@@ -1,4 +1,4 @@
-"""Classes and labels as a frame, and merged into the frame of steps."""
+"""Error classes and labels as a frame, or merged into the frame of steps."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ COLUMNS = (
     Column("website", "category", "the website"),
     Column("operation", "category", "the recorded operation"),
     Column("error_class", "category", "one of `reports.errors.ErrorClass`"),
-    Column("error_detail", "str", "what the class rests on, in words"),
+    Column("error_detail", "str", "evidence for the class, in words"),
     Column("near_f1", "float64", "F1 of a wrong value"),
     Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
-    Column("relation", "category", "of a wrong element to the target"),
+    Column("relation", "category", "relation of a wrong element to the target"),
     Column("described_target", "boolean", "wrong element though round 1 described the target"),
     Column("chosen", "str", "the chosen element as listed"),
     Column("target", "str", "the right one as listed"),
-    Column("human_label", "str", "labels of people, with '; ' between"),
+    Column("human_label", "str", "labels given by people, joined by '; '"),
 )
 ERROR_COLUMNS = tuple(
     c for c in COLUMNS if c.name in ("error_class", "error_detail", "human_label")
@@ -36,9 +36,10 @@ _KEY = ["run", "repeat", "step_id"]
 
 
 def errors_frame(runs: RunLike | Iterable[RunLike], *, pages: bool = True) -> pd.DataFrame:
-    """A row per run, step and repeat; `COLUMNS` says what it holds.
+    """Return a row per run, step and repeat with the columns of `COLUMNS`.
 
-    `attrs["problems"]` names lines of labels that could not be read. Raises `RunError`.
+    `attrs["problems"]` describes unreadable lines of `labels.jsonl`. Raises `RunError` for runs
+    that cannot be read.
     """
     data: dict[str, list[object]] = {column.name: [] for column in COLUMNS}
     problems: list[str] = []
@@ -75,22 +76,22 @@ def errors_frame(runs: RunLike | Iterable[RunLike], *, pages: bool = True) -> pd
 def merge_into(
     steps: pd.DataFrame, runs: RunLike | Iterable[RunLike], *, pages: bool = True
 ) -> pd.DataFrame:
-    """A frame of steps with `ERROR_COLUMNS` added; its rows and their order stay.
+    """Add `ERROR_COLUMNS` to a frame of steps, keeping its rows and their order.
 
-    `runs` are those that the frame was made from. Rows of other runs have no class. Raises
-    `RunError`.
+    `runs` are the runs that the frame was made from; rows of other runs get no class. Raises
+    `RunError` for runs that cannot be read.
     """
-    found = errors_frame(runs, pages=pages)
+    errors = errors_frame(runs, pages=pages)
     names = [column.name for column in ERROR_COLUMNS]
-    own = steps.drop(columns=[name for name in names if name in steps])
-    keys = pd.MultiIndex.from_frame(own[_KEY].astype({"run": "str", "step_id": "str"}))
-    by_key = found.astype({"run": "str"}).set_index(_KEY)[names]
+    merged = steps.drop(columns=[name for name in names if name in steps])
+    keys = pd.MultiIndex.from_frame(merged[_KEY].astype({"run": "str", "step_id": "str"}))
+    by_key = errors.astype({"run": "str"}).set_index(_KEY)[names]
     matched = by_key.reindex(keys)
-    matched.index = own.index
+    matched.index = merged.index
     for column in ERROR_COLUMNS:
         values = matched[column.name].astype("object")
-        own[column.name] = pd.Series(
-            values.where(values.notna(), None), index=own.index, dtype="object"
+        merged[column.name] = pd.Series(
+            values.where(values.notna(), None), index=merged.index, dtype="object"
         ).astype("category" if column.kind == "category" else column.kind)
-    own.attrs = {**steps.attrs, "problems": found.attrs["problems"]}
-    return own
+    merged.attrs = {**steps.attrs, "problems": errors.attrs["problems"]}
+    return merged

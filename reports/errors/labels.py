@@ -1,9 +1,9 @@
-"""What people say about steps, kept in `labels.jsonl` beside the run.
+"""Labels that people give to steps, kept in `labels.jsonl` in the run's directory.
 
-A line is a label: step_id, repeat, label, note, who, when. A person has one label for a step and
-repeat; a newer one takes its place, an empty one takes it away. Labels of several people stand side
-by side. The file is replaced as a whole, under a lock. A line that cannot be read is named, left
-where it is, and does not keep the others from being read.
+A line is a label: step_id, repeat, label, note, who, when. A person has one label per step and
+repeat: a newer one replaces it, an empty one removes it. Labels of several people are kept side by
+side. The file is rewritten as a whole, under a lock. An unreadable line is reported and kept in the
+file; the other lines are still read.
 """
 
 from __future__ import annotations
@@ -29,22 +29,26 @@ DEFAULT_LABELS = (
     "misread task context",
     "pop-up",
 )
-"""The error classes of AutoWebGLM (Lai et al. 2024); any other label is as good."""
+"""The error classes of AutoWebGLM (Lai et al. 2024); any other text may be used."""
 
 PATIENCE = 20.0
-"""Seconds to wait for another process that writes labels."""
+"""Seconds to wait for another process that is writing labels."""
 LONGEST_LABEL, LONGEST_NOTE, LONGEST_FILE = 100, 4_000, 64 << 20
 
 
 class LabelError(RunError):
-    """Labels cannot be read, taken or written; the message says why."""
+    """Labels cannot be read, imported or written; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one person (`who`) says about a step. `when` is ISO 8601 with an offset, or empty.
+    """One person's label of a step. Control characters are removed from texts; nothing is escaped.
 
-    Texts are kept as written but for control characters; nothing in them is escaped.
+    step_id, repeat: the step.
+    label: what went wrong; empty to remove the person's label.
+    note: any further text.
+    who: name of the person; may be empty.
+    when: time in ISO 8601 with an offset, or empty.
     """
 
     step_id: str
@@ -56,78 +60,86 @@ class Label:
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """What there is one label for."""
+        """Step, repeat and person: there is one label for each."""
         return self.step_id, self.repeat, self.who
 
 
 class Labels(NamedTuple):
-    """The labels of a run by step, repeat and person; `problems` name lines left out."""
+    """The labels of a run.
+
+    labels: in the order of step, repeat and person.
+    problems: a message per line that could not be read.
+    """
 
     labels: tuple[Label, ...] = ()
     problems: tuple[str, ...] = ()
 
     def by_step(self) -> dict[tuple[str, int], str]:
-        """The label of every labelled step; different ones of several people with `; ` between."""
-        found: dict[tuple[str, int], list[str]] = {}
+        """The label of every labelled step and repeat; differing labels are joined by `; `."""
+        texts_of: dict[tuple[str, int], list[str]] = {}
         for one in self.labels:
-            said = found.setdefault((one.step_id, one.repeat), [])
-            if one.label not in said:
-                said.append(one.label)
-        return {key: "; ".join(sorted(said)) for key, said in found.items()}
+            texts = texts_of.setdefault((one.step_id, one.repeat), [])
+            if one.label not in texts:
+                texts.append(one.label)
+        return {key: "; ".join(sorted(texts)) for key, texts in texts_of.items()}
 
 
-class Taken(NamedTuple):
-    """What became of an import: how many were taken, and why others were not."""
+class Import(NamedTuple):
+    """The result of an import.
 
-    taken: int
+    imported: number of labels imported.
+    problems: a message per label that was not.
+    """
+
+    imported: int
     problems: tuple[str, ...]
 
 
 def read_labels(run: Run | Path) -> Labels:
-    """The labels beside a run, in the order of step, repeat and person. Raises `LabelError`."""
+    """Read the labels of a run, in the order of step, repeat and person. Raises `LabelError`."""
     labels, problems, _ = _read(_file(run))
     return Labels(labels, problems)
 
 
 def add_labels(run: Run | Path, labels: Iterable[Label]) -> Labels:
-    """Add labels to those beside a run and return what is there then.
+    """Add labels to those of a run and return all of them.
 
-    The newer of two labels with the same key holds, the given one where both are as old; one
-    without a time is from now. Steps are not looked up. Raises `LabelError` for a label that is not
-    sound or a file that cannot be written; then nothing is changed.
+    Of two labels with the same key the newer one is kept, on a tie the added one; an added label
+    without a time gets the current one. Whether the steps exist is not checked. Raises `LabelError`
+    for an invalid label or a file that cannot be written, and then changes nothing.
     """
     from filelock import FileLock
 
     time = now()
-    given = [replace(one, when=one.when or time) for one in map(sound, map(asdict, labels))]
+    added = [replace(one, when=one.when or time) for one in map(checked_label, map(asdict, labels))]
     path = _file(run)
     try:
         with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
             known, problems, lost = _read(path)
-            together = merge_labels(known, given)
+            together = merge_labels(known, added)
             _write(path, [*lost, *(_line(label) for label in together)])
     except OSError as error:
         raise LabelError(f"cannot write {path}: {error.strerror or error}") from error
     return Labels(tuple(one for one in together if one.label), problems)
 
 
-def merge_labels(known: Iterable[Label], given: Iterable[Label]) -> tuple[Label, ...]:
-    """Both together, one per key: the newer, or the given. Empty ones take theirs away."""
-    found = {label.key: label for label in known}
-    for label in given:
-        other = found.get(label.key)
-        if other is None or _time(label.when) >= _time(other.when):
-            found[label.key] = label
-    return tuple(found[key] for key in sorted(found) if found[key].label)
+def merge_labels(known: Iterable[Label], added: Iterable[Label]) -> tuple[Label, ...]:
+    """Merge labels, keeping the newer one per key (on a tie, the added one) and no empty ones."""
+    merged = {label.key: label for label in known}
+    for label in added:
+        earlier = merged.get(label.key)
+        if earlier is None or _time(label.when) >= _time(earlier.when):
+            merged[label.key] = label
+    return tuple(merged[key] for key in sorted(merged) if merged[key].label)
 
 
-def import_labels(run: Run, content: bytes | str, *, name: str | None = None) -> Taken:
-    """Take the labels that the HTML page or `export_labels` wrote.
+def import_labels(run: Run, content: bytes | str, *, name: str | None = None) -> Import:
+    """Import labels written by `export_labels` or by the HTML page.
 
-    The content is an object with a list `labels`, or the list. An entry that names another `run`
-    than `name` (the run's own name if not given) is left for that one; one about a step that the
-    run does not have, or that is not sound, is named among the problems, and the others are taken.
-    Raises `LabelError` when the content holds no list of labels.
+    The content is a JSON list of labels, or an object with such a list as `labels`. Entries whose
+    `run` is not `name` (default: the run's name) are skipped. Invalid entries, and those about
+    steps that the run does not have, are reported in `problems`; all others are imported. Raises
+    `LabelError` if the content has no list of labels.
     """
     wanted = run.name if name is None else name
     steps = {(record.step_id, record.repeat) for record in run.records()}
@@ -137,7 +149,7 @@ def import_labels(run: Run, content: bytes | str, *, name: str | None = None) ->
         try:
             if isinstance(entry, Mapping) and entry.get("run") not in (None, "", wanted):
                 continue
-            label = sound(entry)
+            label = checked_label(entry)
             if (label.step_id, label.repeat) not in steps:
                 raise LabelError(f"the run has no step {clean(label.step_id)[:120]}")
         except LabelError as error:
@@ -146,11 +158,11 @@ def import_labels(run: Run, content: bytes | str, *, name: str | None = None) ->
             labels.append(label)
     if labels:
         add_labels(run, labels)
-    return Taken(len(labels), tuple(problems))
+    return Import(len(labels), tuple(problems))
 
 
 def export_labels(runs: Mapping[str, Run]) -> str:
-    """The labels of runs by name as JSON that `import_labels` takes, with the test-data note."""
+    """Return the labels of runs (by name) as JSON for `import_labels`, with the test-data note."""
     from reports.formats import TEST_DATA_NOTE
 
     entries = [
@@ -163,30 +175,30 @@ def export_labels(runs: Mapping[str, Run]) -> str:
 
 
 def now() -> str:
-    """The time for a new label."""
+    """The current time, as in `Label.when`."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def sound(entry: Any) -> Label:
-    """A label from what JSON held. Raises `LabelError` saying what is wrong with it."""
+def checked_label(entry: Any) -> Label:
+    """Check a decoded JSON value and make it a label. Raises `LabelError` if it is not valid."""
     if not isinstance(entry, Mapping):
-        raise LabelError("it is no object")
+        raise LabelError("it is not an object")
     step_id, repeat = entry.get("step_id"), entry.get("repeat", 0)
     if not isinstance(step_id, str) or not step_id or len(step_id) > 1_000:
-        raise LabelError("step_id is missing or no text")
+        raise LabelError("step_id is missing or not a string")
     if type(repeat) is not int or not 0 <= repeat < 1 << 31:
-        raise LabelError("repeat is no number from 0")
+        raise LabelError("repeat is not an integer from 0")
     texts = {name: entry.get(name, "") for name in ("label", "note", "who", "when")}
     for name, text in texts.items():
         limit = LONGEST_NOTE if name == "note" else LONGEST_LABEL
         if not isinstance(text, str):
-            raise LabelError(f"{name} is no text")
+            raise LabelError(f"{name} is not a string")
         if len(text) > limit:
             raise LabelError(f"{name} is longer than {limit:,} characters")
     note = "\n".join(clean(line).rstrip() for line in texts["note"].splitlines()).strip()
     when = texts["when"].strip()
     if when and _time(when) == _NEVER:
-        raise LabelError("when is no time as in 2025-01-31T12:00:00+00:00")
+        raise LabelError("when is not a time such as 2025-01-31T12:00:00+00:00")
     return Label(
         step_id=clean(step_id),
         repeat=repeat,
@@ -212,10 +224,12 @@ def _entries(content: bytes | str) -> list[Any]:
     try:
         data = msgspec.json.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise LabelError(f"the labels are no JSON: {error}") from error
+        raise LabelError(f"the labels are not valid JSON: {error}") from error
     entries = data.get("labels") if isinstance(data, dict) else data
     if not isinstance(entries, list):
-        raise LabelError("there is no list of labels")
+        raise LabelError(
+            "there is no list of labels: expected a list, or an object with a list `labels`"
+        )
     return entries
 
 
@@ -240,9 +254,9 @@ def _read(path: Path) -> tuple[tuple[Label, ...], tuple[str, ...], list[bytes]]:
         if not line.strip():
             continue
         try:
-            labels.append(sound(msgspec.json.decode(line)))
+            labels.append(checked_label(msgspec.json.decode(line)))
         except (msgspec.MsgspecError, UnicodeError, RecursionError, LabelError) as error:
-            problems.append(f"{path} line {number} is no label: {clean(error)}")
+            problems.append(f"{path} line {number} is not a label: {clean(error)}")
             lost.append(line)
     return merge_labels((), labels), tuple(problems), lost
 
@@ -252,7 +266,7 @@ def _line(label: Label) -> bytes:
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:
-    """Put the lines in the place of the file: a reader finds the old ones or the new ones."""
+    """Replace the file atomically: a reader sees either the old lines or the new ones."""
     new = path.with_name(f".{path.name}.new")
     with new.open("wb") as file:
         file.writelines(line + b"\n" for line in lines)

@@ -1,4 +1,4 @@
-"""How two elements of a page stand to each other, from its HTML and from their boxes."""
+"""How two elements of a page relate to each other, by its HTML and by their boxes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Box = tuple[float, float, float, float]
 """(x, y, width, height) in page pixels."""
 
 NEAR = 40.0
-"""Boxes with at most so many pixels between them are neighbours: about a button's height."""
+"""Largest gap in pixels between the boxes of neighbours: about the height of a button."""
 
 _ID = "backend_node_id"
 _NAMES = ("aria_label", "placeholder", "alt", "title", "value", "name")
@@ -30,14 +30,14 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A relation and what it rests on, in words."""
+    """A relation, with the evidence for it in words."""
 
     relation: Relation
     detail: str = ""
 
 
 class PageNodes:
-    """The elements of a page by `backend_node_id`; of equal ids the first counts."""
+    """The elements of a page by `backend_node_id`; the first counts if ids repeat."""
 
     def __init__(self, html: str) -> None:
         """Raises `PageError` for a page that is not well-formed or declares entities."""
@@ -51,42 +51,42 @@ class PageNodes:
         return node_id in self._nodes
 
     def relation(self, chosen: str, target: str) -> Found | None:
-        """What the tree says of two nodes of the page; None when they are only on one page.
+        """How two nodes relate in the tree; None if they merely share the page.
 
-        Raises `KeyError` for an id that the page does not have.
+        Raises `KeyError` for an id that is not on the page.
         """
-        one, other = self._nodes[chosen], self._nodes[target]
-        up = _levels(other, one)
+        chosen_node, target_node = self._nodes[chosen], self._nodes[target]
+        up = _levels(target_node, chosen_node)
         if up is not None:
             return Found(Relation.ANCESTOR, f"{up} above the target")
-        down = _levels(one, other)
+        down = _levels(chosen_node, target_node)
         if down is not None:
             return Found(Relation.DESCENDANT, f"{down} below the target")
-        label = label_of(one)
-        if label and label == label_of(other):
+        label = label_of(chosen_node)
+        if label and label == label_of(target_node):
             return Found(Relation.SAME_TEXT, "the same words on the page")
-        if _adjacent(one, other):
+        if _adjacent(chosen_node, target_node):
             return Found(Relation.NEIGHBOUR, "adjacent sibling")
         return None
 
     def roles(self, chosen: str, target: str) -> tuple[str, str]:
-        """The roles of two nodes. Raises `KeyError` as `relation`."""
+        """The roles of two nodes. Raises `KeyError` for an id that is not on the page."""
         return role_of(self._nodes[chosen]), role_of(self._nodes[target])
 
 
 def label_of(node: etree._Element) -> str:
-    """What a visitor reads on an element: its texts, else the first attribute that names it."""
+    """The visible text of an element, or else the first attribute that names it, in lower case."""
     shown = " ".join(" ".join(text.split()) for text in _texts(node))
     named = (node.get(name) or "" for name in _NAMES)
     return " ".join((shown or next((n for n in named if n.strip()), "")).split()).casefold()
 
 
 def role_of(node: etree._Element) -> str:
-    """What an element is for: its `role`, else by tag and type, else its tag."""
-    given = (node.get("role") or "").strip().lower()
+    """The role of an element: its `role` attribute, or else by its tag and type."""
+    declared = (node.get("role") or "").strip().lower()
     tag = _tag(node)
-    if given:
-        return given
+    if declared:
+        return declared
     if tag == "input":
         kind = (node.get("type") or "").strip().lower()
         return (_TYPES[kind] or kind) if kind in _TYPES else "text field"
@@ -104,7 +104,7 @@ def gap(first: Box, second: Box) -> float:
 
 
 def near(first: Box | None, second: Box | None) -> Found | None:
-    """Neighbours by their boxes, None where they are not or a box is not known."""
+    """Neighbours by their boxes; None if too far apart or a box is unknown."""
     if first is None or second is None or not _real(first) or not _real(second):
         return None
     distance = gap(first, second)

@@ -1,4 +1,4 @@
-"""How many steps of a run fall into which class, and some of them; as a frame and as grids."""
+"""Counts of the error classes, with example steps, as a frame and as grids."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOOTNOTE = (
     "of those that failed. Every row has exactly one class, the first that fits."
 )
 _TEXT = 88
-"""Characters of a listed element that an example shows."""
+"""Longest text of a listed element in an example, in characters."""
 
 COLUMNS = (
     Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
@@ -37,8 +37,8 @@ COLUMNS = (
     Column("status", "str", "the parser's status, for the class no_answer"),
     Column("title", "str", "the class in words"),
     Column("steps", "Int64", "rows in the class, repeats included"),
-    Column("share", "float64", "of the settled valid rows; missing for rows that are neither"),
-    Column("share_of_errors", "float64", "of those that failed"),
+    Column("share", "float64", "share of the settled valid rows; missing for other rows"),
+    Column("share_of_errors", "float64", "share of the failed rows"),
 )
 Example = dict[str, Any]
 
@@ -50,13 +50,23 @@ def errors_table(
     examples: int = 0,
     pages: bool = True,
 ) -> pd.DataFrame:
-    """Counts and shares of the classes that occur, by run, group and class.
+    """Return counts and shares of the classes that occur, by run, group and class.
 
-    Runs are never pooled. A run's groups follow its rows over all, and their counts sum to it.
-    `attrs` holds the settings as in `reports.tables`, up to `examples` steps of every class and
-    run, how many wrong values were near misses and how many wrong elements round 1 had not meant
-    (`beside`), the labels of people counted by class (`labels`), and lines of labels that could not
-    be read (`problems`). Raises `RunError`.
+    Runs are never pooled. The counts of a run's groups sum to those of its group `all`, which comes
+    first. Raises `RunError` for runs that cannot be read, and `ValueError` for an unknown `by`.
+
+    by: what to group by in addition.
+    examples: number of example steps per class and run.
+    pages: whether to read pages, see `classify_run`.
+
+    `attrs` of the frame:
+    constants, differences, given, key, runs: as in `reports.tables`.
+    examples: the example steps.
+    beside: by run, near misses among wrong values, and wrong elements where round 1 described the
+        target.
+    labels: labels given by people, counted by class.
+    problems: messages about unreadable lines of labels.
+    unfinished, corrupt: messages about unfinished and damaged runs.
     """
     if by is not None and by not in KEYS:
         raise ValueError(f"unknown key {by!r}: expected one of {', '.join(KEYS)}")
@@ -64,10 +74,10 @@ def errors_table(
     frame = errors_frame(opened.values(), pages=pages)
     data: dict[str, list[Any]] = {column.name: [] for column in COLUMNS}
     for run in opened:
-        own = frame[frame["run"].astype("str") == run]
-        _count(data, run, ALL, ALL, own)
+        run_rows = frame[frame["run"].astype("str") == run]
+        _count(data, run, ALL, ALL, run_rows)
         if by is not None:
-            for group, rows in own.groupby(own[by].astype("str"), sort=True):
+            for group, rows in run_rows.groupby(run_rows[by].astype("str"), sort=True):
                 _count(data, run, by, str(group), rows)
     table = typed(data, COLUMNS)
     settings = compare(opened)
@@ -78,7 +88,7 @@ def errors_table(
         "key": by or ALL,
         "runs": list(opened),
         "examples": [one for run in opened for one in _examples(frame, run, examples)],
-        "beside": [_beside(frame, run) for run in opened],
+        "beside": [_near_misses(frame, run) for run in opened],
         "labels": _labels(frame),
         "problems": frame.attrs["problems"],
         "unfinished": unfinished_lines(opened),
@@ -90,15 +100,15 @@ def errors_table(
 def _count(data: dict[str, list[Any]], run: str, by: str, group: str, rows: pd.DataFrame) -> None:
     classes: Sequence[str] = rows["error_class"].astype("str").tolist()
     statuses = rows["error_detail"].astype("object").tolist()
-    failed_or_not = sum(name not in NOT_COUNTED for name in classes)
-    failed = failed_or_not - classes.count(ErrorClass.SUCCESS)
-    found: dict[tuple[str, str | None], int] = {}
+    settled = sum(name not in NOT_COUNTED for name in classes)
+    failed = settled - classes.count(ErrorClass.SUCCESS)
+    counts: dict[tuple[str, str | None], int] = {}
     for name, status in zip(classes, statuses, strict=True):
         key = name, str(status) if name == ErrorClass.NO_ANSWER else None
-        found[key] = found.get(key, 0) + 1
+        counts[key] = counts.get(key, 0) + 1
     for info in CLASSES:
-        own = sorted(((k, n) for k, n in found.items() if k[0] == info.error_class), key=str)
-        for (name, status), steps in own:
+        in_class = sorted(((k, n) for k, n in counts.items() if k[0] == info.error_class), key=str)
+        for (name, status), steps in in_class:
             counted = name not in NOT_COUNTED
             error = counted and name != ErrorClass.SUCCESS
             row = {
@@ -109,69 +119,71 @@ def _count(data: dict[str, list[Any]], run: str, by: str, group: str, rows: pd.D
                 "status": status,
                 "title": info.title if status is None else f"{info.title}: {status}",
                 "steps": steps,
-                "share": steps / failed_or_not if counted else None,
+                "share": steps / settled if counted else None,
                 "share_of_errors": steps / failed if error else None,
             }
             for column, value in row.items():
                 data[column].append(value)
 
 
-def _examples(frame: pd.DataFrame, run: str, wanted: int) -> list[Example]:
-    """Steps of every class that is an error, in an order that depends on their ids alone."""
-    own = frame[frame["run"].astype("str") == run]
+def _examples(frame: pd.DataFrame, run: str, limit: int) -> list[Example]:
+    """Example steps of every error class, in pseudo-random order by a hash of their ids."""
+    run_rows = frame[frame["run"].astype("str") == run]
     names = ["step_id", "repeat", "website", "error_class", "error_detail", "chosen", "target"]
     names.append("human_label")
-    columns = [own[name].astype("object").where(own[name].notna(), None) for name in names]
+    columns = [
+        run_rows[name].astype("object").where(run_rows[name].notna(), None) for name in names
+    ]
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
     rows.sort(key=lambda row: hashlib.sha256(row["step_id"].encode()).digest())
     shown: list[Example] = []
     for info in CLASSES:
         if info.error_class in NOT_COUNTED or info.error_class is ErrorClass.SUCCESS:
             continue
-        fitting = [row for row in rows if row["error_class"] == info.error_class]
-        shown += [{"run": run, **row} for row in fitting[:wanted]]
+        in_class = [row for row in rows if row["error_class"] == info.error_class]
+        shown += [{"run": run, **row} for row in in_class[:limit]]
     return shown
 
 
-def _beside(frame: pd.DataFrame, run: str) -> dict[str, Any]:
-    own = frame[frame["run"].astype("str") == run]
-    values = own[own["error_class"] == ErrorClass.WRONG_VALUE]
+def _near_misses(frame: pd.DataFrame, run: str) -> dict[str, Any]:
+    run_rows = frame[frame["run"].astype("str") == run]
+    values = run_rows[run_rows["error_class"] == ErrorClass.WRONG_VALUE]
     return {
         "run": run,
         "wrong_values": len(values),
         "near_by_f1": int((values["near_f1"] >= NEAR_F1).sum()),
         "near_by_edit": int((values["near_edit"] <= NEAR_EDIT).sum()),
-        "wrong_elements": int(own["relation"].notna().sum()),
-        "described_target": int(own["described_target"].fillna(False).sum()),
+        "wrong_elements": int(run_rows["relation"].notna().sum()),
+        "described_target": int(run_rows["described_target"].fillna(False).sum()),
     }
 
 
 def _labels(frame: pd.DataFrame) -> list[dict[str, Any]]:
     labelled = frame[frame["human_label"].notna()]
-    found: dict[tuple[str, str, str], int] = {}
+    counts: dict[tuple[str, str, str], int] = {}
     names = ("run", "human_label", "error_class")
     columns = (labelled[name].astype("str").tolist() for name in names)
     for run, label, error_class in zip(*columns, strict=True):
         key = run, label, error_class
-        found[key] = found.get(key, 0) + 1
+        counts[key] = counts.get(key, 0) + 1
     return [
         {"run": run, "label": label, "error_class": error_class, "steps": steps}
-        for (run, label, error_class), steps in sorted(found.items())
+        for (run, label, error_class), steps in sorted(counts.items())
     ]
 
 
 def render(table: pd.DataFrame, form: str = "text", *, width: int | None = None) -> str:
-    """A table made by `errors_table` in one of `FORMATS`, ending in a newline.
+    """Write a table made by `errors_table` in one of `FORMATS`, ending in a newline.
 
     CSV and JSON hold every column, with shares between 0 and 1. Raises `ValueError` for an unknown
     format.
     """
-    found = grids(table)
-    return tables.render(found[0] if form in ("csv", "json") else found, form, width=width)
+    arranged = grids(table)
+    return tables.render(arranged[0] if form in ("csv", "json") else arranged, form, width=width)
 
 
 def grids(table: pd.DataFrame) -> list[Grid]:
-    """The counts arranged for readers, and the examples where there are some."""
+    """Arrange the counts for readers, followed by the examples if there are any."""
     records = plain_records(table)
     sections: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for record in records:
@@ -184,7 +196,12 @@ def grids(table: pd.DataFrame) -> list[Grid]:
         ),
         sections=tuple(_section(*key, rows) for key, rows in sections.items()),
         above=about(table.attrs),
-        footnotes=(*_beside_texts(table), *_label_texts(table), FOOTNOTE, *table.attrs["problems"]),
+        footnotes=(
+            *_near_miss_lines(table),
+            *_label_lines(table),
+            FOOTNOTE,
+            *table.attrs["problems"],
+        ),
         section_head="rows",
         data=frame_data(table, _facts(table), (*about(table.attrs), *table.attrs["problems"])),
     )
@@ -248,9 +265,9 @@ def _cut(text: object) -> str:
     return line if len(line) <= _TEXT else line[: _TEXT - 1] + "…"
 
 
-def _beside_texts(table: pd.DataFrame) -> list[str]:
-    """Near misses and lost descriptions by run, where there are such steps."""
-    told = []
+def _near_miss_lines(table: pd.DataFrame) -> list[str]:
+    """A line per run with such steps on near misses and on targets described in round 1."""
+    lines = []
     for one in table.attrs["beside"]:
         parts = []
         if one["wrong_values"]:
@@ -265,20 +282,21 @@ def _beside_texts(table: pd.DataFrame) -> list[str]:
                 f"{one['wrong_elements']:,} wrong elements"
             )
         if parts:
-            told.append(f"{one['run']}: {'; '.join(parts)}")
-    return told
+            lines.append(f"{one['run']}: {'; '.join(parts)}")
+    return lines
 
 
-def _label_texts(table: pd.DataFrame) -> list[str]:
-    """The labels of people by run, a line each, the most frequent first."""
+def _label_lines(table: pd.DataFrame) -> list[str]:
+    """A line per run with its labels, the most frequent first."""
     runs: dict[str, dict[str, int]] = {}
     for one in table.attrs["labels"]:
-        own = runs.setdefault(one["run"], {})
-        own[one["label"]] = own.get(one["label"], 0) + one["steps"]
+        counts = runs.setdefault(one["run"], {})
+        counts[one["label"]] = counts.get(one["label"], 0) + one["steps"]
     return [
         f"labels of {run}: "
         + ", ".join(
-            f"{label} {steps}" for label, steps in sorted(own.items(), key=lambda i: (-i[1], i[0]))
+            f"{label} {steps}"
+            for label, steps in sorted(counts.items(), key=lambda i: (-i[1], i[0]))
         )
-        for run, own in runs.items()
+        for run, counts in runs.items()
     ]

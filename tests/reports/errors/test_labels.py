@@ -20,7 +20,7 @@ from reports.errors import (
     import_labels,
     read_labels,
 )
-from reports.errors.labels import merge_labels, sound
+from reports.errors.labels import checked_label, merge_labels
 from tests.reports.runs import worked, write
 
 HOSTILE = "<script>alert(1)</script>--> ]]> \"'`=1+1"
@@ -98,7 +98,7 @@ def test_a_corrupt_line_is_named_kept_and_harms_no_other(run: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\n".join(lines) + b"\n\n")
     found = read_labels(run)
     assert [one.label for one in found.labels] == ["pop-up"]
-    assert [problem.split(" is no label")[0] for problem in found.problems] == [
+    assert [problem.split(" is not a label")[0] for problem in found.problems] == [
         f"{path} line {number}" for number in (2, 3, 4, 5)
     ]
     add_labels(run, [Label("B_0", "other")])
@@ -127,16 +127,16 @@ def test_a_torn_last_line_is_a_corrupt_line(run: Path) -> None:
         Label("A_0", "x", when="yesterday"),
     ],
 )
-def test_labels_that_are_not_sound_change_nothing(run: Path, label: Label) -> None:
+def test_invalid_labels_change_nothing(run: Path, label: Label) -> None:
     with pytest.raises(LabelError):
         add_labels(run, [Label("B_0", "fine"), label])
     assert read_labels(run).labels == ()
 
 
 @pytest.mark.parametrize("entry", [None, [], {}, {"step_id": "A", "repeat": True}, {"step_id": 1}])
-def test_what_is_no_label_is_refused(entry: object) -> None:
+def test_what_is_not_a_label_is_refused(entry: object) -> None:
     with pytest.raises(LabelError):
-        sound(entry)
+        checked_label(entry)
 
 
 def test_a_failed_write_leaves_the_old_file(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_an_import_names_what_it_leaves_out(run: Path) -> None:
         {"run": "run", "step_id": "A_1", "label": "taken too", "extra": 1},
     ]
     taken = import_labels(open_run(run), json.dumps(entries))
-    assert taken.taken == 2
+    assert taken.imported == 2
     assert [problem.split(":")[0] for problem in taken.problems] == [
         "label 2",
         "label 3",

@@ -260,7 +260,7 @@ def test_corrupt_labels_are_named_in_the_table(run: Path) -> None:
     (run / "labels.jsonl").write_text("no label\n")
     done = _call(run, "--no-pages")
     assert done.exit_code == 0
-    assert "line 1 is no label" in " ".join(done.output.split())
+    assert "line 1 is not a label" in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize(

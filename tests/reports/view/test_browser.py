@@ -268,7 +268,7 @@ def test_labels_are_set_kept_filtered_and_taken_by_the_command(
     run = open_run(runs[0])
     try:
         taken = import_labels(run, file.read_bytes())
-        assert (taken.taken, taken.problems) == (1, ())
+        assert (taken.imported, taken.problems) == (1, ())
         label = read_labels(run).labels[0]
         assert (label.step_id, label.label) == ("T0_1", "poor graphical recognition")
         assert label.note == "</script> seen twice"

@@ -35,7 +35,7 @@ def test_a_label_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (run / "labels.jsonl").write_text("{bad\n", "utf-8")
     write([run], tmp_path / "page", pictures=False)
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
-    assert "labels.jsonl line 1 is no label" in page
+    assert "labels.jsonl line 1 is not a label" in page
 
 
 def test_signs_that_turn_a_line_around_are_not_in_the_document(tmp_path: Path) -> None:
