@@ -166,7 +166,7 @@ def how_to_go_on(finished: Finished, again: str) -> str:
             f"some steps are unsettled; what was answered is kept in {finished.directory}. "
             f"{again} to ask for them, or with --settle-failures."
         )
-    dear = "with a higher --max-cost " if finished.too_dear else ""
+    dear = "with a higher --max-cost " if finished.reached_cost_limit else ""
     return (
         f"{finished.stopped}; what was answered is kept in {finished.directory}. "
         f"{again} {dear}to go on from there."

@@ -1,4 +1,4 @@
-"""A run made ready: everything opened and checked, nothing asked."""
+"""Plans a run: opens and checks everything that it needs, without calling the model."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ from harness.settings import Settings, directory_name, on_record
 
 @dataclass(frozen=True)
 class Selected:
-    """The steps of a run, and what is left out of the tasks they belong to."""
+    """The steps that a run selects, and the tasks that they belong to."""
 
     part: Dataset
-    """The steps of this run: of its shard, if it is one."""
+    """The steps of this run; with --shard, those of the shard."""
     whole: Dataset
     """The steps of all shards together."""
     task_rows: Mapping[str, int]
-    """How many rows each of their tasks has in the data, selected or not."""
+    """Number of rows of each of these tasks in the data, selected or not."""
     tasks: Dataset
-    """Every row of these tasks."""
+    """All rows of these tasks."""
 
     @property
     def cut_short(self) -> dict[str, int]:
-        """`task_rows` of the tasks of which the selection leaves something out."""
-        kept = Counter(entry.task_id for entry in self.whole.entries)
-        return {task: rows for task, rows in self.task_rows.items() if kept[task] < rows}
+        """`task_rows` of the tasks that are selected only in part."""
+        selected = Counter(entry.task_id for entry in self.whole.entries)
+        return {task: rows for task, rows in self.task_rows.items() if selected[task] < rows}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that is ready to start: everything opened, nothing asked."""
+    """A run that is ready to start."""
 
     settings: Settings
-    """The settings with nothing left open."""
+    """The completed settings; see `resolve.complete`."""
     selected: Selected
     protocol: AskingProtocol
     pictures: PicturePolicy
     model: Model
     directory: Path
     ranks: Ranks | None = None
-    """The ranks of the candidates, where a ranker decides which are asked about."""
+    """The ranks of the candidates; None unless a ranker is used."""
 
     @property
     def dataset(self) -> Dataset:
@@ -75,12 +75,12 @@ class Plan:
 
     @property
     def dialogues(self) -> int:
-        """How many dialogues the selection has, rows that turn out invalid included."""
+        """Number of dialogues, those of rows that turn out invalid included."""
         return len(self.dataset) * self.settings.times
 
     @property
     def usual_count(self) -> int:
-        """How many candidates a step has, as far as the settings say; 100 where they do not."""
+        """See `usual_count`."""
         return usual_count(self.settings)
 
     def preparer(self) -> Preparer:
@@ -97,7 +97,7 @@ class Plan:
 
 
 def usual_count(settings: Settings) -> int:
-    """How many candidates a step has by the settings; 100 where those of a page decide."""
+    """Candidates per step according to the settings; 100 if it depends on the page."""
     if settings.candidates == "all":
         return 100
     return settings.top_k or settings.distractors + 1
@@ -142,7 +142,7 @@ def plan_run(
 
 
 def _loaded(plan: Plan) -> Plan:
-    """With a model on this machine loaded, unless nobody is left to be asked about."""
+    """The plan with its local model loaded, unless no step is left to ask about."""
     settled = settled_before(plan.directory, setup_of(plan))
     if settled >= plan.dialogues or plan.protocol.calls(plan.usual_count)[1] == 0:
         return plan
@@ -188,7 +188,7 @@ def open_data(settings: Settings) -> Selected:
 
 
 def setup_of(plan: Plan) -> Setup:
-    """What the run directory is bound to."""
+    """The identity of the run, with which its directory can be continued."""
     info, settings = plan.model.info, plan.settings
     stored, protocol_settings = plan.dataset.settings, plan.protocol.settings()
     # Of all shards together: shards of one run must agree in everything but their number.

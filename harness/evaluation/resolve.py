@@ -1,4 +1,4 @@
-"""The settings of a run, completed: what was left open decided, what has no effect refused."""
+"""Completes the settings of a run with defaults, and rejects those that have no effect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
 def complete(
     settings: Settings, protocol: AskingProtocol, *, is_policy: bool, is_own: bool = False
 ) -> Settings:
-    """The settings with nothing left open: what was not given is as the protocol has it.
+    """The settings with the protocol's defaults filled in.
 
     `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
     Raises `UserError` for settings that do not go together.
@@ -182,7 +182,7 @@ def _check_pictures(settings: Settings, protocol: AskingProtocol, policy: Pictur
 
 
 def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePolicy) -> None:
-    """Raise `UserError` for a model that cannot be asked this way."""
+    """Reject a model that cannot answer this protocol or takes no pictures."""
     if policy.name != "none" and not info.takes_pictures:
         hint = (
             f"'{protocol.name}' cannot be asked without them"
@@ -194,7 +194,7 @@ def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePoli
 
 
 def _check_stored(settings: Settings, protocol: AskingProtocol) -> None:
-    """Questions that a data set stores are two rounds about choices of its own."""
+    """Reject settings and protocols that do not fit a data set that stores its questions."""
     name = settings.benchmark
     fixes = benchmark(name).fixes
     if "prompts" in fixes and not protocol.can_be_stored:
@@ -207,9 +207,9 @@ def _check_stored(settings: Settings, protocol: AskingProtocol) -> None:
 
 
 def as_stored(settings: Settings) -> Settings:
-    """The settings of a run whose data fixes questions: what it fixes is taken from the data.
+    """The settings of a run, with those that the data set fixes taken from its data.
 
-    Raises `UserError` where they were given all the same, `DataError` where they cannot be read.
+    Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
     """
     source = benchmark(settings.benchmark)
     for name, setting in SETTINGS.items():
@@ -220,13 +220,13 @@ def as_stored(settings: Settings) -> Settings:
             )
     if not source.fixes:
         return settings
-    # Data that is not there is complained about when it is opened.
+    # Missing data is reported when it is opened.
     data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
     stored = source.stored_settings(data)
-    kept = {
+    fixed = {
         name: setting.read(stored[name])
         for name, setting in SETTINGS.items()
-        # Prompt texts lie in the stored questions, whatever file they came from.
+        # Prompt texts are part of the stored questions, whatever file they came from.
         if setting.fixed_as and name in stored and name != "prompts"
     }
-    return replace(settings, **kept)
+    return replace(settings, **fixed)

@@ -1,4 +1,4 @@
-"""A run carried out: ask what is not on record yet, write everything down, sum up."""
+"""Carries out a run: asks what is not recorded yet, records everything and summarises."""
 
 from __future__ import annotations
 
@@ -32,18 +32,20 @@ from harness.settings import Settings, of_session
 
 @dataclass(frozen=True)
 class Finished:
-    """How a session ended. `stopped` is the reason when it ended before the last step,
-    `too_dear` says whether that was the cost limit, `pictures` counts what was prepared in it,
-    `starvation` is how long a model that is asked in batches waited for them."""
+    """How a session ended."""
 
     directory: Path
     records: Sequence[StepRecord]
     summary: dict[str, Any]
     complete: bool
     stopped: str | None
+    """Why it ended before the last step; None if it did not."""
     pictures: PictureStats
-    too_dear: bool = False
+    """Counts of the pictures prepared in this session."""
+    reached_cost_limit: bool = False
+    """Whether the cost limit ended it."""
     starvation: Starvation | None = None
+    """How long the model waited for batches; None for one that takes single calls."""
 
 
 async def carry_out(
@@ -53,15 +55,15 @@ async def carry_out(
     say: Callable[[str], None],
     stoppable: Callable[[Callable[[], None]], None] = lambda stop: None,
 ) -> Finished:
-    """Ask what is not on record yet, and sum up.
+    """Ask what is not recorded yet, and summarise.
 
     Args:
         plan: the run.
-        observer: watches the session, given the number of dialogues and of those that are settled.
-        scored: gets every step's line as it is written.
+        observer: opens an observer of the session, given the numbers of dialogues and settled ones.
+        scored: called with the record of every step as it is written.
         say: prints a line for the user.
-        stoppable: gets a function that lets calls in flight end and then stops the session; to be
-            called in the running event loop.
+        stoppable: called with a function that stops the session once calls in flight have ended;
+            that function must be called in the running event loop.
 
     Raises `Fatal`, `RunError`, `UserError`.
     """
@@ -97,7 +99,7 @@ async def carry_out(
                 stoppable(lambda: engine.stop("interrupted"))
                 with (
                     on_interrupt(lambda: engine.stop("interrupted")),
-                    _kept(engine, model.adapter, directory),
+                    _recording_usage(engine, model.adapter, directory),
                 ):
                     try:
                         if len(directory.settled) < total and wants_preflight(plan):
@@ -121,7 +123,7 @@ async def carry_out(
         if complete:
             directory.finish(summary, complete=True)
     why = None if stopped is None else str(stopped)
-    too_dear = isinstance(stopped, CostLimitReached)
+    reached_cost_limit = isinstance(stopped, CostLimitReached)
     return Finished(
         plan.directory,
         records,
@@ -129,14 +131,14 @@ async def carry_out(
         complete,
         why,
         pictures.stats,
-        too_dear,
+        reached_cost_limit,
         engine.starvation,
     )
 
 
 @contextlib.contextmanager
-def _kept(engine: Engine, adapter: Adapter, directory: RunDirectory) -> Iterator[None]:
-    """Puts on record what was spent, how a model waited and what it ran on, however it ends."""
+def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) -> Iterator[None]:
+    """Record cost, starvation and the model's own measurements when the block ends or fails."""
     try:
         yield
     finally:
@@ -149,7 +151,7 @@ def _kept(engine: Engine, adapter: Adapter, directory: RunDirectory) -> Iterator
 
 
 def wants_preflight(plan: Plan) -> bool:
-    """Whether one call goes ahead of the run: not for policies, scripts and silent protocols."""
+    """Whether to send a preflight call; not for policies, scripts and protocols without calls."""
     scripted = plan.model.info.provider == "scripted"
     asks = plan.protocol.calls(2)[1] > 0
     return plan.settings.preflight and asks and plan.model.policy is None and not scripted

@@ -26,9 +26,9 @@ SOURCE = "Qwen-VL (arXiv:2308.12966): squeezed to a square of fixed size, 256 ve
 
 
 def image_rule(queries: int, max_pixels: int | None = None) -> ImageRule:
-    """Pictures at full size: the model resizes every picture to the same square.
+    """Full-size pictures, since the model itself resizes every picture to the same square.
 
-    Shrinking them first would only blur them twice; with `max_pixels` they are shrunk to that.
+    Shrinking them first would only blur them twice; `max_pixels` limits their size all the same.
     """
 
     def fit(width: int, height: int) -> tuple[int, int]:
@@ -45,7 +45,10 @@ def cache_bytes(config: QwenVLConfig, dtype: torch.dtype) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QwenVLFamily:
-    """`trained` is the length up to which keys never change; None without dynamic NTK."""
+    """See `adapters.local.contract.Family`.
+
+    `trained` is the prompt length up to which keys never change; None without dynamic NTK.
+    """
 
     tokenizer: Tokenizer
     image_size: int

@@ -20,7 +20,7 @@ writes it."""
 
 
 def value_count(model: torch.nn.Module) -> int:
-    """Values in all parameters."""
+    """Number of parameters of a model."""
     return sum(tensor.numel() for tensor in model.state_dict().values())
 
 
