@@ -174,19 +174,19 @@ def group(fields: Sequence[Field]) -> list[Block]:
     before the element of an incomplete block was a remark, and a later one replaces it.
     """
     blocks: list[dict[Key, Field]] = []
-    for place, field in enumerate(fields):
+    for index, field in enumerate(fields):
         block = blocks[-1] if blocks else None
-        if block is None or (field.key in block and not _replaces(block, field, fields, place)):
+        if block is None or (field.key in block and not _replaces(block, field, fields, index)):
             blocks.append({field.key: field})
         else:
             block[field.key] = field
     return [_block(block) for block in blocks]
 
 
-def _replaces(block: dict[Key, Field], field: Field, fields: Sequence[Field], place: int) -> bool:
+def _replaces(block: dict[Key, Field], field: Field, fields: Sequence[Field], index: int) -> bool:
     if field.key == "ELEMENT" or len(block) == 3:
         return False
-    if place + 1 < len(fields) and fields[place + 1].key == "ELEMENT":
+    if index + 1 < len(fields) and fields[index + 1].key == "ELEMENT":
         return False
     element = block.get("ELEMENT")
     return element is None or block[field.key].start < element.start
@@ -210,20 +210,20 @@ def read_json(text: Source, fields: list[Field]) -> list[tuple[Block, int]]:
     """
     values = [(field.start, field.end) for field in fields if field.key == "VALUE"]
     blocks: list[tuple[Block, int]] = []
-    for place in opening_braces(text.text):
-        if any(start < place < end for start, end in values):
+    for start in opening_braces(text.text):
+        if any(low < start < high for low, high in values):
             continue
-        decoded = decode_object(text.text, place)
+        decoded = decode_object(text.text, start)
         if decoded is None:
             continue
         content, length = decoded
-        block = _object_block(content, place)
+        block = _object_block(content, start)
         if block is not None:
-            blocks.append((block, place + length))
+            blocks.append((block, start + length))
     return blocks[::-1]
 
 
-def _object_block(content: object, place: int) -> Block | None:
+def _object_block(content: object, start: int) -> Block | None:
     if not isinstance(content, dict):
         return None
     parts = {_LETTERS.sub("", str(key).upper()): value for key, value in content.items()}
@@ -235,7 +235,7 @@ def _object_block(content: object, place: int) -> Block | None:
         source(_plain(parts[key])) if key in parts else None
         for key in ("ELEMENT", "ACTION", "VALUE")
     )
-    return Block(place, element, action, value)
+    return Block(start, element, action, value)
 
 
 def _plain(value: object) -> str:

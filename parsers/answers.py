@@ -95,9 +95,9 @@ def _labels(options: Sequence[str], letters: Sequence[str] | None, none: str | N
         raise ValueError(f"not an option letter for None: {none!r}")
     if letters is None:
         letters = letters_for(len(options), none)
-    index = {letter: place for place, letter in enumerate(letters)}
+    index = {letter: position for position, letter in enumerate(letters)}
     if len(letters) != len(options) or len(index) != len(letters) or none in index:
-        raise ValueError("every option needs one letter of its own, different from None's")
+        raise ValueError("every option needs its own letter, different from that of None")
     if not all(is_letter(letter) for letter in index):
         raise ValueError(f"option letters run from A to ZZ, got {list(letters)}")
     return Labels(index, none, options)

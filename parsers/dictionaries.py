@@ -35,28 +35,28 @@ def json_objects(text: str) -> list[tuple[int, int, dict[str, object]]]:
     Only the last ones if there are very many. Numbers are strings, as written.
     """
     objects: list[tuple[int, int, dict[str, object]]] = []
-    for place in opening_braces(text, _OBJECT_ATTEMPTS):
-        decoded = decode_object(text, place)
+    for position in opening_braces(text, _OBJECT_ATTEMPTS):
+        decoded = decode_object(text, position)
         if decoded is not None and isinstance(content := decoded[0], dict):
-            end = place + decoded[1]
+            end = position + decoded[1]
             objects = [later for later in objects if later[0] >= end]
-            objects.insert(0, (place, end, content))
+            objects.insert(0, (position, end, content))
     return objects
 
 
 def opening_braces(text: str, attempts: int = ATTEMPTS) -> Iterator[int]:
     """The positions of opening braces, last first."""
-    place = len(text)
+    position = len(text)
     for _ in range(attempts):
-        place = text.rfind("{", 0, place)
-        if place < 0:
+        position = text.rfind("{", 0, position)
+        if position < 0:
             return
-        yield place
+        yield position
 
 
-def decode_object(text: str, place: int) -> tuple[object, int] | None:
+def decode_object(text: str, position: int) -> tuple[object, int] | None:
     """The JSON value that starts at a position, and its length; None if there is none."""
-    window = text[place : place + _OBJECT_WINDOW]
+    window = text[position : position + _OBJECT_WINDOW]
     try:
         return _DECODER.raw_decode(window)
     except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ def read_literals(text: str) -> list[Literal]:
     with anything else are skipped.
     """
     literals = [
-        literal for place in opening_braces(text) if (literal := _read(text, place)) is not None
+        literal for start in opening_braces(text) if (literal := _read(text, start)) is not None
     ]
     return literals[::-1]
 
@@ -98,7 +98,7 @@ def _read(text: str, start: int) -> Literal | None:
                 break
     except _NotOfThisForm:
         return None
-    return Literal(content, start, tokens.place)
+    return Literal(content, start, tokens.position)
 
 
 class _NotOfThisForm(Exception):
@@ -109,20 +109,20 @@ class _Tokens:
     def __init__(self, text: str, start: int) -> None:
         self._text = text
         self._end = min(len(text), start + _LITERAL_WINDOW)
-        self.place = start
+        self.position = start
 
     def _next(self, kind: str) -> str | None:
-        match = _TOKEN.match(self._text, self.place, self._end)
+        match = _TOKEN.match(self._text, self.position, self._end)
         if match is None or match.lastgroup != kind:
             return None
-        self.place = match.end()
+        self.position = match.end()
         return match[kind]
 
     def skip(self, mark: str) -> bool:
-        before = self.place
+        before = self.position
         if self._next("mark") == mark:
             return True
-        self.place = before
+        self.position = before
         return False
 
     def mark(self, mark: str) -> None:

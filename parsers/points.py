@@ -112,12 +112,12 @@ def read_point(text: str, form: Form, *, finish: str = "stop") -> PointAnswer:
     flags = {"truncated"} if finish == "length" else set()
     if any(answer.group != last.group for answer in answers):
         flags.add("multiple")
-    places = list(distinct([answer for answer in answers if answer.group == last.group]))
-    return _answer(last, places, _operation(last, form), flags)
+    locations = list(distinct([answer for answer in answers if answer.group == last.group]))
+    return _answer(last, locations, _operation(last, form), flags)
 
 
 def _answer(
-    last: Located, places: list[Numbers], operation: OperationReading, flags: set[str]
+    last: Located, locations: list[Numbers], operation: OperationReading, flags: set[str]
 ) -> PointAnswer:
     flags |= operation.flags(named=last.action is not None)
     value = ""
@@ -128,7 +128,7 @@ def _answer(
             value = ""
             flags.add("missing_value")
     rest = (operation.operation, value, tuple(sorted(flags)))
-    if len(places) > 1:
+    if len(locations) > 1:
         return PointAnswer(Status.AMBIGUOUS, None, None, *rest)
     if last.none:
         return PointAnswer(Status.NONE, None, None, *rest)
@@ -213,14 +213,14 @@ def _number(number: float) -> str:
     return f"{number:.6f}".rstrip("0").rstrip(".")
 
 
-def _lines(place: str, operation: Operation | None, value: str) -> str:
+def _lines(location: str, operation: Operation | None, value: str) -> str:
     written = written_value(value) if value else "None"
-    return f"ELEMENT: {place}\n\nACTION: {operation or 'NONE'}\n\nVALUE: {written}"
+    return f"ELEMENT: {location}\n\nACTION: {operation or 'NONE'}\n\nVALUE: {written}"
 
 
 def _spell_plain(point: tuple[float, float] | None, operation: Operation | None, value: str) -> str:
-    place = f"{_number(point[0])}, {_number(point[1])}" if point else "None"
-    return _lines(place, operation, value)
+    location = f"{_number(point[0])}, {_number(point[1])}" if point else "None"
+    return _lines(location, operation, value)
 
 
 def _spell_tags(opening: str, closing: str) -> Spell:
@@ -246,10 +246,10 @@ def _spell_seeclick(
 
 def _spell_object(key: str, *, y_first: bool = False, tool: str = "") -> Spell:
     def spell(point: tuple[float, float] | None, operation: Operation | None, value: str) -> str:
-        place: list[float | int] | None = None
+        location: list[float | int] | None = None
         if point is not None:
-            place = [int(n) if n == int(n) else n for n in (point[::-1] if y_first else point)]
-        content: dict[str, object] = {"action": _named(operation, tool), key: place}
+            location = [int(n) if n == int(n) else n for n in (point[::-1] if y_first else point)]
+        content: dict[str, object] = {"action": _named(operation, tool), key: location}
         if value:
             content["text" if tool else "value"] = value
         if tool:

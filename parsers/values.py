@@ -56,12 +56,12 @@ def _holds(inner: str, mark: str) -> bool:
     """Whether the mark occurs inside; an apostrophe between two letters is not a quote."""
     if mark not in ("'", "\u2019"):
         return mark in inner
-    place = inner.find(mark)
-    while place >= 0:
-        between = inner[place - 1 : place].isalnum() and inner[place + 1 : place + 2].isalnum()
+    at = inner.find(mark)
+    while at >= 0:
+        between = inner[at - 1 : at].isalnum() and inner[at + 1 : at + 2].isalnum()
         if not between:
             return True
-        place = inner.find(mark, place + 1)
+        at = inner.find(mark, at + 1)
     return False
 
 

@@ -79,7 +79,7 @@ def step_data(dataset: Mapping[str, Any], step_id: str) -> StepData:
     except DataError as error:
         raise DataGone(str(error)) from error
     except KeyError:
-        raise DataGone(f"the data has no step {step_id} any more") from None
+        raise DataGone(f"the data no longer has step {step_id}") from None
     return StepData(row.html, row.screenshot)
 
 

@@ -151,7 +151,7 @@ def _check_known(what: str, wanted: Sequence[str], known: set[str]) -> None:
             hint = suggestion(value, known)
             if what in ("task", "step") and hint.startswith("known:"):
                 # Listing ids would not help.
-                hint = f"it has {len(known)} others; is this one of another split?"
+                hint = f"it has {len(known)} others; is this one in another split?"
             raise DataError(f"no {what} '{value}' in the selection; {hint}")
 
 

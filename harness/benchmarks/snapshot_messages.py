@@ -79,10 +79,10 @@ def _extract_picture(part: Any, pictures: list[bytes], column: str, where: str) 
     """Move a picture's bytes to `pictures` and keep its type and detail; other parts stay."""
     if not isinstance(part, Mapping) or "image_url" not in part:
         return part
-    place = part["image_url"]
-    url = place.get("url") if isinstance(place, Mapping) else place
+    image = part["image_url"]
+    url = image.get("url") if isinstance(image, Mapping) else image
     pictures.append(_decoded(url, column, where))
-    detail = {"detail": place["detail"]} if isinstance(place, Mapping) and "detail" in place else {}
+    detail = {"detail": image["detail"]} if isinstance(image, Mapping) and "detail" in image else {}
     return {"type": part.get("type", "image_url"), "image_url": detail}
 
 

@@ -279,7 +279,7 @@ class StepColumns:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise self._wrong(column, where, text, "a list, nor JSON") from error
+            raise self._wrong(column, where, text, "a list or JSON") from error
 
     def _wrong(self, column: str, where: str, value: object, wanted: str) -> DataError:
         shown = repr(value)

@@ -40,8 +40,8 @@ def recover(rows: Sequence[Unplaced]) -> tuple[list[int], bool]:
     first = _increasing(possible)
     if first is None:
         return list(range(len(rows))), False
-    mirrored = _increasing([[-place for place in reversed(p)] for p in reversed(possible)])
-    last = [-place for place in reversed(mirrored or [])]
+    mirrored = _increasing([[-position for position in reversed(p)] for p in reversed(possible)])
+    last = [-position for position in reversed(mirrored or [])]
     return first, first == last
 
 
@@ -62,8 +62,8 @@ def _possible(row: Unplaced) -> list[int]:
 def _increasing(possible: Sequence[Sequence[int]]) -> list[int] | None:
     """The smallest strictly increasing choice of one position per row; None if there is none."""
     chosen: list[int] = []
-    for places in possible:
-        later = [place for place in places if not chosen or place > chosen[-1]]
+    for positions in possible:
+        later = [position for position in positions if not chosen or position > chosen[-1]]
         if not later:
             return None
         chosen.append(later[0])

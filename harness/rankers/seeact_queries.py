@@ -97,7 +97,7 @@ def import_queries(
             step_id = f"{query.annotation_id}_{query.action_uid}"
             if step_id in seen:
                 if seen[step_id] != digest:
-                    raise DataError(f"{where}: step {step_id} differs from an earlier line of it")
+                    raise DataError(f"{where}: step {step_id} differs from its earlier lines")
                 continue
             seen[step_id] = digest
             pending.append(_record(query, where))
@@ -111,7 +111,7 @@ def import_queries(
         if not seen:
             raise DataError(f"no queries in {', '.join(map(str, files))}")
         if table is not None and not ranked:
-            raise DataError("the queries have no ranks; leave --scores out")
+            raise DataError("the queries have no ranks; omit --scores")
         if pending:
             writer.write_table(pa.Table.from_pylist(pending, schema))
     return Imported(lines, len(seen), ranked)
@@ -186,7 +186,7 @@ def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
     ranks: list[tuple[int, str]] = []
     for node_id, candidate in known.items():
         if candidate.rank is None:
-            raise DataError(f"{where}: candidate {node_id} has no rank, though others have")
+            raise DataError(f"{where}: candidate {node_id} has no rank, but others do")
         ranks.append((candidate.rank, node_id))
     ranks.sort(key=lambda pair: pair[0])
     scores = [known[node_id].score for _, node_id in ranks]

@@ -73,7 +73,7 @@ def test_every_task_is_in_one_shard(task_id: str, count: int) -> None:
         ),
         (
             Filters(task_ids=("zzzz",)),
-            "no task 'zzzz' in the selection; it has 3 others; is this one of another split?",
+            "no task 'zzzz' in the selection; it has 3 others; is this one in another split?",
         ),
         (
             Filters(websites=("air",), domains=("Shopping",)),

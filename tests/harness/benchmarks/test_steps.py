@@ -247,7 +247,7 @@ def test_a_loader_makes_records_of_files_of_any_kind(tmp_path: Path) -> None:
         (step(task=""), "row 1: no 'task'"),
         (step(task=["a"]), r"'task' is \['a'\], not a text"),
         (step(step="first"), "column 'step' is 'first', not a step number"),
-        (step(positives="go"), "'positives' is 'go', not a list, nor JSON"),
+        (step(positives="go"), "'positives' is 'go', not a list or JSON"),
         (step(positives=[{"tag": "a"}]), "'positives' is {'tag': 'a'}, not an element: an id"),
         (
             step(positives=[{"id": 1, "box": [1, 2]}]),
