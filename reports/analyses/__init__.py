@@ -1,15 +1,15 @@
-"""Questions that a table of scores does not answer.
+"""Analyses beyond the table of scores.
 
 | module | function | question |
 |---|---|---|
-| `distractors` | `distractor_curve` | how do scores fall as more wrong elements are listed? |
-| `positions` | `option_positions` | does the model prefer places in the list? |
-| `picture` | `picture_effect` | what is the picture worth? |
-| `independence` | `task_independence` | do tasks succeed as often as independent steps would? |
-| `ceiling` | `ceilings` | how much could any model reach with what it was shown? |
-| `intervals` | `second_intervals` | would another method give another interval? |
+| `distractors` | `distractor_curve` | how do scores depend on the number of distractors? |
+| `positions` | `option_positions` | does the model have a position bias? |
+| `picture` | `picture_effect` | how much does the screenshot help? |
+| `independence` | `task_independence` | is task success that of independent steps? |
+| `ceiling` | `ceilings` | what could any model reach, given what it was shown? |
+| `intervals` | `second_intervals` | do bootstrap intervals agree with those of the table? |
 
-Each is a pure function from runs to a frame that `reports.render` writes; `plots` draws all but the
+Each is a pure function from runs to a frame that `reports.render` writes. `plots` draws all but the
 last, and `vlm-eval analyse` has a command for each.
 """
 

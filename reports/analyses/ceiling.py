@@ -1,4 +1,4 @@
-"""How much any model could reach with what it was shown."""
+"""Upper bounds on the scores of any model, given what it was shown."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ TOUCHED = "target at least partly in a picture"
 BOTH = "listed, and wholly inside one picture"
 VALID = "rows that can be answered"
 PIXEL = 1.0
-"""Boxes may stick out by this much: they are fractions of pixels."""
+"""Tolerance in pixels, because boxes have fractional coordinates."""
 
 
 def ceilings(
     run: RunLike | Iterable[RunLike], recall: float | Mapping[str, float] | None = None
 ) -> pd.DataFrame:
-    """Upper bounds by run and split: a row per bound, each a share of steps and of tasks.
+    """Return upper bounds by run and split, each as a share of steps and of tasks.
 
-    What was listed and what the pictures showed is read from the run; each row of the selection
-    counts once, whatever the repeats. `recall` is that of a candidate ranker, one number or one
-    per split: then the element, the operation and the step can be right in no more than that
-    share, and tasks no more often than if rows were missed independently. Raises `RunError`.
+    What was listed and what the pictures showed is read from the run. Every row counts once,
+    whatever the number of repeats. `recall` is the recall of a candidate ranker, as one number or
+    by split; it adds a bound on step rates, and one on task success if the ranker misses rows
+    independently. Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
+    outside 0 to 1.
     """
     opened = open_runs(run)
     _check(recall)
@@ -60,8 +61,8 @@ def ceilings(
             groups.setdefault(record.info.split, []).append(record)
         if len(groups) > 1:
             groups[POOLED] = rows
-        for split, own in groups.items():
-            records += _bounds(label, split, own, recall)
+        for split, split_rows in groups.items():
+            records += _bounds(label, split, split_rows, recall)
         notes += _notes(label, one, valid)
     return described(
         records,
@@ -79,22 +80,22 @@ def ceilings(
 
 
 def crops(record: StepRecord) -> list[Box]:
-    """The parts of the page that the pictures of a step show."""
-    found = [_CROP.search(picture.recipe) for picture in record.pictures]
-    if None in found:
+    """The regions of the page that a step's pictures show. Raises `RunError` if unknown."""
+    matches = [_CROP.search(picture.recipe) for picture in record.pictures]
+    if None in matches:
         raise RunError(f"step {record.step_id} has a picture with an unknown recipe")
-    return [tuple(map(float, crop.groups())) for crop in found if crop]  # type: ignore[misc]
+    return [tuple(map(float, crop.groups())) for crop in matches if crop]  # type: ignore[misc]
 
 
 def targets(record: StepRecord) -> list[Box]:
-    """The boxes of the acceptable elements that have an extent."""
+    """The boxes of the acceptable elements, without empty ones."""
     listed = [choice.box for choice in record.choices if choice.positive]
     known = [box for box in (*record.gold.boxes, *listed) if box and box[2] > 0 and box[3] > 0]
     return [(x, y, x + width, y + height) for x, y, width, height in known]
 
 
 def inside(target: Box, crop: Box) -> bool:
-    """Whether a target lies wholly in a picture, but for a pixel."""
+    """Whether a target lies wholly in a picture, give or take a pixel."""
     return (
         target[0] >= crop[0] - PIXEL
         and target[1] >= crop[1] - PIXEL
@@ -104,17 +105,17 @@ def inside(target: Box, crop: Box) -> bool:
 
 
 def touches(target: Box, crop: Box) -> bool:
-    """Whether a target and a picture have more than an edge in common."""
+    """Whether a target and a picture overlap in more than an edge."""
     across = min(target[2], crop[2]) - max(target[0], crop[0])
     along = min(target[3], crop[3]) - max(target[1], crop[1])
     return across > 0 and along > 0
 
 
 def _first_repeat(run: Run) -> list[StepRecord]:
-    found: dict[tuple[str, str], StepRecord] = {}
+    first: dict[tuple[str, str], StepRecord] = {}
     for record in run.records():
-        found.setdefault((record.info.split, record.step_id), record)
-    return list(found.values())
+        first.setdefault((record.info.split, record.step_id), record)
+    return list(first.values())
 
 
 def _bounds(
@@ -164,7 +165,7 @@ def _by_recall(rows: Sequence[StepRecord], each: Sequence[float]) -> dict[str, A
         "bound": f"ranker recall of {', '.join(shown)}",
         "tasks": len(whole),
         "steps": len(rows),
-        # Given, not measured here: there is nothing to put an interval around.
+        # The recall is given, not estimated here, so it has no interval.
         **{name: value for name, value in values.items() if not name.endswith(("_low", "_high"))},
         "tasks_possible": math.fsum(whole.values()) / len(whole),
     }
@@ -183,7 +184,7 @@ def _check(recall: float | Mapping[str, float] | None) -> None:
     values = recall.values() if isinstance(recall, Mapping) else [recall]
     for value in values:
         if value is not None and not 0 <= value <= 1:
-            raise ValueError(f"a recall lies between 0 and 1, not at {value:g}")
+            raise ValueError(f"recall must lie between 0 and 1, got {value:g}")
 
 
 def _notes(label: str, run: Run, valid: Sequence[StepRecord]) -> Iterator[str]:

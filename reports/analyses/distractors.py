@@ -1,4 +1,4 @@
-"""Curves over the number of distractors."""
+"""Scores as a function of the number of distractors."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ FIELDS = (
     Field("distractors", "Int64", "count", "distractors", "wrong elements asked for"),
     Field("tasks", "Int64", "count", "tasks", "tasks of the steps that all runs have in common"),
     Field("steps", "Int64", "count", "steps", "steps with scores in all runs of the model"),
-    Field("chance", "float64", "percent", "chance", "element accuracy of a blind pick"),
+    Field("chance", "float64", "percent", "chance", "element accuracy of a random choice"),
     *(field for name in METRICS for field in rate_fields(name, HEADS[name], HEADS[name])),
     *rate_fields("change", "Step SR, change", "step success minus that of the run above", True),
 )
 
 
 def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """A row per run: scores on the steps that all runs of a model have in common.
+    """Return a row per run with the scores on the steps shared by all runs of its model.
 
-    Runs of a model may differ in the number of distractors only; several models make several
-    curves. `change` is the paired difference to the run with the next smaller number. Whether the
-    choices of each run are among those of the next is checked and told. Raises `RunError` for runs
-    that differ in anything else.
+    Each model makes a curve; its runs may differ only in the number of distractors. `change` is the
+    paired difference from the run with the next smaller number. A note says whether the choices of
+    each run are a subset of the next run's. Raises `RunError` for runs that differ in anything
+    else.
     """
     opened = open_runs(runs)
     only_differ(opened, ("distractors", *MODEL), "model and number of distractors")
@@ -55,9 +55,9 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         models.setdefault(model_of(run), {})[label] = run
     records: list[dict[str, Any]] = []
     notes: list[str] = []
-    for model, own in models.items():
-        only_differ(own, ("distractors",), "the number of distractors")
-        curve = _Curve(model, own)
+    for model, model_runs in models.items():
+        only_differ(model_runs, ("distractors",), "the number of distractors")
+        curve = _Curve(model, model_runs)
         records += curve.records()
         notes += curve.notes
     return described(
@@ -74,7 +74,7 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 
 class _Curve:
-    """The runs of one model in the order of their numbers."""
+    """The runs of one model by increasing number of distractors."""
 
     def __init__(self, model: str, runs: Mapping[str, Run]) -> None:
         self.model = model
@@ -88,9 +88,9 @@ class _Curve:
         shared = set.intersection(*(set(steps) for steps in self.steps.values()))
         first = next(iter(self.steps.values()))
         self.common = {key: record for key, record in first.items() if key in shared}
-        self.notes = list(self._told())
+        self.notes = list(self._checks())
 
-    def _told(self) -> Iterator[str]:
+    def _checks(self) -> Iterator[str]:
         for label, steps in self.steps.items():
             if len(steps) > len(self.common):
                 extra = len(steps) - len(self.common)
@@ -112,16 +112,16 @@ class _Curve:
         tasks = [task_of(record) for record in self.common.values()]
         before: list[float] | None = None
         for label, run in self.runs.items():
-            own = [self.steps[label][key] for key in self.common]
+            shared_steps = [self.steps[label][key] for key in self.common]
             variant = variant_of(run)
-            values = {m: [measured(record, m, variant) for record in own] for m in METRICS}
+            values = {m: [measured(record, m, variant) for record in shared_steps] for m in METRICS}
             record: dict[str, Any] = {
                 "model": self.model,
                 "run": label,
                 "distractors": _number(label, run),
                 "tasks": len(set(tasks)),
-                "steps": len(own),
-                "chance": _chance(own),
+                "steps": len(shared_steps),
+                "chance": _chance(shared_steps),
             }
             for metric in METRICS:
                 record |= rate(metric, values[metric], tasks)

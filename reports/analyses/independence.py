@@ -1,4 +1,4 @@
-"""Whether tasks succeed as often as they would if their steps succeeded independently."""
+"""Task success compared with what independent steps would give."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ FIELDS = (
 
 
 class Trial(NamedTuple):
-    """A task in one repeat: its valid steps, all of them settled."""
+    """A task in one repeat.
+
+    task: split and id.
+    steps: its valid steps, all with a final outcome.
+    """
 
     task: Task
     steps: tuple[StepRecord, ...]
@@ -47,15 +51,16 @@ class Trial(NamedTuple):
 
 
 def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """Task success by number of steps, beside what independent steps would give.
+    """Return task success by number of steps, with the rates expected of independent steps.
 
-    `one_rate` is the mean over tasks of p^n with the run's step success p; `by_operation` and
-    `by_website` take the product of p of each step's operation or website; `correlated` lets the
-    rate differ between tasks as a beta distribution with the mean p and the correlation of steps
-    within tasks (`attrs["correlation"]`, by analysis of variance). Only tasks whose rows are all on
-    record and settled count. Repeats of a task are counted as tasks, but are not independent: with
-    them there is neither interval nor p-value. Raises `RunError`, also where operations were not
-    asked for, so that no step could succeed.
+    one_rate: mean over tasks of p^n, for n steps and the run's step success p.
+    by_operation, by_website: product over steps of the success rate of their operation or website.
+    correlated: p varies between tasks as a beta distribution with the intra-task correlation of
+        steps (`attrs["correlation"]`, estimated by analysis of variance).
+
+    Only tasks whose rows are all on record and settled count. Repeats of a task count as tasks but
+    are not independent, so they get neither an interval nor a p value. Raises `RunError` for runs
+    that cannot be read, or that did not ask for operations.
     """
     opened = open_runs(run)
     records: list[dict[str, Any]] = []
@@ -89,19 +94,19 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 
 def complete_trials(run: Run) -> tuple[list[Trial], int]:
-    """The tasks whose valid rows are all settled, and how many other tasks there are."""
-    found: dict[tuple[Any, int], list[StepRecord]] = {}
+    """The tasks whose valid rows are all settled, and the number of other tasks."""
+    by_task: dict[tuple[Any, int], list[StepRecord]] = {}
     for record in run.records():
-        found.setdefault((task_of(record), record.repeat), []).append(record)
+        by_task.setdefault((task_of(record), record.repeat), []).append(record)
     lengths = run.manifest.dataset.get("partial_tasks") or {}
     trials = []
     left_out = 0
-    for (task, _), records in found.items():
-        wanted = lengths.get(task[1], 0) if run.complete else records[0].info.total_steps
+    for (task, _), records in by_task.items():
+        length = lengths.get(task[1], 0) if run.complete else records[0].info.total_steps
         valid = tuple(record for record in records if record.invalid is None)
         if not valid:
             continue
-        if len(records) < wanted or any(not r.settled or r.scores is None for r in valid):
+        if len(records) < length or any(not r.settled or r.scores is None for r in valid):
             left_out += 1
         else:
             trials.append(Trial(task, valid))
@@ -109,10 +114,10 @@ def complete_trials(run: Run) -> tuple[list[Trial], int]:
 
 
 def correlation(tasks: Sequence[tuple[int, int]]) -> float | None:
-    """The intra-task correlation of (successes, steps) by one-way analysis of variance.
+    """Intra-task correlation, estimated from (successes, steps) by one-way analysis of variance.
 
-    Zero or less means that steps of a task agree no more than steps of different tasks. None when
-    it cannot be estimated.
+    Zero or less means that steps of a task agree no more than steps of different tasks. None if it
+    cannot be estimated.
 
     >>> correlation([(2, 2), (0, 2)])
     1.0
@@ -129,7 +134,7 @@ def correlation(tasks: Sequence[tuple[int, int]]) -> float | None:
 
 
 def all_succeed(rate: float, rho: float, steps: int) -> float:
-    """How likely all steps succeed when rates of tasks are beta distributed.
+    """Probability that all steps succeed, with beta-distributed success rates of tasks.
 
     >>> all_succeed(0.5, 0.0, 2), round(all_succeed(0.5, 1 / 3, 2), 6)
     (0.25, 0.333333)
@@ -143,7 +148,7 @@ def all_succeed(rate: float, rho: float, steps: int) -> float:
 
 
 def two_sided(chances: Sequence[float], observed: int) -> float:
-    """Twice the smaller tail of a sum of independent trials, at most 1.
+    """Two-sided p value of a sum of independent trials: twice the smaller tail, at most 1.
 
     >>> two_sided([0.5, 0.5], 2)
     0.5
@@ -168,8 +173,8 @@ def _succeeds(record: StepRecord) -> bool:
 
 
 def _check_operations(label: str, trials: Sequence[Trial]) -> None:
-    said = (step.prediction for trial in trials for step in trial.steps)
-    if any(prediction is not None and ELEMENT_ONLY in prediction.flags for prediction in said):
+    predictions = (step.prediction for trial in trials for step in trial.steps)
+    if any(one is not None and ELEMENT_ONLY in one.flags for one in predictions):
         raise RunError(
             f"{label} was asked for elements and not for operations, so no step could succeed, "
             "nor any task; vlm-eval report shows what it scored"
@@ -187,26 +192,26 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
     rho = correlation([(trial.wins, len(trial.steps)) for trial in trials]) or 0.0
     by_operation = _rates(steps, lambda record: record.gold.operation)
     by_website = _rates(steps, lambda record: record.info.website)
-    for name, own in ((ALL, list(trials)), *((key[1], bands[key]) for key in sorted(bands))):
-        sizes = [len(trial.steps) for trial in own]
-        wins = sum(trial.wins == len(trial.steps) for trial in own)
-        repeated = _repeated(own)
-        reach = None if repeated else clopper_pearson(wins, len(own))
+    for name, in_band in ((ALL, list(trials)), *((key[1], bands[key]) for key in sorted(bands))):
+        sizes = [len(trial.steps) for trial in in_band]
+        wins = sum(trial.wins == len(trial.steps) for trial in in_band)
+        repeated = _repeated(in_band)
+        reach = None if repeated else clopper_pearson(wins, len(in_band))
         chances = [overall**size for size in sizes]
         yield {
             "run": label,
             "group": name,
-            "tasks": len(own),
+            "tasks": len(in_band),
             "steps": sum(sizes),
-            "step_success": math.fsum(trial.wins for trial in own) / sum(sizes),
+            "step_success": math.fsum(trial.wins for trial in in_band) / sum(sizes),
             "succeeded": wins,
-            "observed": wins / len(own),
+            "observed": wins / len(in_band),
             "observed_low": reach.low if reach else None,
             "observed_high": reach.high if reach else None,
-            "one_rate": math.fsum(chances) / len(own),
-            "by_operation": _product(own, by_operation),
-            "by_website": _product(own, by_website),
-            "correlated": math.fsum(all_succeed(overall, rho, n) for n in sizes) / len(own),
+            "one_rate": math.fsum(chances) / len(in_band),
+            "by_operation": _product(in_band, by_operation),
+            "by_website": _product(in_band, by_website),
+            "correlated": math.fsum(all_succeed(overall, rho, n) for n in sizes) / len(in_band),
             "p": None if repeated else two_sided(chances, wins),
         }
 
@@ -214,10 +219,10 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
 def _rates(
     steps: Iterable[StepRecord], group: Callable[[StepRecord], str]
 ) -> Callable[[StepRecord], float]:
-    found: dict[str, list[bool]] = {}
+    outcomes: dict[str, list[bool]] = {}
     for record in steps:
-        found.setdefault(group(record), []).append(_succeeds(record))
-    rates = {name: sum(own) / len(own) for name, own in found.items()}
+        outcomes.setdefault(group(record), []).append(_succeeds(record))
+    rates = {name: sum(successes) / len(successes) for name, successes in outcomes.items()}
     return lambda record: rates[group(record)]
 
 

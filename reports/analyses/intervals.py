@@ -1,6 +1,6 @@
-"""A second interval beside the first one, for every headline rate of a run.
+"""Bootstrap intervals beside the usual ones, for every headline rate of a run.
 
-Where the two disagree, the data are too few or too skewed for the methods behind the first.
+Where the two disagree, the data are too few or too skewed for the usual methods.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ Pick = Callable[[Scores], float]
 
 
 def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """Both intervals of every headline rate, by split, and pooled where there are several.
+    """Return two intervals of every headline rate, by split and over all splits.
 
-    The first is the one of the table of results: Student's t over tasks, cluster-robust t over
-    steps, Clopper-Pearson of task success. The second draws tasks again (`bootstrap`), with the
-    run's own seed, so that it comes out the same each time. Rates follow the rules of the run. With
-    repeats task success has neither. Raises `RunError`.
+    The first is that of the table of results: Student's t over tasks, cluster-robust t over steps,
+    Clopper-Pearson for task success. The second resamples tasks (`bootstrap`), seeded by the run.
+    Rates follow the run's own rules. Task success over repeats has neither interval. Raises
+    `RunError` for runs that cannot be read.
     """
     opened = open_runs(runs)
     records: list[dict[str, Any]] = []
@@ -78,21 +78,21 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
         lambda scores: scores.operation_f1[rows.rules.variant],
         lambda scores: scores.success,
     )
-    found = (steps.element, steps.operation_f1, steps.success)
+    rates = (steps.element, steps.operation_f1, steps.success)
     shared = {"run": rows.label, "split": split}
     seed = rows.run.manifest.seed
-    for name, rate, pick in zip(METRICS, found, picks, strict=True):
+    for name, rate, pick in zip(METRICS, rates, picks, strict=True):
         values, tasks = headline_values((rows.trials[p][1] for p in places), metrics, pick)
         for average in AVERAGES:
-            own: Estimate = getattr(rate, average)
-            other = bootstrap(values, tasks, average, seed=seed)
+            estimate: Estimate = getattr(rate, average)
+            resampled = bootstrap(values, tasks, average, seed=seed)
             yield {
                 **shared,
                 "metric": HEADS[name],
                 "average": average,
                 "tasks": steps.n_tasks,
-                "rate": own.value,
-                **_both(own.interval, other),
+                "rate": estimate.value,
+                **_both(estimate.interval, resampled),
             }
     tasks_won = metrics.task_success
     if tasks_won is None or tasks_won.value is None:
@@ -114,7 +114,7 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
 def headline_values(
     steps: Iterable[ScoredStep], metrics: Metrics, pick: Pick
 ) -> tuple[list[float], list[Task]]:
-    """The values whose mean the headline is, and the task of each, by the rules of the metrics."""
+    """The values that the headline averages, and the task of each, by the rules of the metrics."""
     rules = metrics.rules
     values: list[float] = []
     tasks: list[Task] = []
@@ -131,8 +131,8 @@ def headline_values(
 
 
 def _both(first: Interval | None, second: BootstrapInterval | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"method": first.method if first else "none"}
-    for name, own in (("first", first), ("second", second)):
-        if own is not None:
-            found |= {name: own.high - own.low, f"{name}_low": own.low, f"{name}_high": own.high}
-    return found
+    columns: dict[str, Any] = {"method": first.method if first else "none"}
+    for name, one in (("first", first), ("second", second)):
+        if one is not None:
+            columns |= {name: one.high - one.low, f"{name}_low": one.low, f"{name}_high": one.high}
+    return columns

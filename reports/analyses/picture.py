@@ -1,4 +1,4 @@
-"""What the picture is worth: a model with it and without it, on the same steps."""
+"""The effect of the picture: a model with and without it, on the same steps."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ Pair = tuple[StepRecord, StepRecord]
 
 
 def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
-    """The metrics with and without the picture, for all steps, by operation and by place.
+    """Compare the metrics with and without the picture: overall, by operation and by position.
 
-    One of the runs has the image policy `none`; beyond pictures they may differ in nothing. Steps
-    are paired; intervals of differences take tasks as clusters. Raises `RunError` otherwise.
+    One of the runs must have the image policy `none`; they may differ only in pictures. Steps are
+    paired; intervals of differences take tasks as clusters. Raises `RunError` for other runs.
     """
     opened = open_runs([one, other])
     if len(opened) != 2:
@@ -65,11 +65,11 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
     pairs = [(first[key], second[key]) for key in first if key in second]
     variant = variant_of(seeing)
     records = []
-    for group, own in _groups(pairs):
-        tasks = [task_of(record) for record, _ in own]
+    for group, members in _groups(pairs):
+        tasks = [task_of(record) for record, _ in members]
         for metric in METRICS:
-            a = [measured(record, metric, variant) for record, _ in own]
-            b = [measured(record, metric, variant) for _, record in own]
+            a = [measured(record, metric, variant) for record, _ in members]
+            b = [measured(record, metric, variant) for _, record in members]
             records.append(_record(group, metric, a, b, tasks))
     return described(
         records,
@@ -90,17 +90,17 @@ def _policy(run: Run) -> str:
 
 def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
     yield ALL, list(pairs)
-    ways: tuple[Callable[[StepRecord], tuple[float, str]], ...] = (
+    keys: tuple[Callable[[StepRecord], tuple[float, str]], ...] = (
         lambda record: (0.0, record.gold.operation),
         _place,
     )
-    for way in ways:
-        found: dict[tuple[float, str], list[Pair]] = {}
+    for key_of in keys:
+        by_key: dict[tuple[float, str], list[Pair]] = {}
         for pair in pairs:
-            found.setdefault(way(pair[0]), []).append(pair)
-        if len(found) > 1:
-            for key in sorted(found):
-                yield key[1], found[key]
+            by_key.setdefault(key_of(pair[0]), []).append(pair)
+        if len(by_key) > 1:
+            for key in sorted(by_key):
+                yield key[1], by_key[key]
 
 
 def _place(record: StepRecord) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""Whether a model prefers places in the list."""
+"""Position bias: whether a model prefers positions in the list."""
 
 from __future__ import annotations
 
@@ -20,23 +20,29 @@ from reports.load import RunLike, open_runs
 
 LETTERS = (
     Column("run", "str", "the run"),
-    Column("letter", "str", "the letter of the place"),
-    Column("chosen", "Int64", "how many steps chose the element there"),
-    Column("chance", "float64", "how many would, were places chosen at random"),
+    Column("letter", "str", "the letter of the position"),
+    Column("chosen", "Int64", "steps in which this letter was chosen"),
+    Column("chance", "float64", "expected number under a uniform choice"),
 )
 LETTERS_SCHEMA = schema(LETTERS)
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
-    Field("place", "Int64", "hidden", "place", "the place in the list, from 0"),
-    Field("letter", "str", "text", "letter", "the letter of the place, most often"),
-    Field("listed", "Int64", "hidden", "listed", "answered steps whose list has the place"),
-    Field("picked", "Int64", "count", "picked", "how often the element there was chosen"),
+    Field("place", "Int64", "hidden", "place", "the position in the list, from 0"),
+    Field("letter", "str", "text", "letter", "the most frequent letter of the position"),
+    Field("listed", "Int64", "hidden", "listed", "answered steps whose list has the position"),
+    Field("picked", "Int64", "count", "picked", "answered steps that chose it"),
     Field("share", "float64", "percent", "% of picks", "share among the picks"),
     *interval("share", "% of picks"),
     clusters("share", "% of picks"),
-    Field("chance", "float64", "percent", "chance", "share if every place were as likely"),
+    Field("chance", "float64", "percent", "chance", "share under a uniform choice"),
     Field("wrong", "Int64", "count", "wrong", "wrong picks there"),
-    Field("wrong_chance", "float64", "number", "by chance", "wrong picks if places were alike"),
+    Field(
+        "wrong_chance",
+        "float64",
+        "number",
+        "by chance",
+        "expected wrong picks under a uniform choice",
+    ),
     Field("right_there", "Int64", "count", "right one there", "steps whose right element is there"),
     Field("accuracy", "float64", "percent", "Ele. Acc there", "element accuracy of those"),
     *interval("accuracy", "Ele. Acc there"),
@@ -46,7 +52,13 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """An answered step: its task, the place chosen and the right one, the length of the list."""
+    """An answered step.
+
+    task: its task.
+    chosen: position of the chosen element, from 0.
+    right: position of the right element; None if it is not listed.
+    size: length of the list.
+    """
 
     task: Task
     chosen: int
@@ -54,17 +66,23 @@ class Pick:
     size: int
 
     def chance(self, wrong: bool) -> list[float]:
-        """How likely each place is; without the right one for a pick known to be wrong."""
+        """Uniform probability of each position, except the right one for `wrong` picks."""
         left = self.size - (wrong and self.right is not None)
         return [0.0 if wrong and place == self.right else 1 / left for place in range(self.size)]
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceTest:
-    """A chi-square test that all places are equally likely, over lists of one length.
+    """A chi-square test of uniform positions, over lists of one length.
 
-    `design` is the mean design effect of the places (Rao and Scott 1981, first order), never taken
-    below 1; `p` is of the statistic divided by it, `p_independent` of the statistic as it is.
+    picks: number of picks.
+    size: length of the lists.
+    statistic: Pearson's statistic.
+    freedom: degrees of freedom.
+    design: mean design effect of the positions (Rao and Scott 1981, first order), at least 1.
+    p: p value of the statistic divided by the design effect.
+    p_independent: p value that takes steps as independent.
+    least_expected: smallest expected count.
     """
 
     picks: int
@@ -78,12 +96,12 @@ class PlaceTest:
 
 
 def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """A row per run and place: how often it is chosen, and accuracy when the answer stands there.
+    """Return a row per run and position: its share of picks, and accuracy if the answer is there.
 
-    Choices are listed in a seeded random order, so without a preference each place is chosen as
-    often as any other of the same list, and wrong picks fall evenly on the wrong elements. Of runs
-    that list the candidates of a ranker, or letter them in groups, nothing is shown but a note.
-    `attrs` has both tests by run, `tests`. Raises `RunError`.
+    Choices are listed in a seeded random order, so without position bias picks are uniform over the
+    list, and wrong picks uniform over the wrong elements. Runs that list candidates in the order of
+    a ranker or of the page, or letter them in groups, get only a note. `attrs["tests"]` has the
+    tests of all picks and of wrong picks by run. Raises `RunError` for runs that cannot be read.
     """
     opened = open_runs(run)
     records: list[dict[str, Any]] = []
@@ -111,14 +129,14 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             "are too small.",
         ),
         tests={
-            label: {which: None if t is None else _plain(t) for which, t in own.items()}
-            for label, own in tests.items()
+            label: {which: None if t is None else _plain(t) for which, t in by_kind.items()}
+            for label, by_kind in tests.items()
         },
     )
 
 
 def _not_drawn(run: Run, steps: Sequence[StepRecord]) -> str:
-    """Why the places of a run's lists say nothing about chance; "" where they do."""
+    """Why the order of a run's lists is not random; "" if it is."""
     source = run.manifest.config.get("candidates", "snapshot")
     if source == "ranker":
         return "its candidates come in the order of a ranker"
@@ -130,14 +148,14 @@ def _not_drawn(run: Run, steps: Sequence[StepRecord]) -> str:
 
 
 def pick_of(record: StepRecord) -> Pick | None:
-    """The pick of a step, None when it names no listed element."""
-    said = record.prediction
-    if said is None or said.status != Status.ANSWERED or said.letter is None:
+    """The pick of a step; None unless it names a listed element."""
+    prediction = record.prediction
+    if prediction is None or prediction.status != Status.ANSWERED or prediction.letter is None:
         return None
     letters = [choice.letter for choice in record.choices]
-    if said.letter not in letters:
+    if prediction.letter not in letters:
         return None
-    return Pick(task_of(record), letters.index(said.letter), _right(record), len(letters))
+    return Pick(task_of(record), letters.index(prediction.letter), _right(record), len(letters))
 
 
 def _right(record: StepRecord) -> int | None:
@@ -145,9 +163,9 @@ def _right(record: StepRecord) -> int | None:
 
 
 def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
-    """The test over all picks or the wrong ones, on the most frequent length of list.
+    """Test all picks, or the wrong ones, on lists of the most frequent length.
 
-    None for lists of fewer than two places to choose from, and for no pick.
+    None without picks, or with fewer than two positions to choose from.
     """
     kept = [pick for pick in picks if not wrong or pick.chosen != pick.right]
     if not kept:
@@ -239,36 +257,37 @@ def _plain(test: PlaceTest) -> dict[str, float]:
 
 
 def chosen_letters(steps: pd.DataFrame) -> pd.DataFrame:
-    """Chosen letters by run and place, from a frame of steps.
+    """Count chosen letters by run from a frame of steps, with the counts expected by chance.
 
-    Counted are steps in which an element was chosen: of 21 choices each has a chance of 1/21. The
-    choices are in a seeded random order, so the right ones are as likely in one place as in another
-    and a model without a preference stays near chance. Snapshots that were ordered by somebody
-    else promise no such thing. Runs that list the candidates of a ranker or of a whole page, and
-    steps without letters, are left out: by their order, some places are likelier than others.
+    Only steps in which an element was chosen count; each of 21 choices has a chance of 1/21. The
+    harness lists choices in a seeded random order, so a model without position bias stays near
+    chance; this need not hold for snapshots ordered by others. Left out are steps without letters,
+    and runs that list candidates in the order of a ranker or of the page.
     """
-    found: dict[str, list[object]] = {column.name: [] for column in LETTERS}
+    columns: dict[str, list[object]] = {letter_column.name: [] for letter_column in LETTERS}
     answered = steps[(steps["status"] == "answered") & steps["letter"].notna()]
     answered = answered[answered["letter"].astype("str") != ""]
     sources = _sources(steps)
-    for run, own in answered.groupby("run", observed=True):
+    for run, run_steps in answered.groupby("run", observed=True):
         if sources.get(str(run), "snapshot") != "snapshot":
             continue
-        chosen = Counter(own["letter"].astype("str"))
+        chosen = Counter(run_steps["letter"].astype("str"))
         chance: dict[str, float] = defaultdict(float, dict.fromkeys(chosen, 0.0))
-        lists = Counter(zip(own["choices"], own["none_letter"].astype("object"), strict=True))
+        lists = Counter(
+            zip(run_steps["choices"], run_steps["none_letter"].astype("object"), strict=True)
+        )
         for (size, none), count in lists.items():
             for name in letters_for(int(size), none if isinstance(none, str) else None):
                 chance[name] += count / int(size)
         for name in sorted(chance, key=index_of):
             row = (str(run), name, chosen[name], chance[name])
-            for column, value in zip(LETTERS, row, strict=True):
-                found[column.name].append(value)
-    return typed(found, LETTERS)
+            for letter_column, value in zip(LETTERS, row, strict=True):
+                columns[letter_column.name].append(value)
+    return typed(columns, LETTERS)
 
 
 def _sources(steps: pd.DataFrame) -> dict[str, object]:
-    """Where the candidates of each run came from, as far as the frame says."""
+    """The source of each run's candidates, by the attributes of the frame."""
     shared = steps.attrs.get("constants", {}).get("candidates")
     differing = steps.attrs.get("differences", {}).get("candidates", {})
     names = [str(name) for name in steps["run"].unique()]

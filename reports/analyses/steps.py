@@ -1,4 +1,4 @@
-"""What the analyses share: steps with scores, their tasks, rates and differences over them."""
+"""Shared by the analyses: scored steps, their tasks, and rates and differences over them."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def measured(record: StepRecord, metric: str, variant: F1Variant) -> float:
 
 
 def only_differ(runs: dict[str, Run], allowed: Collection[str], what: str) -> None:
-    """Raise `RunError` when runs differ in a setting that is not (below one) allowed."""
+    """Raise `RunError` if runs differ in a setting other than the allowed ones and their parts."""
     differences = compare(runs).differences
-    other = [name for name in differences if name.partition(".")[0] not in allowed]
-    if other:
-        told = "; ".join(
+    unexpected = [name for name in differences if name.partition(".")[0] not in allowed]
+    if unexpected:
+        listed = "; ".join(
             f"{name}: {', '.join(f'{value} ({run})' for run, value in differences[name].items())}"
-            for name in other
+            for name in unexpected
         )
-        raise RunError(f"the runs differ in more than {what}: {told}")
+        raise RunError(f"the runs differ in more than {what}: {listed}")
 
 
 def means(values: Sequence[float], tasks: Sequence[Task]) -> list[float]:
@@ -65,17 +65,17 @@ def means(values: Sequence[float], tasks: Sequence[Task]) -> list[float]:
     by_task: dict[Task, list[float]] = {}
     for value, task in zip(values, tasks, strict=True):
         by_task.setdefault(task, []).append(value)
-    return [math.fsum(own) / len(own) for own in by_task.values()]
+    return [math.fsum(task_values) / len(task_values) for task_values in by_task.values()]
 
 
 def rate(name: str, values: Sequence[float], tasks: Sequence[Task]) -> Rate:
-    """Macro mean and interval as `name`, micro ones as `name_micro`; empty for no value."""
+    """Macro mean and interval as `name`, micro ones as `name_micro`; empty without values."""
     if not values:
         return {}
-    own = means(values, tasks)
-    macro, micro = t_interval(own), cluster_t(values, tasks)
+    task_means = means(values, tasks)
+    macro, micro = t_interval(task_means), cluster_t(values, tasks)
     return {
-        name: math.fsum(own) / len(own),
+        name: math.fsum(task_means) / len(task_means),
         f"{name}_low": macro.low if macro else None,
         f"{name}_high": macro.high if macro else None,
         f"{name}_micro": math.fsum(values) / len(values),
@@ -93,7 +93,7 @@ def difference(
 
 
 def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Iterable[Field]:
-    """The columns that `rate` fills; the micro ones are not shown to readers."""
+    """The columns that `rate` fills; only the macro ones are printed."""
     return (
         Field(name, "float64", "points" if points else "percent", head, f"{meaning}, macro"),
         *interval(name, head),
@@ -103,7 +103,7 @@ def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Ite
 
 
 def chi_square_p(statistic: float, freedom: int) -> float:
-    """How likely a chi-square variable is to reach the statistic."""
+    """Upper tail probability of a chi-square statistic."""
     from scipy.special import chdtrc
 
     return float(chdtrc(freedom, statistic))

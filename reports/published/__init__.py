@@ -1,7 +1,7 @@
-"""Results that others published, and whether a run was measured as they were.
+"""Published results, and whether they were measured like a run.
 
-`published_rows` reads them, `published_beside` sorts them into those measured like a run and those
-that were not. They are never ranked, neither among themselves nor against a run.
+`published_rows` reads them; `published_beside` splits them into those measured like a run and all
+others. They are never ranked, neither among themselves nor against a run.
 """
 
 from __future__ import annotations

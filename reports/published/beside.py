@@ -1,4 +1,4 @@
-"""Published rows as tables: all of them, or sorted by whether a run was measured alike."""
+"""Tables of published rows: all of them, or split by whether a run was measured alike."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ _KEYS = tuple(
     for name in KEY_NAMES
 )
 _LAST = (
-    Field("inferred", "str", "hidden", "inferred", "keys that the source does not state"),
+    Field(
+        "inferred",
+        "str",
+        "hidden",
+        "inferred",
+        "keys inferred because the source does not state them",
+    ),
     Field("paper", "str", "hidden", "paper", "the paper"),
     Field("table", "str", "hidden", "table", "its table"),
 )
@@ -42,17 +48,17 @@ NEVER_RANKED = "In the order of their sources; rows with different keys must not
 def published_table(
     runs: RunLike | Iterable[RunLike] = (), *, average: str = "macro"
 ) -> pd.DataFrame:
-    """All published rows; with runs, also which runs were measured alike and what differs."""
+    """Return all published rows; with runs, also which were measured alike and what differs."""
     opened = open_runs(runs) if runs else {}
-    own = {label: keys_of(run, average) for label, run in opened.items()}
+    run_keys = {label: keys_of(run, average) for label, run in opened.items()}
     splits = {label: _splits(run.manifest.dataset) for label, run in opened.items()}
-    fields = (*FIELDS, *((ALIKE, DIFFERS) if own else ()))
+    fields = (*FIELDS, *((ALIKE, DIFFERS) if run_keys else ()))
     rows = published_rows()
     return described(
-        (_record(row, own, splits) for row in rows),
+        (_record(row, run_keys, splits) for row in rows),
         fields,
         title="Published results",
-        notes=(f"Per cent. {NEVER_RANKED}", *_own(own), *_sources(rows)),
+        notes=(f"Per cent. {NEVER_RANKED}", *_key_notes(run_keys), *_sources(rows)),
     )
 
 
@@ -63,16 +69,16 @@ def published_beside(
     invalid: str | None = None,
     f1: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Published rows measured as one of the runs was, and all others with what differs.
+    """Return the published rows measured like one of the runs, and all others.
 
-    A row is alike when population, candidates, rule for invalid rows, average and F1 variant are
-    those of a run, and the run has its split. The second table says for every other row in which
-    keys it differs from each run.
+    A row is measured like a run if it has the same population, candidates, rule for invalid rows,
+    average and F1 variant, and the run has its split. The second table names the keys in which
+    each other row differs from each run. Raises `RunError` for runs that cannot be read.
     """
     opened = open_runs(runs)
-    own = {label: keys_of(run, average, invalid, f1) for label, run in opened.items()}
+    run_keys = {label: keys_of(run, average, invalid, f1) for label, run in opened.items()}
     splits = {label: _splits(run.manifest.dataset) for label, run in opened.items()}
-    rows = [(row, _record(row, own, splits)) for row in published_rows()]
+    rows = [(row, _record(row, run_keys, splits)) for row in published_rows()]
     alike = [(row, record) for row, record in rows if record["alike"]]
     apart = [(row, record) for row, record in rows if not record["alike"]]
     first = described(
@@ -85,20 +91,24 @@ def published_beside(
         (record for _, record in apart),
         (*FIELDS, DIFFERS),
         title="Published results measured in another way; do not compare them with the runs",
-        notes=(f"Per cent. {NEVER_RANKED}", *_own(own), *_sources(row for row, _ in apart)),
+        notes=(
+            f"Per cent. {NEVER_RANKED}",
+            *_key_notes(run_keys),
+            *_sources(row for row, _ in apart),
+        ),
     )
     return first, second
 
 
 def _record(
-    row: Published, own: Mapping[str, Keys], splits: Mapping[str, frozenset[str]]
+    row: Published, run_keys: Mapping[str, Keys], splits: Mapping[str, frozenset[str]]
 ) -> dict[str, Any]:
-    found = {
+    differing = {
         label: (*what_differs(keys, row.keys), *(() if row.split in splits[label] else ("split",)))
-        for label, keys in own.items()
+        for label, keys in run_keys.items()
     }
-    told = dict.fromkeys(", ".join(names) for names in found.values())
-    by_run = "; ".join(f"{', '.join(names)} ({label})" for label, names in found.items())
+    distinct = dict.fromkeys(", ".join(names) for names in differing.values())
+    by_run = "; ".join(f"{', '.join(names)} ({label})" for label, names in differing.items())
     return {
         "source": row.source,
         "model": row.model,
@@ -109,8 +119,8 @@ def _record(
         "inferred": ", ".join(row.inferred),
         "paper": row.paper,
         "table": row.table,
-        "alike": ", ".join(label for label, names in found.items() if not names),
-        "differs": next(iter(told), "") if len(told) < 2 else by_run,
+        "alike": ", ".join(label for label, names in differing.items() if not names),
+        "differs": next(iter(distinct), "") if len(distinct) < 2 else by_run,
     }
 
 
@@ -118,8 +128,8 @@ def _splits(dataset: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(str(split) for split in dataset.get("splits") or ())
 
 
-def _own(own: Mapping[str, Keys]) -> list[str]:
-    return [f"{label} has {keys}." for label, keys in own.items()]
+def _key_notes(run_keys: Mapping[str, Keys]) -> list[str]:
+    return [f"{label} has {keys}." for label, keys in run_keys.items()]
 
 
 def _sources(rows: Iterable[Published]) -> list[str]:
@@ -128,17 +138,17 @@ def _sources(rows: Iterable[Published]) -> list[str]:
     heads: dict[str, str] = {}
     counts: dict[str, set[Keys]] = {}
     for row in rows:
-        own = models.setdefault((row.source, row.keys), [])
-        if row.model not in own:
-            own.append(row.model)
+        names = models.setdefault((row.source, row.keys), [])
+        if row.model not in names:
+            names.append(row.model)
         counts.setdefault(row.source, set()).add(row.keys)
         inferred = f" Inferred: {', '.join(row.inferred)}." if row.inferred else ""
         heads[row.source] = f"{row.paper}, {row.table}.{inferred} {row.note}".rstrip()
     lines = []
     for source, head in heads.items():
         lines.append(f"{source}: {head}")
-        for (name, keys), own in models.items():
+        for (name, keys), names in models.items():
             if name == source:
-                which = f" ({'; '.join(own)})" if len(counts[source]) > 1 else ""
+                which = f" ({'; '.join(names)})" if len(counts[source]) > 1 else ""
                 lines.append(f"{source}{which} has {keys}.")
     return lines

@@ -1,4 +1,4 @@
-"""What two results must share before they may stand beside each other."""
+"""The keys that two results must share to be comparable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ UNSTATED = "unstated"
 
 
 class Keys(NamedTuple):
-    """How a number was measured. `UNSTATED` equals nothing, not even itself."""
+    """How a number was measured. `UNSTATED` never matches, not even itself.
+
+    population: which tasks.
+    candidates: where the candidates came from and how they were asked about.
+    invalid: rule for invalid rows.
+    average: over tasks (macro) or over steps (micro).
+    f1: variant of operation F1.
+    """
 
     population: str
     candidates: str
@@ -25,18 +32,18 @@ class Keys(NamedTuple):
 
 KEY_NAMES = Keys._fields
 PARTS = ("websites", "domains", "task_ids", "step_ids", "limit", "shard", "exclude_statuses")
-"""Settings that take a part of a benchmark."""
+"""Settings that select a part of a benchmark."""
 TILDE = "mm-mind2web-tilde"
 POPULATIONS = {"mind2web": "mind2web, 252/177/912 tasks"}
-"""Whole benchmarks that published rows name by their size."""
+"""Whole benchmarks whose published rows are named with their size."""
 USUAL = "snapshot, one list"
-"""What a run says of its candidates when it asks in two rounds about seeded choices."""
+"""Description of the candidates of a run with two rounds and seeded choices."""
 
 
 def keys_of(run: Run, average: str, invalid: str | None = None, f1: str | None = None) -> Keys:
-    """The keys of a run shown with this average; `invalid` and `f1` replace its own rules.
+    """Return the keys of a run under an average; `invalid` and `f1` replace its own rules.
 
-    A part of a benchmark, and a run that is not finished, are other populations than the whole.
+    A part of a benchmark, or an unfinished run, is a different population from the whole.
     """
     config = run.manifest.config
     name = str(config.get("benchmark"))
@@ -55,22 +62,26 @@ def keys_of(run: Run, average: str, invalid: str | None = None, f1: str | None =
 
 
 def _candidates(name: str, config: Mapping[str, Any]) -> str:
-    """Where the candidates came from and how they were asked about, in the words of the rows."""
+    """Describe the candidates of a run in the words of the published rows."""
     if name == TILDE:
         return "snapshot 1+20, as stored"
-    told = str(config.get("candidates_told") or UNSTATED)
+    description = str(config.get("candidates_told") or UNSTATED)
     if config.get("candidates", "snapshot") != "snapshot":
-        return told
+        return description
     drawn = f"snapshot 1+{config.get('distractors')}, seed {config.get('seed')}"
-    return drawn if told in (USUAL, UNSTATED) else f"{drawn}, {told.removeprefix('snapshot, ')}"
+    return (
+        drawn
+        if description in (USUAL, UNSTATED)
+        else f"{drawn}, {description.removeprefix('snapshot, ')}"
+    )
 
 
-def what_differs(own: Keys, other: Keys) -> tuple[str, ...]:
+def what_differs(first: Keys, second: Keys) -> tuple[str, ...]:
     """The names of the keys in which two results differ, or may differ.
 
     >>> a = Keys("p", "c", "fail", "macro", "mind2web")
     >>> what_differs(a, a._replace(average="micro")), what_differs(a, a._replace(f1="unstated"))
     (('average',), ('f1',))
     """
-    pairs = zip(KEY_NAMES, own, other, strict=True)
+    pairs = zip(KEY_NAMES, first, second, strict=True)
     return tuple(name for name, one, two in pairs if one != two or UNSTATED in (one, two))

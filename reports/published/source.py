@@ -1,4 +1,4 @@
-"""Reading and checking the file of published rows."""
+"""Read and check the file of published rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPLITS = ("test_task", "test_website", "test_domain", UNSTATED)
 
 
 class PublishedError(ValueError):
-    """The file of published rows is not what it should be."""
+    """The file of published rows is not valid."""
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True):
@@ -50,9 +50,17 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published result on one split; `values` are shares, of some of `MEASURES`.
+    """A published result on one split.
 
-    `spread` is the standard deviation of the last measure over repetitions, where it was given.
+    source: short name of the publication.
+    paper, table: where it was published.
+    model: the model, in the words of the source.
+    split: the split.
+    values: shares between 0 and 1, of some of `MEASURES`.
+    spread: standard deviation of the last measure over repetitions, if reported.
+    keys: how it was measured.
+    inferred: keys that the source does not state.
+    note: further remarks.
     """
 
     source: str
@@ -74,12 +82,12 @@ def published_rows() -> tuple[Published, ...]:
 
 
 def read_rows(path: Path) -> tuple[Published, ...]:
-    """The rows of a file. Raises `PublishedError` that names what is wrong."""
+    """Read a file of published rows. Raises `PublishedError` naming the row and what is wrong."""
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=_File)
+        content = msgspec.toml.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PublishedError(f"{path} cannot be read: {error}") from error
-    rows = tuple(row for source in found.source for row in _rows(source))
+    rows = tuple(row for source in content.source for row in _rows(source))
     names = [(row.source, row.model, row.split) for row in rows]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -137,8 +145,8 @@ def _check(source: _Source) -> None:
         "f1": ([source.f1], ("mind2web", "mind2web-lc", "cl100k-lc", "none", UNSTATED)),
         "scale": ([str(source.scale)], ("1.0", "100.0")),
     }
-    for name, (given, known) in allowed.items():
-        wrong = next((value for value in given if value not in known), None)
+    for name, (values, known) in allowed.items():
+        wrong = next((value for value in values if value not in known), None)
         if wrong is not None:
             raise PublishedError(f"{source.id} has an unknown value in {name}: {wrong!r}")
     if not source.rows or not source.measures or not source.splits:

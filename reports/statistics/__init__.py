@@ -1,16 +1,16 @@
-"""Statistics of runs: how sure a rate is, and whether two runs differ.
+"""Statistics of runs: uncertainty of a rate, and differences between two runs.
 
-| module | what it answers |
+| module | content |
 |---|---|
-| `clusters` | sums and sizes by task, the mean over them and its error |
-| `bootstrap` | an interval by drawing tasks again: studentised, or BCa |
-| `paired` | the difference of two runs on the same steps, with its interval |
-| `significance` | McNemar's tests, a sign-flip permutation test, corrections for many runs |
-| `power` | how many tasks show a difference, which difference the tasks show |
+| `clusters` | sums and sizes by task; mean and cluster-robust standard error |
+| `bootstrap` | intervals from resampled tasks: bootstrap-t and BCa |
+| `paired` | difference of two runs on the same steps, with its interval |
+| `significance` | McNemar's tests, sign-flip permutation test, multiple-comparison corrections |
+| `power` | tasks needed to detect a difference, smallest difference detected |
 
-Pure functions over plain sequences: scores of steps, and the task of each. Intervals of a single
+Pure functions of plain sequences: the scores of steps, and the task of each. Intervals of a single
 run (Clopper-Pearson, t, cluster-robust t) are in `parsers.intervals`. `docs/statistics.md` says
-which is used where, and how often each holds the truth.
+which is used where, with measured coverage.
 """
 
 from __future__ import annotations

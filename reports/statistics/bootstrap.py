@@ -1,13 +1,13 @@
-"""Intervals by drawing whole tasks again: a second opinion beside the t intervals.
+"""Cluster bootstrap intervals, which resample whole tasks: a check on the t intervals.
 
 `bootstrap-t` (Efron and Tibshirani 1993, *An Introduction to the Bootstrap*, section 12.5; Hall
-1992, section 3.5) draws tasks with replacement, and takes the quantiles of (mean* - mean) / error*
-in place of those of t: so skewness is seen, and the error of the error. `bca` (Efron 1987; Efron
+1992, section 3.5) replaces the quantiles of t by those of (mean* - mean) / error* over resamples,
+which accounts for skewness and for the uncertainty of the standard error. `bca` (Efron 1987; Efron
 and Tibshirani, section 14.3) corrects the percentiles of mean* for bias and acceleration. The plain
 percentile interval is not offered: `docs/statistics.md` shows where it fails.
 
-Draws come from PCG64 with a seed hashed from the given one, and tasks are put in an order of their
-own before, so equal data give equal intervals on any machine and in any order.
+Tasks are sorted first and resampled by PCG64 with a hash of the seed, so equal data give equal
+intervals on any machine and in any order.
 """
 
 from __future__ import annotations
@@ -35,7 +35,15 @@ RESAMPLES = 4_999
 
 @dataclass(frozen=True, slots=True)
 class BootstrapInterval:
-    """An interval from `resamples` draws of `tasks` tasks, cut to the possible values."""
+    """A bootstrap interval.
+
+    low, high: its ends, clipped to the possible values.
+    method: how it was computed.
+    resamples: number of resamples.
+    tasks: number of tasks in the data and in each resample.
+    few: whether there are fewer than 30 tasks.
+    level: confidence level.
+    """
 
     low: float
     high: float
@@ -57,12 +65,18 @@ def bootstrap(
     seed: int = 0,
     level: float = 0.95,
 ) -> BootstrapInterval | None:
-    """The interval of a mean over steps that come in tasks; differences have bounds (-1, 1).
+    """Return a confidence interval of the mean over steps clustered in tasks.
 
-    None for fewer than two tasks, or tasks that are all alike.
+    values: one per step.
+    tasks: the task of each step.
+    average: over tasks (macro) or over steps (micro).
+    bounds: possible values of the mean; (-1, 1) for differences.
 
-    >>> found = bootstrap([1, 0, 0, 1, 1, 0, 0, 1, 0], list("aabbccdde"))
-    >>> found is not None and 0 <= found.low < 0.4 < found.high <= 1
+    None for fewer than two tasks, or without any spread between tasks. Raises `ValueError` for a
+    level outside (0, 1) or fewer than 99 resamples.
+
+    >>> interval = bootstrap([1, 0, 0, 1, 1, 0, 0, 1, 0], list("aabbccdde"))
+    >>> interval is not None and 0 <= interval.low < 0.4 < interval.high <= 1
     True
     """
     if not 0 < level < 1:
@@ -89,20 +103,20 @@ def bootstrap(
 
 
 def generator(purpose: str, seed: int) -> np.random.Generator:
-    """A source of chance that is the same wherever purpose and seed are."""
+    """A random generator seeded by a hash of purpose and seed."""
     digest = hashlib.sha256(f"{purpose}/{seed}".encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
 def draws(groups: int, resamples: int, seed: int) -> Floats:
-    """How often each task is drawn, a row per resample."""
+    """How many times each task is drawn: a row per resample, a column per task."""
     equal = np.full(groups, 1 / groups)
     counts = generator("bootstrap", seed).multinomial(groups, equal, size=resamples)
     return counts.astype(np.float64)
 
 
 def resampled(totals: Floats, sizes: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-    """Deviation of the mean in every resample (columns) of every data set (rows), and its error."""
+    """Deviation of the mean and its standard error, by data set (rows) and resample (columns)."""
     groups = totals.shape[-1]
     mean, _ = mean_and_error(totals, sizes)
     residuals = totals - mean[:, None] * sizes
@@ -118,10 +132,10 @@ def resampled(totals: Floats, sizes: Floats, drawn: Floats) -> tuple[Floats, Flo
 def studentised(
     totals: Floats, sizes: Floats, drawn: Floats, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """The ends of the bootstrap-t interval of every data set (a row each), not cut.
+    """The ends of the bootstrap-t interval of every data set (one per row), not clipped.
 
-    A resample without spread has an infinite t: with many of them the interval is unbounded, which
-    is what so few different tasks can say.
+    A resample without spread has an infinite t, so with many of them the interval is unbounded:
+    tasks with so few distinct values do not support a finite one.
     """
     mean, error = mean_and_error(totals, sizes)
     deviation, spread = resampled(totals, sizes, drawn)
@@ -137,7 +151,7 @@ def studentised(
 def accelerated(
     totals: Floats, sizes: Floats, drawn: Floats, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """The ends of the BCa interval of every data set (a row each)."""
+    """The ends of the BCa interval of every data set (one per row)."""
     mean, _ = mean_and_error(totals, sizes)
     deviation, _ = resampled(totals, sizes, drawn)
     count = deviation.shape[-1]

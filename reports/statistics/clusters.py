@@ -1,10 +1,10 @@
-"""Tasks as the units of chance: a sum and a size per task, and the mean over them with its error.
+"""Tasks as clusters: a sum and a size per task, and the mean with its standard error.
 
-Both averages of the project are one formula. The mean over steps is the ratio of the tasks' sums to
-their sizes; the mean over tasks is the same ratio with the task's mean as sum and a size of one.
-The variance is the one of a ratio estimate (Cochran 1977, *Sampling Techniques*, chapter 2.11 and
-9A), which is the cluster-robust variance of a regression on a constant (Cameron and Miller 2015,
-section II), and for sizes of one that of Student's t.
+One formula covers both averages. The mean over steps (micro) is the ratio of the tasks' sums to
+their sizes; the mean over tasks (macro) is the same ratio with each task's mean as its sum and a
+size of one. The variance is that of a ratio estimator (Cochran 1977, *Sampling Techniques*,
+chapters 2.11 and 9A), which equals the cluster-robust variance of a regression on a constant
+(Cameron and Miller 2015, section II), and that of Student's t for sizes of one.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Average = Literal["macro", "micro"]
-"""Over tasks of their means, or over steps."""
+"""Mean over tasks of each task's mean (macro), or mean over steps (micro)."""
 Floats = NDArray[np.float64]
 
 NOTHING = 1e-12
-"""Rounding leaves this much of a sum that is zero in truth."""
+"""Sums up to this size are rounding errors of zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """Sum and size of every task, in an order that depends on these alone."""
+    """Sum and size of every task, sorted."""
 
     totals: Floats
     sizes: Floats
@@ -40,21 +40,21 @@ class Clustered:
 def clustered(
     values: Sequence[float], tasks: Sequence[Hashable], average: Average = "macro"
 ) -> Clustered:
-    """The values of steps by task. Neither the order of the steps nor the tasks' names matter.
+    """Group the values of steps by task. The order of steps and the names of tasks do not matter.
 
     >>> clustered([1, 0, 1], ["a", "a", "b"], "micro").totals.tolist()
     [1.0, 1.0]
     >>> clustered([1, 0, 1], ["a", "a", "b"]).totals.tolist()
     [0.5, 1.0]
 
-    Raises `ValueError` when the two sequences differ in length or a value is not finite.
+    Raises `ValueError` if the sequences differ in length or a value is not finite.
     """
-    own: dict[Hashable, list[float]] = {}
+    by_task: dict[Hashable, list[float]] = {}
     for value, task in zip(values, tasks, strict=True):
         if not math.isfinite(value):
-            raise ValueError(f"task {task} has a value that is no number: {value}")
-        own.setdefault(task, []).append(value)
-    pairs = sorted((len(group), math.fsum(group)) for group in own.values())
+            raise ValueError(f"task {task} has a value that is not finite: {value}")
+        by_task.setdefault(task, []).append(value)
+    pairs = sorted((len(group), math.fsum(group)) for group in by_task.values())
     sizes = np.array([size for size, _ in pairs], dtype=np.float64)
     totals = np.array([total for _, total in pairs], dtype=np.float64)
     if average == "macro":
@@ -63,7 +63,7 @@ def clustered(
 
 
 def mean_and_error(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """The mean and its standard error, over the last axis of any number of data sets at once.
+    """The mean and its standard error over the last axis; leading axes are data sets.
 
     Four tasks with means 0, 1/2, 1/2, 1: the mean is 1/2, the error sqrt(1/6 / 4).
 
@@ -80,7 +80,7 @@ def mean_and_error(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def t_quantile(level: float, groups: int) -> float:
-    """What to multiply the error with: the two-sided quantile of t with one degree less.
+    """The two-sided quantile of Student's t with `groups - 1` degrees of freedom.
 
     >>> round(t_quantile(0.95, 31), 3)
     2.042

@@ -1,9 +1,10 @@
-"""Two runs on the same steps: the mean of their differences, with the task as the unit of chance.
+"""Paired differences of two runs on the same steps, with tasks as clusters.
 
-Pairing takes out what the runs share: that a task is hard. The interval is that of one run's rate,
-applied to the differences step by step: Student's t over the tasks' mean differences (macro), or
-cluster-robust t over the steps' differences (micro); see `clusters` for the formula, Miller 2024
-(*Adding Error Bars to Evals*, sections 4.1 and 4.2) for its use on language models.
+Pairing removes the variance that the runs share, such as the difficulty of tasks. Intervals are
+those of a single run's rate, applied to the differences of steps: Student's t over the tasks' mean
+differences (macro), or cluster-robust t over the steps' differences (micro). The formula is in
+`clusters`; Miller 2024 (*Adding Error Bars to Evals*, sections 4.1 and 4.2) applies it to language
+models.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from reports.statistics.clusters import (
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """In how many steps or tasks the second run is better, worse, or the same."""
+    """Numbers of steps or tasks in which the second run is better, worse or equal."""
 
     better: int
     worse: int
@@ -40,11 +41,18 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The second run's rate less the first's.
+    """The difference of two rates.
 
-    `low` and `high` are None where the data allow no interval: fewer than two tasks, or the same
-    difference in every task. `deviation` is the standard deviation of the tasks' differences (for
-    micro, the one that gives the same error with tasks of equal size), None for one task.
+    first, second: the rates of the two runs.
+    difference: second minus first.
+    low, high: its interval; None for fewer than two tasks, or equal differences in all tasks.
+    average: over tasks (macro) or over steps (micro).
+    tasks: number of tasks.
+    steps: number of steps; 0 for task success.
+    few: whether there are fewer than 30 tasks.
+    deviation: standard deviation of the tasks' differences (for micro, the one that gives the same
+        standard error with tasks of equal size); None for one task.
+    level: confidence level.
     """
 
     first: float
@@ -68,17 +76,17 @@ def paired_difference(
     *,
     level: float = 0.95,
 ) -> Difference | None:
-    """The difference of two runs whose scores are given step by step, in the same order.
+    """Return the difference of two runs from their scores on the same steps, in the same order.
 
-    Three tasks of two steps; the first run gets one step of task a, the second all of a and one of
-    b. The tasks' differences are 1/2, 1/2 and 0.
+    Example: three tasks of two steps. The first run gets one step of task a right, the second all
+    of a and one of b, so the tasks' differences are 1/2, 1/2 and 0.
 
-    >>> found = paired_difference([1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], list("aabbcc"))
-    >>> assert found and found.low is not None and found.high is not None
-    >>> round(found.difference, 4), round(found.low, 4), round(found.high, 4)
+    >>> result = paired_difference([1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], list("aabbcc"))
+    >>> assert result and result.low is not None and result.high is not None
+    >>> round(result.difference, 4), round(result.low, 4), round(result.high, 4)
     (0.3333, -0.3838, 1.0)
 
-    None without a step. Raises `ValueError` when the sequences differ in length.
+    None without any step. Raises `ValueError` if the sequences differ in length.
     """
     if not len(first) == len(second) == len(tasks):
         raise ValueError(f"{len(first)} and {len(second)} scores for {len(tasks)} steps")
@@ -112,21 +120,21 @@ def paired_difference(
 def success_difference(
     first: Sequence[float], second: Sequence[float], *, level: float = 0.95
 ) -> Difference | None:
-    """The difference of two shares of the same tasks, scored 0 or 1.
+    """Return the difference in task success (0 or 1) of two runs on the same tasks.
 
-    t needs more successes than benchmarks of web tasks have. The interval is the adjusted Wald one
-    of Bonett and Price 2012 (Journal of Educational and Behavioral Statistics 37, 479-488): with
-    one more task won and one more lost, p = (count + 1) / (n + 2), and
+    Web benchmarks have too few successful tasks for a t interval. This is the adjusted Wald
+    interval of Bonett and Price 2012 (Journal of Educational and Behavioral Statistics 37,
+    479-488), which adds one task won and one lost: p = (count + 1) / (n + 2), and
     p_won - p_lost +- z * sqrt((p_won + p_lost - (p_won - p_lost)^2) / (n + 2)).
 
-    Of ten tasks one is won and none is lost: p = 2/12 and 1/12.
+    Example: of ten tasks one is won and none lost, so p_won = 2/12 and p_lost = 1/12.
 
-    >>> found = success_difference([0] * 10, [1] + [0] * 9)
-    >>> assert found and found.low is not None and found.high is not None
-    >>> found.difference, round(found.low, 4), round(found.high, 4)
+    >>> result = success_difference([0] * 10, [1] + [0] * 9)
+    >>> assert result and result.low is not None and result.high is not None
+    >>> result.difference, round(result.low, 4), round(result.high, 4)
     (0.1, -0.1956, 0.3623)
 
-    None without a task. Raises `ValueError` for other scores or different lengths.
+    None without any task. Raises `ValueError` for other scores or unequal lengths.
     """
     pairs = list(zip(first, second, strict=True))
     if any(score not in (0, 1) for pair in pairs for score in pair):
@@ -154,7 +162,7 @@ def success_difference(
 
 
 def effect(gained: Sequence[float]) -> Effect:
-    """Counts of what was gained and lost, in steps or in tasks.
+    """Count positive, negative and zero differences of steps or tasks.
 
     >>> effect([1, 1, -1, 0])
     Effect(better=2, worse=1, same=1)

@@ -1,15 +1,15 @@
-"""How many tasks it takes to see a difference, and which difference the tasks at hand can show.
+"""Power analysis: tasks needed to detect a difference, and the smallest detectable difference.
 
-Step rates: the paired t test over tasks, whose power follows from the noncentral t distribution
-(Cohen 1988, *Statistical Power Analysis for the Behavioral Sciences*, chapter 2) with the observed
-standard deviation of the tasks' differences. The tail on the wrong side is left out.
+Step rates: the power of the paired t test over tasks, from the noncentral t distribution (Cohen
+1988, *Statistical Power Analysis for the Behavioral Sciences*, chapter 2) with the observed
+standard deviation of the tasks' differences. Rejections in the wrong direction are not counted.
 
-Task success: the exact McNemar test, whose power is summed over the number of discordant tasks
-(Duffy 1984, *Asymptotic and exact power for the McNemar test and its analogue with R controls*).
-It needs the share of tasks that the runs settle differently. The exact power goes up and down a
-little as tasks are added; the answers are from a bisection, true to a few tasks.
+Task success: the power of the exact McNemar test, summed over the number of discordant tasks
+(Duffy 1984, *Asymptotic and exact power for the McNemar test and its analogue with R controls*). It
+depends on the share of discordant tasks. Exact power is not monotonic in the number of tasks; the
+results come from a bisection and are accurate to a few tasks.
 
-All answers take the observed spread as known. With few tasks it is not, and they are rough.
+The observed spread is treated as known, so the results are rough with few tasks.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from reports.statistics.clusters import Floats, special
 POWER = 0.8
 ALPHA = 0.05
 MOST = 1_000_000
-"""More tasks than this are not counted: None."""
+"""Numbers of tasks above this are reported as None."""
 
 
 def t_power(tasks: int, difference: float, deviation: float, alpha: float = ALPHA) -> float:
-    """The chance that the paired t test sees a true difference.
+    """Power of the two-sided paired t test over tasks.
 
     >>> round(t_power(34, 0.1, 0.2), 3)
     0.808
@@ -45,9 +45,9 @@ def t_power(tasks: int, difference: float, deviation: float, alpha: float = ALPH
 def tasks_needed(
     difference: float, deviation: float, *, power: float = POWER, alpha: float = ALPHA
 ) -> int | None:
-    """How many tasks show a difference of macro step rates; None for no difference or too many.
+    """Tasks needed to detect a difference of step rates; None for no difference or too many.
 
-    A difference of half a standard deviation:
+    Example: a difference of half a standard deviation.
 
     >>> tasks_needed(0.1, 0.2)
     34
@@ -58,7 +58,7 @@ def tasks_needed(
 def smallest_difference(
     tasks: int, deviation: float, *, power: float = POWER, alpha: float = ALPHA
 ) -> float | None:
-    """The difference of macro step rates that so many tasks show; None for fewer than two.
+    """Smallest difference of step rates that this many tasks detect; None for fewer than two.
 
     >>> round(smallest_difference(34, 0.2) or 0, 3)
     0.099
@@ -71,9 +71,9 @@ def smallest_difference(
 
 
 def mcnemar_power(tasks: int, difference: float, discordant: float, alpha: float = ALPHA) -> float:
-    """The chance that the exact McNemar test sees a true difference of task success.
+    """Power of the exact McNemar test for a difference in task success.
 
-    `discordant` is the share of tasks that only one of the runs gets, at least the difference.
+    `discordant` is the share of tasks in which only one run succeeds, at least the difference.
 
     >>> round(mcnemar_power(20, 0.4, 0.4), 3)
     0.874
@@ -95,7 +95,7 @@ def mcnemar_power(tasks: int, difference: float, discordant: float, alpha: float
 def tasks_needed_for_success(
     difference: float, discordant: float, *, power: float = POWER, alpha: float = ALPHA
 ) -> int | None:
-    """How many tasks show a difference of task success; None for no difference or too many.
+    """Tasks needed to detect a difference in task success; None for no difference or too many.
 
     >>> tasks_needed_for_success(0.4, 0.4)
     19
@@ -108,9 +108,9 @@ def tasks_needed_for_success(
 def smallest_success_difference(
     tasks: int, discordant: float, *, power: float = POWER, alpha: float = ALPHA
 ) -> float | None:
-    """The difference of task success that so many tasks show; None where not even 100 % would.
+    """Smallest difference in task success that this many tasks detect; None if not even 100 %.
 
-    With a difference above `discordant`, all discordant tasks are won by the same run.
+    For differences above `discordant`, the same run wins all discordant tasks.
 
     >>> round(smallest_success_difference(142, 0.0) or 0, 3)
     0.055
@@ -139,7 +139,7 @@ def _first(power_of: Callable[[int], float], wanted: float, start: int) -> int |
 
 
 def _likely(tasks: int, share: float) -> Floats:
-    """The counts of a binomial but for tails of about 1e-12."""
+    """The counts of a binomial, except for tails of about 1e-12."""
     middle, reach = tasks * share, 8 * math.sqrt(tasks * share * (1 - share)) + 8
     return np.arange(
         max(0, math.floor(middle - reach)), min(tasks, math.ceil(middle + reach)) + 1.0
@@ -154,7 +154,7 @@ def _binomial(counts: Floats, tasks: int, share: float) -> Floats:
 
 
 def _limits(counts: Floats, alpha: float) -> Floats:
-    """The most wins of the loser with which the exact test rejects; -1 where it never does."""
+    """Most wins of the losing run with which the exact test rejects; -1 if it never does."""
     tail, whole = special().bdtr, counts.astype(int)
     guess = special().bdtrik(alpha / 2, np.maximum(counts, 1), 0.5)
     limits = np.floor(np.nan_to_num(guess, nan=0.0))

@@ -1,11 +1,11 @@
-"""Tests of whether two runs differ, and p values when many runs are compared.
+"""Tests of whether two runs differ, and corrections of p values for multiple comparisons.
 
-McNemar's test: of the steps (or tasks) that two runs settle differently, who wins more?
+McNemar's test compares the numbers of steps (or tasks) that only one of two runs gets right.
 
-Steps of a task are no independent pairs, so McNemar's own statistic claims too much for them. Two
-corrections, one for each average, both a chi square with one degree of freedom that needs no
-estimate of a correlation, with b_k and c_k the steps of task k that only the first or only the
-second run gets right, out of n_k:
+Steps of a task are not independent pairs, so McNemar's original statistic is too liberal for them.
+There are two cluster-corrected versions, one for each average. Both are chi-square statistics with
+one degree of freedom that need no estimate of the correlation. Of the n_k steps of task k, the
+first run alone gets b_k right and the second alone c_k:
 
 - `micro`: Obuchowski 1998 (*On the comparison of correlated proportions for clustered data*,
   Statistics in Medicine 17, 1495-1507). The difference of two pooled proportions over its variance
@@ -13,24 +13,20 @@ second run gets right, out of n_k:
 - `macro`: Durkalski, Palesch, Lipsitz and Rust 2003 (*Analysis of clustered matched-pair data*,
   Statistics in Medicine 22, 2417-2428): the same with d_k = (b_k - c_k) / n_k, without K/(K-1).
 
-Both rely on many tasks. Whole tasks are independent pairs: for them there is the exact test
-(McNemar 1947, with binomial tails).
+Both are asymptotic in the number of tasks. Whole tasks are independent pairs and have the exact
+test (McNemar 1947, with binomial tails).
 
-A permutation test of two runs on the same steps: what if the runs' names were drawn by task?
+The permutation test flips signs by task. Under the null hypothesis the two runs are exchangeable
+on each task, all steps of the task together, which flips the sign of the task's difference (Fisher
+1935, section 21; Good 2005, *Permutation, Parametric and Bootstrap Tests*, section 3.7). p is the
+share of sign patterns whose mean difference is at least as far from zero as the observed one: of
+all patterns if at most 20 tasks differ, otherwise of seeded random patterns plus the observed one
+(Phipson and Smyth 2010), so that p is never zero. No distribution is assumed, and the test is valid
+with few tasks, although its power is then low.
 
-Were there no difference, the two runs' scores on a task could be exchanged, all steps of the task
-together, and the task's difference would change its sign (Fisher 1935, section 21; Good 2005,
-*Permutation, Parametric and Bootstrap Tests*, section 3.7). p is the share of the sign patterns
-whose mean difference is at least as far from zero as the observed one: of all patterns where at
-most 20 tasks differ, else of seeded random ones, with the observed pattern counted among them
-(Phipson and Smyth 2010), so that p is never zero. No distribution is assumed, and few tasks do no
-harm but to power.
-
-When many models are compared, one of them looks better by chance: adjusted p values.
-
-`holm` keeps the chance of any false claim below the level (Holm 1979, *A simple sequentially
-rejective multiple test procedure*), `bh` the expected share of false claims among the claims made
-(Benjamini and Hochberg 1995), which is less strict. Both hand back values to be read like p.
+Adjusted p values account for comparing several models: `holm` controls the family-wise error rate
+(Holm 1979, *A simple sequentially rejective multiple test procedure*), `bh` the false discovery
+rate (Benjamini and Hochberg 1995), which is less strict.
 """
 
 from __future__ import annotations
@@ -53,9 +49,13 @@ _BATCH = 4_096
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """`gained` and `lost` count the pairs that only the second or only the first run gets right.
+    """The result of a McNemar test.
 
-    `statistic` is None for the exact test, and 0 (with p = 1) where the runs agree everywhere.
+    gained: pairs that only the second run gets right.
+    lost: pairs that only the first run gets right.
+    statistic: chi-square statistic; None for the exact test, 0 (with p = 1) if the runs agree on
+        every pair.
+    p: two-sided p value.
     """
 
     gained: int
@@ -70,16 +70,16 @@ def clustered_mcnemar(
     tasks: Sequence[Hashable],
     average: Average = "macro",
 ) -> McNemar:
-    """The test on steps, corrected for tasks.
+    """McNemar's test on steps, corrected for clustering in tasks.
 
-    Three tasks of two steps, won by 2, 1 and 0 steps. Micro: d = 2, 1, 0, so
+    Example: three tasks of two steps, of which 2, 1 and 0 are won. Micro: d = 2, 1, 0, so
     9 / (3/2 * 5) = 1.2; macro: d = 1, 1/2, 0, so 2.25 / 1.25 = 1.8.
 
-    >>> found = clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro")
-    >>> found.statistic, round(found.p, 4)
+    >>> test = clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro")
+    >>> test.statistic, round(test.p, 4)
     (1.2, 0.2733)
 
-    Raises `ValueError` for scores other than 0 and 1, and sequences of different lengths.
+    Raises `ValueError` for scores other than 0 and 1, or sequences of unequal length.
     """
     gained, lost = _discordant(first, second)
     gains = [b - a for a, b in zip(first, second, strict=True)]
@@ -89,14 +89,14 @@ def clustered_mcnemar(
         return McNemar(gained, lost, 0.0, 1.0)
     groups = len(data)
     if average == "micro":
-        # A single task has no spread between tasks; the factor is left out rather than infinite.
+        # With a single task the factor K / (K - 1) would be infinite; it is left out.
         squares *= groups / (groups - 1) if groups > 1 else 1.0
     statistic = float(data.totals.sum()) ** 2 / squares
     return McNemar(gained, lost, statistic, float(special().chdtrc(1, statistic)))
 
 
 def exact_mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar:
-    """The exact test on independent pairs, here tasks: two-sided binomial tails at one half.
+    """The exact test on independent pairs, here tasks: two-sided binomial test at 1/2.
 
     >>> exact_mcnemar([0, 0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 0, 1])
     McNemar(gained=5, lost=0, statistic=None, p=0.0625)
@@ -115,7 +115,13 @@ def _discordant(first: Sequence[float], second: Sequence[float]) -> tuple[int, i
 
 @dataclass(frozen=True, slots=True)
 class Permutation:
-    """`patterns` sign patterns were looked at, all there are if `exact`; `tasks` of them differ."""
+    """The result of a permutation test.
+
+    p: two-sided p value.
+    exact: whether all sign patterns were enumerated.
+    patterns: number of sign patterns evaluated.
+    tasks: number of tasks in which the runs differ.
+    """
 
     p: float
     exact: bool
@@ -132,14 +138,14 @@ def permutation_test(
     patterns: int = PATTERNS,
     seed: int = 0,
 ) -> Permutation:
-    """The two-sided p of the mean difference over tasks or over steps.
+    """Two-sided sign-flip permutation test of the mean difference over tasks or over steps.
 
-    Five tasks, all won: of 32 patterns only two are as extreme.
+    Example: five tasks, all won. Of 32 patterns only two are as extreme.
 
     >>> permutation_test([0] * 5, [1] * 5, list("abcde"))
     Permutation(p=0.0625, exact=True, patterns=32, tasks=5)
 
-    Raises `ValueError` when the sequences differ in length.
+    Raises `ValueError` if the sequences differ in length.
     """
     gained = [b - a for a, b in zip(first, second, strict=True)]
     totals = clustered(gained, tasks, average).totals
@@ -173,9 +179,9 @@ def _extreme(sizes: Floats, least: float, patterns: int, seed: int) -> int:
 
 
 def adjust(p_values: Sequence[float], correction: Correction = "holm") -> list[float]:
-    """The p values adjusted, in the order given.
+    """Adjust p values, keeping their order.
 
-    Raises `ValueError` for an unknown correction, or a value that is no probability.
+    Raises `ValueError` for an unknown correction, or a value outside 0 to 1.
     """
     ways: dict[str, Callable[[Sequence[float]], list[float]]] = {
         "holm": holm,
@@ -185,12 +191,12 @@ def adjust(p_values: Sequence[float], correction: Correction = "holm") -> list[f
     if correction not in ways:
         raise ValueError(f"unknown correction {correction!r}: one of {', '.join(CORRECTIONS)}")
     if not all(0 <= p <= 1 for p in p_values):
-        raise ValueError("p values lie between 0 and 1")
+        raise ValueError("p values must lie between 0 and 1")
     return ways[correction](p_values)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The smallest times n, the next times n - 1 and so on, never less than one before it.
+    """Holm's step-down adjustment: the smallest p times n, the next times n - 1, made monotonic.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
@@ -205,7 +211,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """The one of rank r times n / r, never more than one after it.
+    """The Benjamini-Hochberg adjustment: p of rank r times n / r, made monotonic.
 
     >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03])]
     [0.03, 0.04, 0.04]
