@@ -14,7 +14,7 @@ from harness.runs import Run, StepRecord
 from parsers import Status, cluster_t, index_of, letters_for
 from reports.about import about_runs
 from reports.analyses.steps import Task, chi_square_p, scored, task_of
-from reports.frames.schema import Column, schema, typed
+from reports.frames.schema import Column, typed
 from reports.grid import Field, clusters, described, interval
 from reports.load import RunLike, open_runs
 
@@ -24,7 +24,6 @@ LETTERS = (
     Column("chosen", "Int64", "steps in which this letter was chosen"),
     Column("chance", "float64", "expected number under a uniform choice"),
 )
-LETTERS_SCHEMA = schema(LETTERS)
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
     Field("place", "Int64", "hidden", "place", "the position in the list, from 0"),

@@ -12,7 +12,7 @@ from harness import tables
 from harness.tables import FEW_NOTE, FORMATS, MEANS, Cell, Data, Grid, Row, Section, bounds, percent
 from reports.about import about
 from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, p_text
-from reports.frames.schema import Column, schema, typed
+from reports.frames.schema import Column, typed
 from reports.grid import frame_data
 
 __all__ = ["COLUMNS", "FORMATS", "comparison_grid", "comparison_table", "render"]
@@ -61,7 +61,6 @@ COLUMNS = (
     ),
     Column("visible", "float64", "difference that these tasks detect with 80 % power"),
 )
-COMPARISON_SCHEMA = schema(COLUMNS)
 
 
 def comparison_table(comparisons: Comparisons) -> pd.DataFrame:

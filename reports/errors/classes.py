@@ -169,7 +169,6 @@ CLASSES: tuple[ClassInfo, ...] = (
 
 INFO: dict[ErrorClass, ClassInfo] = {info.error_class: info for info in CLASSES}
 NOT_COUNTED = frozenset(i.error_class for i in CLASSES if i.group == "not counted")
-WRONG_ELEMENT = frozenset(i.error_class for i in CLASSES if i.group == "wrong element")
 
 CLASS_OF: dict[Relation, ErrorClass] = {
     Relation.SAME_TEXT: ErrorClass.WRONG_SAME_TEXT,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from parsers import Status
-from reports.analyses.positions import LETTERS_SCHEMA, chosen_letters
+from reports.analyses.positions import LETTERS, chosen_letters
 from reports.frames import steps_frame
+from reports.frames.schema import schema
 from tests.reports.runs import step, worked, write
 
 
 def test_chance_is_one_in_the_number_of_choices(tmp_path: Path) -> None:
     found = chosen_letters(steps_frame(write(tmp_path / "run", worked())))
-    assert {name: str(kind) for name, kind in found.dtypes.items()} == LETTERS_SCHEMA
+    assert {name: str(kind) for name, kind in found.dtypes.items()} == schema(LETTERS)
     assert found["letter"].tolist() == ["A", "B"]
     assert found["chosen"].tolist() == [1, 5]
     assert found["chance"].tolist() == [3.0, 3.0]

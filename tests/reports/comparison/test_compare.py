@@ -15,8 +15,9 @@ from harness.runs import RunError, StepRecord, open_run
 from parsers import ELEMENT_ONLY, Prediction, Status
 from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison, Comparisons, Contrast
-from reports.comparison.table import COMPARISON_SCHEMA, comparison_table
+from reports.comparison.table import COLUMNS, comparison_table
 from reports.frames.rows import run_rows
+from reports.frames.schema import schema
 from tests.reports.runs import setup, step, worked, write
 
 
@@ -239,7 +240,7 @@ def test_the_verdict_knows_equal_runs(tmp_path: Path) -> None:
 def test_the_table_is_typed(tmp_path: Path) -> None:
     found = compare_runs([_random(tmp_path, name, 0.5, 4) for name in "abc"])
     table = comparison_table(found)
-    assert {name: str(kind) for name, kind in table.dtypes.items()} == COMPARISON_SCHEMA
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == schema(COLUMNS)
     assert len(table) == 2 * 7
     assert table.attrs["correction"] == "holm"
 
