@@ -13,7 +13,7 @@ from typing import Any
 
 TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$")
 """Keys whose values depend on the clock or on the server's numbering."""
-PROSE = {"note", "notes", "about", "title", "caption", "captions"}
+PROSE = {"note", "notes", "about", "title", "caption", "captions", "verdict"}
 SESSION = {"created", "sessions"}
 RESUMED = frozenset({"sessions", "unrecorded"})
 """What a run that was interrupted says otherwise than one that was not."""
