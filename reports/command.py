@@ -114,10 +114,10 @@ def _beside_published(
     from reports.formats import grid
     from reports.published import published_beside
 
-    others = published_beside(runs, average=average, invalid=invalid, f1=f1)
-    grids = [grid(one, average) for one in (table, *others)]
+    published_tables = published_beside(runs, average=average, invalid=invalid, f1=f1)
+    grids = [grid(one, average) for one in (table, *published_tables)]
     if form == "json":
-        own, alike, apart = map(json_content, grids)
-        put(to_json({**own, "published": {"alike": alike, "apart": apart}}), out)
+        results, alike, apart = map(json_content, grids)
+        put(to_json({**results, "published": {"alike": alike, "apart": apart}}), out)
     else:
         emit_grids(grids, form, out)

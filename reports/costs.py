@@ -1,4 +1,4 @@
-"""What steps took: calls, tokens, money and time, a row per run."""
+"""Calls, tokens, cost and latency of steps, a row per run."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from reports.load import RunLike, open_runs
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
     Field("steps", "Int64", "count", "steps", "settled steps that the model was asked about"),
-    Field("calls_per_step", "float64", "seconds", "calls", "mean calls of a step"),
+    Field("calls_per_step", "float64", "seconds", "calls", "mean number of calls per step"),
     Field("input_tokens", "float64", "number", "tokens in", "mean per step, as billed"),
     Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
     Field("output_tokens", "float64", "number", "tokens out", "mean per step, as billed"),
     Field("cost_per_step", "float64", "dollars", "$/step", "mean over steps whose cost is known"),
-    Field("cost_per_success", "float64", "dollars", "$/success", "cost by successful step"),
+    Field("cost_per_success", "float64", "dollars", "$/success", "cost per successful step"),
     Field("cost", "float64", "dollars", "$ total", "sum over steps whose cost is known"),
     Field("priced", "Int64", "hidden", "priced", "steps whose cost is known"),
     Field("timed", "Int64", "count", "timed", "steps whose latency is known"),
     Field("latency_median", "float64", "seconds", "s/step", "median seconds of a step's calls"),
-    Field("latency_p90", "float64", "seconds", "90th", "90th percentile of these"),
-    Field("latency_max", "float64", "seconds", "max", "the longest"),
+    Field("latency_p90", "float64", "seconds", "90th", "90th percentile, in seconds"),
+    Field("latency_max", "float64", "seconds", "max", "maximum, in seconds"),
 )
 
 
 def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """Calls, tokens, dollars and seconds per step of each run.
+    """Return calls, tokens, dollars and seconds per step of each run.
 
-    Counted are settled steps that were asked. The latency of a step is the sum over its calls as
-    recorded in `calls.jsonl`; a step with a call that is not on record, came from the response
-    cache or was answered by a policy in no time has none. Raises `RunError`.
+    Only settled steps that were asked count. The latency of a step is the sum over its calls in
+    `calls.jsonl`. It is unknown if a call is not on record, came from the response cache, or has no
+    latency because a policy answered it. Raises `RunError` for runs that cannot be read.
     """
     opened = open_runs(runs)
     records = [_record(rows) for rows in run_rows(opened.values())]
@@ -101,18 +101,18 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def _latencies(run: Run, asked: pd.DataFrame) -> list[float]:
-    """Seconds of the steps whose calls are all on record and all came from the model."""
-    taken: dict[tuple[str, int], list[float]] = defaultdict(list)
+    """Latencies in seconds of the steps whose calls are all on record and came from the model."""
+    seconds: dict[tuple[str, int], list[float]] = defaultdict(list)
     untimed: set[tuple[str, int]] = set()
     for call in run.calls():
         key = call.step_id, call.repeat
-        taken[key].append(call.reply.latency_s)
+        seconds[key].append(call.reply.latency_s)
         if call.from_cache or not call.reply.latency_s:
             untimed.add(key)
-    found = []
+    latencies = []
     rows = zip(asked["step_id"], asked["repeat"], asked["calls"], strict=True)
     for step, repeat, calls in rows:
         key = str(step), int(repeat)
-        if key not in untimed and calls and len(taken.get(key, ())) == calls:
-            found.append(math.fsum(taken[key]))
-    return found
+        if key not in untimed and calls and len(seconds.get(key, ())) == calls:
+            latencies.append(math.fsum(seconds[key]))
+    return latencies

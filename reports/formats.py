@@ -1,8 +1,8 @@
-"""A frame as text, Markdown, CSV, LaTeX, JSON, HTML or parquet; each has the note on test data.
+"""Frames as text, Markdown, CSV, LaTeX, JSON, HTML or parquet, each with the note on test data.
 
 Text, Markdown, LaTeX and HTML are for readers (per cent, one average); CSV, JSON and parquet hold
-every column of the frame, with shares between 0 and 1. Tables of results and those that
-`reports.grid` describes become a `harness.tables.Grid` first, which the renderers there write.
+every column of the frame, with shares between 0 and 1. Every table is first arranged as a
+`harness.tables.Grid`, whose renderers write all formats.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def render(
     *,
     width: int | None = None,
 ) -> str:
-    """A table made by `reports.tables` or described by `reports.grid`, ending in a newline.
+    """Write a table made by `reports.tables` or `reports.grid`, ending in a newline.
 
-    `width` is that of the terminal for `text`. Raises `ValueError` for an unknown format.
+    `width` is the width of `text` in characters. Raises `ValueError` for an unknown format.
     """
     return tables.render(grid(table, average), form, width=width)
 
@@ -66,32 +66,32 @@ def as_page(frames: Sequence[pd.DataFrame], average: Average = "macro") -> str:
 
 
 def as_parquet(table: pd.DataFrame) -> bytes:
-    """The frame; note and settings are in the metadata of the file, as JSON under `vlm-eval`."""
+    """The frame as parquet, with note and settings in its metadata as JSON under `vlm-eval`."""
     return tables.to_parquet(grid(table))
 
 
 def json_content(table: pd.DataFrame) -> dict[str, Any]:
-    """What `render` writes as JSON, before it is text."""
+    """The content that `render` writes as JSON."""
     return tables.json_content(grid(table))
 
 
 def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
-    """The table arranged for readers, with the frame behind it."""
+    """Arrange a table for readers, with the frame as its data."""
     return described_grid(table) if "fields" in table.attrs else results_grid(table, average)
 
 
 def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
-    """A table of results: a section per run, the headline of each group and the line beside it.
+    """Arrange a table of results: a section per run, with the headline of each group.
 
-    The line that is not the headline is left out where a group has no invalid rows.
+    The line with the other treatment of invalid rows follows if the group has invalid rows.
     """
     attrs, key = table.attrs, table.attrs["key"]
     records = plain_records(table)
     sections = []
     for fact in attrs["runs"]:
-        own = [record for record in records if record["run"] == fact["run"]]
-        groups = list(dict.fromkeys(record[key] for record in own))
-        kept = [record for record in own if record["headline"] or record["invalid"]]
+        run_records = [record for record in records if record["run"] == fact["run"]]
+        groups = list(dict.fromkeys(record[key] for record in run_records))
+        kept = [record for record in run_records if record["headline"] or record["invalid"]]
         kept.sort(key=lambda r: (groups.index(r[key]), not r["headline"]))
         rows = tuple(result_row(record, str(record[key]), average) for record in kept)
         facts = "; ".join(f"{name}: {text}" for name, text in fact_texts(fact))
@@ -119,7 +119,7 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 
 
 def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The facts of a run (`reports.frames.runs`) by name, in words."""
+    """The facts of a run (`reports.frames.runs.FACTS`) by name, in words."""
     state = "complete" if fact["complete"] else "UNFINISHED"
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"

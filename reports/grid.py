@@ -1,8 +1,7 @@
-"""Tables that are not tables of results: frames that know how they are to be shown.
+"""Frames with a description of how to print them, for all tables but those of results.
 
-`described` makes such a frame from records and `Field`s; `described_grid` arranges it for readers.
-The frame holds plain numbers (shares between 0 and 1), what is shown is rounded; csv, json and
-parquet hold the frame.
+`described` makes such a frame from records and `Field`s; `described_grid` arranges it for readers,
+with rounded numbers. CSV, JSON and parquet hold the frame itself, with shares between 0 and 1.
 """
 
 from __future__ import annotations
@@ -21,10 +20,14 @@ Style = Literal[NumberStyle, "bounds", "hidden"]
 
 
 class Field(NamedTuple):
-    """A column of a frame and how it is shown.
+    """A column of a frame and how it is printed.
 
-    `<name>_low` and `<name>_high`, where the frame has them, are shown as an interval beside it; in
-    the style `bounds` (per cent) instead of it, with "none" where there is no interval.
+    name: column name.
+    kind: pandas type.
+    style: how values are printed. If the frame has `<name>_low` and `<name>_high`, the interval is
+        printed beside the value; with `bounds`, instead of it ("none" if there is no interval).
+    head: column head.
+    meaning: definition of the column.
     """
 
     name: str
@@ -43,7 +46,7 @@ def described(
     notes: Iterable[str] = (),
     **more: Any,
 ) -> pd.DataFrame:
-    """A frame of these columns; `attrs` has title, lines above and below it, and `more`."""
+    """Make a frame with these columns; `attrs` has title, lines above and below it, and `more`."""
     rows = list(records)
     columns = [Column(field.name, field.kind, field.meaning) for field in fields]
     frame = typed({c.name: [row.get(c.name) for row in rows] for c in columns}, columns)
@@ -62,8 +65,8 @@ def described(
 def interval(name: str, head: str) -> tuple[Field, Field]:
     """The two columns of the interval of `name`.
 
-    It is marked where it rests on fewer than 30 tasks: those of the column `<name>_clusters`, or
-    else of `tasks`.
+    It is marked if it rests on fewer than 30 tasks, by the column `<name>_clusters` or else
+    `tasks`.
     """
     return (
         Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
@@ -72,12 +75,12 @@ def interval(name: str, head: str) -> tuple[Field, Field]:
 
 
 def clusters(name: str, head: str) -> Field:
-    """The column with the tasks behind the interval of `name`."""
+    """The column with the number of tasks behind the interval of `name`."""
     return Field(f"{name}_clusters", "Int64", "hidden", head, "tasks behind the interval")
 
 
 def described_grid(frame: pd.DataFrame) -> Grid:
-    """The frame arranged for readers, with the numbers behind it."""
+    """Arrange the frame for readers, with the frame as its data."""
     attrs = frame.attrs
     fields = [(name, head, style) for name, head, style in attrs["fields"] if style != "hidden"]
     rows = [
@@ -112,14 +115,14 @@ def frame_data(frame: pd.DataFrame, facts: Mapping[str, Any], comments: Iterable
 
 
 def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """The rows as plain Python values, None where one is missing."""
+    """The rows as plain Python values; missing values are None."""
     columns = [frame[name].astype("object") for name in frame.columns]
     lists = [column.where(column.notna(), None).tolist() for column in columns]
     return zip(*lists, strict=True)
 
 
 def plain_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The same by column name."""
+    """The rows as plain Python values by column name; missing values are None."""
     names = list(map(str, frame.columns))
     return [dict(zip(names, row, strict=True)) for row in plain_rows(frame)]
 

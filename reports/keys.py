@@ -1,7 +1,7 @@
-"""What the rows of a table can be grouped by.
+"""Keys by which the rows of a table can be grouped.
 
-Every key gives each row of a run exactly one group. Continuous quantities come in fixed bands, so
-that tables of different runs have the same rows.
+Every key assigns each row of a run to exactly one group. Continuous quantities are binned into
+fixed bands, so that tables of different runs have the same rows.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ MEANINGS: dict[Key, str] = {
     "distractors": "how many wrong elements were listed",
 }
 WHOLE_TASKS = frozenset({"split", "website", "domain", "subdomain"})
-"""Keys whose groups hold whole tasks; the others cut tasks apart and leave no task success."""
+"""Keys whose groups hold whole tasks; the others split tasks and have no task success."""
 
 UNKNOWN = "unknown"
 PAGE_HEIGHTS = (1000, 2000, 4000, 8000)
 TARGET_TOPS = (720, 1440, 2880, 5760)
-"""The first band is the first view of a 1280 x 720 window, each other reaches twice as far."""
+"""The first band is the first screen of a 1280 x 720 window; each further one doubles the depth."""
 STEP_INDEXES = (*range(1, 10), 10, 15, 20)
 POSITIVES = (1, 2, 3, 6)
 
@@ -57,14 +57,14 @@ Group = tuple[float, str]
 
 
 def groups(rows: RunRows, key: Key) -> list[Group]:
-    """The group of every row of `rows.frame`, in its order."""
+    """The group of every row of `rows.frame`, in the same order."""
     if key in GROUP_KEYS:
         return [(0.0, group_of(step, key)) for _, step in rows.trials]
     return _NUMBERS[key](rows)
 
 
 def band(value: float | None, starts: Sequence[int]) -> Group:
-    """The band that a number lies in; `starts` are the lower ends of all bands but the first.
+    """The band of a number; `starts` are the lower bounds of all bands but the first.
 
     >>> band(1999, (1000, 2000)), band(2000, (1000, 2000)), band(3, (1, 2, 3))
     ((1000, '1000-1999'), (2000, '2000+'), (3, '3+'))
@@ -83,7 +83,7 @@ def band(value: float | None, starts: Sequence[int]) -> Group:
 
 
 def target_top(record: StepRecord) -> float | None:
-    """The upper edge of the highest acceptable element that has an extent, None without one."""
+    """Top edge in pixels of the highest acceptable element with a non-empty box; None without."""
     boxes = [box for box in record.gold.boxes if box is not None and box[2] > 0 and box[3] > 0]
     return min((box[1] for box in boxes), default=None)
 

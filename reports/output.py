@@ -1,4 +1,4 @@
-"""Options shared by the commands of this package, and writing their tables."""
+"""Options shared by the commands of this package, and output of their tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLOT = click.option(
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--format` and `--out`."""
+    """Add the options `--format` and `--out` to a command."""
     form = click.option(
         "--format",
         "form",
@@ -53,14 +53,14 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def emit(table: pd.DataFrame, form: str, out: Path | None, average: Average = "macro") -> None:
-    """Write a table in a format to a file or the screen."""
+    """Write a table in a format to a file or standard output."""
     from reports.formats import grid
 
     emit_grids([grid(table, average)], form, out)
 
 
 def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:
-    """Write grids in a format to a file or the screen, whose width a text then fits."""
+    """Write grids in a format to a file or standard output; text fits the terminal's width."""
     from harness.tables import render, terminal_width, to_parquet
 
     if form != "parquet":
@@ -72,7 +72,7 @@ def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:
 
 
 def put(content: str | bytes, out: Path | None) -> None:
-    """Content to a file, or a text to the screen."""
+    """Write content to a file, or a text to standard output."""
     if out is None:
         click.echo(content, nl=False)
         return

@@ -1,4 +1,4 @@
-"""Pictures for notebooks: a step's boxes drawn on its screenshot, and figures as they are shown.
+"""Pictures for notebooks: a step's boxes drawn on its screenshot, and encoded figures.
 
 from reports import open_runs
 from reports.pictures import as_jpeg, boxes_on_screenshot
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["DataGone", "Shown", "as_jpeg", "as_png", "boxes_on_screenshot"]
 
 WIDTH, HEIGHT = 820, 620
-"""The most pixels across and down that a drawn screenshot has."""
+"""Largest size of a drawn screenshot, in pixels."""
 MARGIN = 90
 SMALLEST = 960, 420
-"""Page pixels around the target and the chosen element, and the least that is cut out."""
+"""Margin around the target and the chosen element, and smallest crop, in page pixels."""
 TARGET, CHOSEN, OTHER = "#00703c", "#c4320a", "#6f6f6f"
 
 Box = tuple[float, float, float, float]
@@ -34,7 +34,11 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An encoded picture that a notebook shows when it is the value of a cell."""
+    """An encoded picture that a notebook displays.
+
+    data: the encoded picture.
+    mime: its media type.
+    """
 
     data: bytes
     mime: str
@@ -44,27 +48,27 @@ class Shown:
 
 
 def as_jpeg(image: Image.Image, quality: int = 70) -> Shown:
-    """An image as JPEG, which is small for screenshots."""
+    """Encode an image as JPEG, which keeps screenshots small."""
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "JPEG", quality=quality, optimize=True)
     return Shown(buffer.getvalue(), "image/jpeg")
 
 
 def as_png(figure: Figure, dpi: int = 90) -> Shown:
-    """A figure of matplotlib as PNG, drawn without a display."""
+    """Encode a matplotlib figure as PNG; needs no display."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=dpi)
     return Shown(buffer.getvalue(), "image/png")
 
 
 def boxes_on_screenshot(run: Run, step_id: str, repeat: int = 0) -> Image.Image:
-    """The part of a step's screenshot around what matters, with boxes.
+    """Draw the boxes of a step on its screenshot, cropped to the region of interest.
 
-    The right elements have a solid green box, the chosen one a dashed red box; a word says which is
-    which, for the listed ones. Every other choice has a thin grey box and its letter. Elements
-    without a box on the page are left out. The picture is cut around the listed right element and
-    the chosen one, and scaled to at most `WIDTH` by `HEIGHT`. Raises `DataGone` for a step or
-    picture that is not there.
+    Right elements have a solid green box, the chosen element a dashed red one; the listed ones are
+    labelled. Every other choice has a thin grey box with its letter. Elements without a box on the
+    page are left out. The picture is cropped around the listed right element and the chosen one and
+    scaled to at most `WIDTH` by `HEIGHT`. Raises `DataGone` if the step or its screenshot is not
+    available.
     """
     record = _record(run, step_id, repeat)
     page = _opened(run.screenshot(step_id), step_id)
@@ -96,7 +100,7 @@ def _opened(data: bytes, step_id: str) -> Image.Image:
 
 
 def _boxes(record: StepRecord) -> Iterator[tuple[Box, str, str]]:
-    """Boxes with their label and colour, those that matter last: they are drawn on top."""
+    """Boxes with label and colour, the most important last, so that they are drawn on top."""
     chosen = _chosen(record)
     listed = [choice for choice in record.choices if choice.box]
     for choice in listed:
@@ -115,12 +119,12 @@ def _boxes(record: StepRecord) -> Iterator[tuple[Box, str, str]]:
 
 
 def _chosen(record: StepRecord) -> str | None:
-    """The chosen node; protocols that ask in groups give choices no letter of their own."""
+    """The id of the chosen element. (Its letter is ambiguous if choices are lettered in groups.)"""
     return record.prediction.element if record.prediction is not None else None
 
 
 def _region(record: StepRecord, size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """What is cut out, as left, top, right, bottom; the whole page where no box is known."""
+    """The crop as left, top, right, bottom; the whole page if no box is known."""
     chosen = _chosen(record)
     around = [c.box for c in record.choices if c.box and (c.positive or c.id == chosen)]
     around = around or [box for box in record.gold.boxes if box]
@@ -132,7 +136,7 @@ def _region(record: StepRecord, size: tuple[int, int]) -> tuple[int, int, int, i
 
 
 def _span(ends: Iterable[tuple[float, float]], least: int, most: int) -> tuple[int, int]:
-    """A stretch of the page with a margin around all ends, at least `least` long.
+    """An interval of the page with a margin around all `ends`, at least `least` long.
 
     >>> _span([(500.0, 520.0)], 400, 1280)
     (310, 710)
@@ -165,7 +169,7 @@ def _mark(draw: ImageDraw.ImageDraw, ends: list[float], label: str, colour: str)
 
 
 def _tag(draw: ImageDraw.ImageDraw, ends: list[float], label: str, colour: str) -> None:
-    """A label over the box, for the chosen element under it, in the picture where that is."""
+    """Draw a label above the box (below it for the chosen element), if possible in the picture."""
     left, top, _, bottom = ends
     font = ImageFont.load_default(11 if colour == OTHER else 14)
     width, height = draw.textbbox((0, 0), label, font=font)[2:]

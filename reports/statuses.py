@@ -1,4 +1,4 @@
-"""How the steps of runs ended: a row per run and status."""
+"""Outcomes of the steps of runs: a row per run and status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNSETTLED, INVALID = "unsettled", "invalid"
 
 
 def kind_of(status: str) -> str:
-    """What a status means for the step."""
+    """The kind of outcome that a status stands for."""
     if status in PARSE_FAILURES:
         return "unreadable"
     return {
@@ -48,11 +48,11 @@ def kind_of(status: str) -> str:
 
 
 def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """Statuses of the valid steps of each run, most frequent first, with what they scored.
+    """Return the statuses of the valid steps of each run, most frequent first, with their scores.
 
-    Shares are of settled valid steps, with intervals that take tasks as clusters. Steps not yet
-    settled and invalid rows are counted, and have no share. Where only elements were asked for,
-    operation F1 and success are missing. Raises `RunError`.
+    Shares are of settled valid steps, with intervals that take tasks as clusters. Unsettled steps
+    and invalid rows are counted but have no share. Operation F1 and success are missing if only
+    elements were asked for. Raises `RunError` for runs that cannot be read.
     """
     opened = open_runs(runs)
     evaluated = run_rows(opened.values())
@@ -74,26 +74,26 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
     valid = [(repeat, step) for repeat, step in rows.trials if step.invalid is None]
     settled = [step for _, step in valid if step.scores is not None and step.status is not None]
     tasks = [(step.info.split, step.info.task_id) for step in settled]
-    # A run is asked for operations on all of its steps or on none; not asked for is not zero.
+    # A run asks for operations on all of its steps or on none; not asked for is not zero.
     operations = not any(ELEMENT_ONLY in step.flags for step in settled)
     counts: dict[str, int] = {}
     for step in settled:
         assert step.status is not None
         counts[step.status.value] = counts.get(step.status.value, 0) + 1
     for status, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        own = [step for step in settled if step.status == status]
-        scores = [step.scores for step in own if step.scores is not None]
-        reach = cluster_t([float(step.status == status) for step in settled], tasks)
+        with_status = [step for step in settled if step.status == status]
+        scores = [step.scores for step in with_status if step.scores is not None]
+        share_interval = cluster_t([float(step.status == status) for step in settled], tasks)
         yield {
             "run": rows.label,
             "status": status,
             "kind": kind_of(status),
             "steps": count,
             "share": count / len(settled),
-            "share_low": reach.low if reach else None,
-            "share_high": reach.high if reach else None,
+            "share_low": share_interval.low if share_interval else None,
+            "share_high": share_interval.high if share_interval else None,
             "share_clusters": len(set(tasks)),
-            "tasks": len({(step.info.split, step.info.task_id) for step in own}),
+            "tasks": len({(step.info.split, step.info.task_id) for step in with_status}),
             "element": sum(score.element for score in scores) / count,
             "operation_f1": (
                 sum(score.operation_f1[variant] for score in scores) / count if operations else None

@@ -6,12 +6,12 @@
 
 | module | content |
 |---|---|
-| `grid` | `Grid` with its columns, sections, rows and cells; the notes that several tables carry |
-| `numbers` | numbers, intervals and counts as readers see them |
+| `grid` | `Grid` with its columns, sections, rows and cells; notes shared by several tables |
+| `numbers` | numbers, intervals and counts formatted for readers |
 | `text`, `markdown`, `latex`, `html` | the formats for readers |
 | `data` | CSV, JSON and parquet |
-| `escape` | texts made literal for each of them |
-| `results` | the table of results: metrics as numbers, and as rows for readers |
+| `escape` | escaping for each of them |
+| `results` | the table of results: metrics as records, and as rows for readers |
 
 A grid shows itself in a notebook and as `str(grid)`. Nothing here imports pandas.
 """
@@ -68,7 +68,7 @@ from harness.tables.text import terminal_width, text
 
 Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""Formats that are texts; `to_parquet` gives bytes."""
+"""Text formats; `to_parquet` returns bytes."""
 
 __all__ = [
     "ABSENT",
@@ -125,11 +125,11 @@ def render(
     width: int | None = None,
     note: str = TEST_DATA_NOTE,
 ) -> str:
-    """One grid, or several one after the other, in one of `FORMATS`; ends in a newline.
+    """Write one grid, or several in turn, in one of `FORMATS`, ending in a newline.
 
-    `width` is that of the terminal for `text`, `note` what stands before everything else; "" leaves
-    it out. Raises `ValueError` for an unknown format, and for several grids in CSV or JSON, which
-    hold one table.
+    `width` is the width of `text` in characters; `note` comes before everything else ("" for none).
+    Raises `ValueError` for an unknown format, and for several grids in CSV or JSON, which hold one
+    table.
     """
     listed = [grids] if isinstance(grids, Grid) else list(grids)
     match form:

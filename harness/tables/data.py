@@ -12,7 +12,7 @@ from harness.tables.grid import TEST_DATA_NOTE, Data, Grid
 
 
 def data_of(grid: Grid) -> Data:
-    """The numbers behind a grid, or else the texts of its cells."""
+    """The data of a grid, or else the texts of its cells."""
     if grid.data is not None:
         return grid.data
     rows = tuple(
@@ -27,7 +27,7 @@ def data_of(grid: Grid) -> Data:
 
 
 def to_csv(grid: Grid, *, note: str = TEST_DATA_NOTE) -> str:
-    """All columns; the note and what belongs to it in lines that begin with `#`."""
+    """CSV with all columns; the note and comments come first, in lines that begin with `#`."""
     data = data_of(grid)
     out = io.StringIO()
     for line in filter(None, (note, *data.comments)):
@@ -53,7 +53,7 @@ def to_json(content: dict[str, Any]) -> str:
 
 
 def to_parquet(grid: Grid, *, note: str = TEST_DATA_NOTE) -> bytes:
-    """The columns; note and facts are in the metadata of the file, as JSON under `vlm-eval`."""
+    """Parquet with all columns; note and facts are in its metadata, as JSON under `vlm-eval`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,7 +1,7 @@
 """Escaping for every format a table is written in.
 
-Website names, run names and whatever else comes from pages, models or other people's runs may hold
-anything: terminal control sequences, markup, spreadsheet formulas.
+Texts from pages, models and other people's runs, such as names of websites, may contain anything:
+terminal control sequences, markup, spreadsheet formulas.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import unicodedata
 
 FORMULA_STARTS = "=+-@#＝＋－＠"
-"""A spreadsheet would run such a cell; a reader of comments would pass over `#`."""
+"""Spreadsheets evaluate cells with these prefixes; CSV readers may skip lines with `#`."""
 
 _FORMULA = re.compile(rf"(^|[,;\"'])(\s*)(?=[{re.escape(FORMULA_STARTS)}])")
 _LATEX = {
@@ -55,9 +55,9 @@ def _shown(character: str) -> bool:
 
 
 def csv_cell(text: object) -> str:
-    """Cleaned, and with an apostrophe before what a spreadsheet would take for a formula.
+    """Clean a text, with an apostrophe before anything that a spreadsheet would evaluate.
 
-    Behind separators and quotes too: not every program splits a line where it was put together.
+    This includes formulas after separators and quotes, as not every program splits lines alike.
 
     >>> csv_cell("=1+1"), csv_cell("a=1"), csv_cell("a;=1")
     ("'=1+1", 'a=1', "a;'=1")
@@ -66,7 +66,7 @@ def csv_cell(text: object) -> str:
 
 
 def latex(text: object) -> str:
-    r"""Cleaned, and literal in LaTeX text.
+    r"""Clean and escape a text for LaTeX.
 
     >>> print(latex("a_b & 5 %"))
     a\_b \& 5 \%
@@ -75,7 +75,7 @@ def latex(text: object) -> str:
 
 
 def markdown(text: object) -> str:
-    r"""Cleaned, and literal in Markdown, table cells included; never HTML.
+    r"""Clean and escape a text for Markdown, including table cells; never HTML.
 
     >>> print(markdown("<b>a_b|c"))
     &lt;b&gt;a\_b\|c
@@ -85,7 +85,7 @@ def markdown(text: object) -> str:
 
 
 def html(text: object) -> str:
-    """Cleaned, and literal in HTML text and quoted attributes.
+    """Clean and escape a text for HTML content and quoted attributes.
 
     >>> html('<b>"a" & b')
     '&lt;b&gt;&quot;a&quot; &amp; b'

@@ -1,6 +1,6 @@
-"""The one kind of table: what every table of this project is before a format writes it.
+"""`Grid`, the common form of all tables before they are written in a format.
 
-Nothing in a `Grid` is escaped; the renderers do that.
+Nothing in a `Grid` is escaped; the renderers escape.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TEST_DATA_NOTE = (
     "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
     "do not publish where crawlers collect text."
 )
-"""Stands in every output that holds texts of tasks or pages, or scores of them."""
+"""Included in every output with texts of tasks or pages, or scores on them."""
 
 FEW_MARK = "*"
 FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks: coverage is below 95 %."
@@ -23,7 +23,7 @@ FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks: coverage is below 95 %."
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column for readers. Texts are aligned left, and may be wrapped; numbers right."""
+    """A column for readers. Texts are left-aligned and may wrap; numbers are right-aligned."""
 
     head: str
     align: Literal["left", "right"] = "right"
@@ -31,7 +31,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value with its interval, each ready to print; where space is short, in two lines."""
+    """A formatted value with its interval; in narrow text they take two lines."""
 
     text: str
     interval: str = ""
@@ -69,7 +69,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What programs read of a table (CSV, JSON, parquet): every column, nothing rounded.
+    """A table for programs (CSV, JSON, parquet): every column, nothing rounded.
 
     names: column names.
     rows: plain Python values, None where one is missing; shares lie between 0 and 1.
@@ -97,7 +97,7 @@ class Grid:
     section_head: what the sections are ("run"). Where it is set, formats without headings inside
         a table (Markdown) name the section in a first column; otherwise every section becomes a
         table of its own there.
-    data: the same for programs; by default the texts of the cells.
+    data: the table for programs; by default the texts of the cells.
     """
 
     title: str
@@ -109,7 +109,7 @@ class Grid:
     data: Data | None = None
 
     renderers: ClassVar[dict[str, Callable[[Grid], str]]] = {}
-    """How a grid shows itself ("text", "html"): the package puts in what its formats have."""
+    """Renderers of `str` ("text") and notebooks ("html"), set by the package."""
 
     def __str__(self) -> str:
         return self.renderers["text"](self)

@@ -1,4 +1,4 @@
-"""A grid as HTML: a page that stands alone, or the fragment that a notebook shows."""
+"""A grid as HTML: a standalone page, or a fragment for notebooks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ p { max-width: 60rem; }
 
 
 def html(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
-    """A page with the grids: no script, no request, and a policy that forbids both."""
+    """A page with the grids, without scripts or requests; its security policy forbids both."""
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     body = "".join(fragment(grid) for grid in grids)

@@ -1,4 +1,4 @@
-"""Numbers as readers see them. Rates are shares between 0 and 1, and shown in per cent."""
+"""Numbers formatted for readers. Rates are shares between 0 and 1, printed in per cent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NumberStyle = Literal["text", "count", "percent", "number", "points", "dollars",
 
 
 def shown(value: Any, style: NumberStyle) -> str:
-    """A value as it is printed.
+    """Format a value.
 
     >>> shown(0.1234, "percent"), shown(-0.05, "points"), shown(1234, "count"), shown(1e-9, "p")
     ('12.3', '-5.0', '1,234', '<0.001')
@@ -48,7 +48,7 @@ def percent(value: float | None) -> str:
 def bounds(
     low: float | None, high: float | None, *, few: bool = False, style: NumberStyle = "percent"
 ) -> str:
-    """An interval, marked where it rests on few tasks; empty where there is none.
+    """Format an interval, marked if it rests on few tasks; empty if there is none.
 
     >>> bounds(0.41, 0.519), bounds(-0.1, 0.25, few=True, style="points"), bounds(None, None)
     ('[41.0, 51.9]', '[-10.0, +25.0]*', '')
@@ -64,12 +64,12 @@ def interval_text(interval: Interval | None) -> str:
 
 
 def estimate_cell(estimate: Estimate) -> Cell:
-    """A rate with its interval; as a text, `46.4 [41.0, 51.9]`."""
+    """A rate with its interval; as text, `46.4 [41.0, 51.9]`."""
     return Cell(percent(estimate.value), interval_text(estimate.interval))
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things in words.
+    """A count with its noun.
 
     >>> counted(1, "task"), counted(12040, "step")
     ('1 task', '12,040 steps')

@@ -1,7 +1,7 @@
 """The table of results: metrics with their intervals, as numbers and as rows for readers.
 
-Whatever shows results computes them by `result_records` and prints them by `rate_cells`: the table
-after a run, `vlm-eval report` and the HTML page.
+All results are computed by `result_records` and printed by `rate_cells`: in the table after a run,
+`vlm-eval report` and the HTML page.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Record = Mapping[Any, Any]
 
 
 def result_records(metrics: Metrics) -> Iterator[dict[str, Any]]:
-    """Two lines of the same rows: `valid`, without invalid rows, and `strict`, where they are 0.
+    """Two lines of results: `valid` without invalid rows, `strict` with invalid rows as 0.
 
-    Rates are shares between 0 and 1, each with `_low` and `_high`. `headline` says which of the two
-    the rules of the metrics ask for; `few` whether an interval rests on fewer than 30 tasks.
+    Rates are shares between 0 and 1, each with `_low` and `_high`. `headline` marks the line that
+    the rules of the metrics ask for, `few` intervals that rest on fewer than 30 tasks.
     """
     tasks = metrics.tasks
     strict = metrics.rules.invalid == "fail"
@@ -130,12 +130,12 @@ def result_columns(key: str) -> tuple[Column, ...]:
 
 
 def invalid_label(line: Literal["valid", "strict"]) -> str:
-    """What a line is called that treats invalid rows in the other way than the headline."""
+    """The label of a line that treats invalid rows differently from the headline."""
     return "invalid rows as 0" if line == "strict" else "valid rows only"
 
 
 def rates_note(average: Average, variants: Sequence[str]) -> str:
-    """What the rates of a table are, in the words that every table of results uses."""
+    """The footnote on the rates of a table of results."""
     return (
         f"Per cent; {MEANS[average]}; 95 % intervals with tasks as clusters. "
         f"Op. F1 variant: {', '.join(variants)}."

@@ -1,8 +1,8 @@
 """A grid as aligned text for a terminal.
 
-Columns share the width at hand. Where it does not suffice, heads and texts are wrapped at blanks,
-intervals move below their values, the first column gets lines of its own, and at last the columns
-that do not fit continue in a second panel under the first. A word is never broken.
+If the columns do not fit the width, heads and texts are wrapped at spaces, then intervals move
+below their values, then the first column gets separate lines, and finally the remaining columns
+continue in a second panel below the first. Words are never broken.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from harness.tables.escape import clean
 from harness.tables.grid import TEST_DATA_NOTE, Cell, Column, Grid, Row, Section
 
 WIDTH = 100
-"""Columns of a text that goes to no terminal."""
+"""Width of text that is not written to a terminal."""
 WIDEST_PROSE = 120
 GAP = "  "
 COMFORTABLE = 24
-"""Columns of texts are wrapped down to this width before intervals get lines of their own."""
+"""Columns of text are wrapped down to this width before intervals move to separate lines."""
 HANGING = 4
-"""Width that is left of a first column whose texts stand on lines of their own."""
+"""Width reserved for a first column whose texts are on separate lines."""
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that standard output is, None where it is none."""
+    """Width of the terminal; None if standard output is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DATA_NOTE) -> str:
-    """The grids one after the other, under one note, at most `width` columns wide.
+    """The grids in turn, under one note, at most `width` characters wide; ends in a newline.
 
-    Without a width (no terminal) it is 100, and the note stays in one line, so that whoever
-    searches files for it finds it. Ends in a newline.
+    Without a width (no terminal) it is 100, and the note stays on one line, so that it can be found
+    by searching files.
     """
     wide = width or WIDTH
     lines = _wrapped(note, wide) if width else [clean(note)] if note else []
@@ -62,7 +62,7 @@ def _lines(grid: Grid, width: int) -> Iterator[str]:
 
 
 def _ends_open(grid: Grid) -> bool:
-    """Whether the last section leaves a blank line behind itself."""
+    """Whether the last section ends in a blank line."""
     return bool(grid.sections and grid.sections[-1].title)
 
 
@@ -97,7 +97,7 @@ def _wrapped(line: str, width: int, indent: str = "") -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """How wide a column is in each way of writing it.
+    """The widths of a column under each layout.
 
     head: the head in one line; head_word: its longest word.
     value, interval: the longest value and interval; both: value and interval side by side.
@@ -125,7 +125,7 @@ class _Panel:
     widths: how wide each is.
     intervals: how wide its longest interval is.
     stacked: whether intervals stand below their values.
-    hanging: whether the first column has lines of its own.
+    hanging: whether the first column is on separate lines.
     """
 
     columns: tuple[Column, ...]
@@ -142,8 +142,8 @@ class _Panel:
             cells[0] = []
         height = max(map(len, cells), default=0)
         for line in range(height):
-            # Heads stand on the rule below them.
-            yield self._line([_at(own, line - height + len(own)) for own in cells])
+            # Heads are aligned at the bottom, on the rule.
+            yield self._line([_at(cell, line - height + len(cell)) for cell in cells])
         yield "─" * self.total
 
     @property
@@ -157,7 +157,7 @@ class _Panel:
             yield from _wrapped(str(row.cells[self.places[0]]), self.total, " " * indent)
             cells[0] = []
         for line in range(max(map(len, cells), default=0)):
-            yield self._line([_at(own, line) for own in cells])
+            yield self._line([_at(cell, line) for cell in cells])
 
     def _cell(self, cell: str | Cell, place: int, indent: int) -> list[str]:
         """The lines of a cell."""
@@ -196,7 +196,7 @@ def _at(lines: Sequence[str], place: int) -> str:
 
 
 def _panels(grid: Grid, width: int) -> list[_Panel]:
-    """The first way of writing the columns that fits into the width."""
+    """The first layout of the columns that fits the width."""
     columns = _measured(grid)
     for stacked, least in ((False, COMFORTABLE), (True, COMFORTABLE), (True, 0)):
         widths = _fitting(columns, width, stacked=stacked, least=least)
@@ -214,7 +214,7 @@ def _hanging(columns: Sequence[_Measured]) -> list[_Measured]:
 
 
 def _broken(columns: Sequence[_Measured], width: int) -> Iterator[_Panel]:
-    """Panels that each begin with the leading columns of texts."""
+    """Several panels, each beginning with the leading text columns."""
     narrow = [max(c.head_word, c.word, c.interval) for c in columns]
     texts = [c.column.align == "left" for c in columns]
     keys = list(range(max(1, texts.index(False)) if False in texts else 1))
@@ -233,8 +233,8 @@ def _broken(columns: Sequence[_Measured], width: int) -> Iterator[_Panel]:
 def _part(
     columns: Sequence[_Measured], places: Sequence[int], width: int, narrow: Sequence[int]
 ) -> _Panel:
-    own = [columns[place] for place in places]
-    widths = _fitting(own, width, stacked=True, least=0) or [narrow[place] for place in places]
+    chosen = [columns[place] for place in places]
+    widths = _fitting(chosen, width, stacked=True, least=0) or [narrow[place] for place in places]
     return _panel(columns, places, widths, stacked=True)
 
 
@@ -261,16 +261,16 @@ def _fitting(
 ) -> list[int] | None:
     """Widths of the columns whose sum fits, or None. Texts get no narrower than `least`."""
     values = [max(c.value, c.interval) if stacked else c.both for c in columns]
-    widths = [max(own, c.head) for own, c in zip(values, columns, strict=True)]
+    widths = [max(needed, c.head) for needed, c in zip(values, columns, strict=True)]
     if _total(widths) <= width:
         return widths
-    widths = [max(own, c.head_word) for own, c in zip(values, columns, strict=True)]
+    widths = [max(needed, c.head_word) for needed, c in zip(values, columns, strict=True)]
     floors = [
-        max(c.word, c.head_word, min(least, own)) if c.column.align == "left" else own
-        for own, c in zip(widths, columns, strict=True)
+        max(c.word, c.head_word, min(least, needed)) if c.column.align == "left" else needed
+        for needed, c in zip(widths, columns, strict=True)
     ]
     while (over := _total(widths) - width) > 0:
-        slack = [own - floor for own, floor in zip(widths, floors, strict=True)]
+        slack = [needed - floor for needed, floor in zip(widths, floors, strict=True)]
         if not any(slack):
             return None
         # The widest text gives way first, down to the next widest.
@@ -282,8 +282,8 @@ def _fitting(
 
 
 def _with_lower_heads(widths: list[int], heads: Sequence[str], spare: int) -> list[int]:
-    """Widths that spend what is spare on the tallest heads, line by line."""
-    heights = [_height(head, own) for head, own in zip(heads, widths, strict=True)]
+    """Widths that use spare characters to make the tallest heads lower, line by line."""
+    heights = [_height(head, width) for head, width in zip(heads, widths, strict=True)]
     while max(heights) > 1:
         place = heights.index(max(heights))
         wider = widths[place] + 1
@@ -305,23 +305,23 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _measured(grid: Grid) -> list[_Measured]:
-    found = []
+    measured = []
     for place, column in enumerate(grid.columns):
         value = interval = word = 0
         for section in grid.sections:
             for row in section.rows:
                 cell = row.cells[place]
-                own = clean(cell.text if isinstance(cell, Cell) else cell)
+                content = clean(cell.text if isinstance(cell, Cell) else cell)
                 indent = 0 if place else _indent(row, section)
-                value = max(value, len(own) + indent)
-                longest = _longest_word(own) if column.align == "left" else len(own)
+                value = max(value, len(content) + indent)
+                longest = _longest_word(content) if column.align == "left" else len(content)
                 # Further lines of a wrapped text are indented by two.
-                word = max(word, longest + indent + 2 * (longest < len(own)))
+                word = max(word, longest + indent + 2 * (longest < len(content)))
                 if isinstance(cell, Cell):
                     interval = max(interval, len(clean(cell.interval)))
         head = clean(column.head)
-        found.append(_Measured(column, len(head), _longest_word(head), value, interval, word))
-    return found
+        measured.append(_Measured(column, len(head), _longest_word(head), value, interval, word))
+    return measured
 
 
 def _longest_word(value: str) -> int:

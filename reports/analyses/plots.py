@@ -1,4 +1,4 @@
-"""The analyses drawn, one function each, from the frames that they return.
+"""Plots of the analyses, one function each, from the frames that they return.
 
 Marks and line styles tell things apart as well as colours, so that a print in grey can be read.
 matplotlib is imported when something is drawn, and without a display.
@@ -59,7 +59,7 @@ def _percent(axes: Axes, axis: str = "y") -> None:
 
 
 def _errors(frame: pd.DataFrame, name: str) -> Any:
-    """Distances to the ends of the interval, missing where there is none: nothing is drawn."""
+    """Distances to the ends of the interval; missing (and not drawn) where there is none."""
     low = (frame[name] - frame[f"{name}_low"]).clip(lower=0)
     high = (frame[f"{name}_high"] - frame[name]).clip(lower=0)
     return [low.to_numpy(), high.to_numpy()]
@@ -119,7 +119,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
 
 
 def positions(frame: pd.DataFrame) -> Figure:
-    """Share of picks by place against chance, and accuracy where the answer stands there."""
+    """Share of picks by position against chance, and accuracy if the answer is there."""
     runs = list(dict.fromkeys(frame["run"]))
     own = frame[frame["run"] == runs[0]] if runs else frame
     figure, panels = _figure(max(5.5, 0.36 * len(own) + 1.2), 6, rows=2)
@@ -191,7 +191,7 @@ def picture(frame: pd.DataFrame) -> Figure:
 
 
 def independence(frame: pd.DataFrame) -> Figure:
-    """Observed task success by number of steps, and what is expected."""
+    """Observed and expected task success by number of steps."""
     runs = list(dict.fromkeys(frame["run"]))
     own = frame[(frame["run"] == runs[0]) & (frame["group"] != "all tasks")] if runs else frame
     figure, (axes,) = _figure(7, 4.2)
@@ -236,7 +236,7 @@ def independence(frame: pd.DataFrame) -> Figure:
 
 
 def ceiling(frame: pd.DataFrame) -> Figure:
-    """The bounds as bars, a group per split."""
+    """Upper bounds as bars, grouped by split."""
     names = frame["split"] if frame["run"].nunique() < 2 else frame["run"] + ", " + frame["split"]
     groups = list(dict.fromkeys(names))
     bounds = list(dict.fromkeys(frame["bound"]))

@@ -1,21 +1,20 @@
-"""The page: a folder that opens from a file and shows every point of one or more runs.
+"""The HTML page: a folder that opens in a browser without a server and shows every step of runs.
 
-| module | what it does |
+| module | content |
 |---|---|
 | `command` | `vlm-eval view` |
-| `write` | puts the folder together, run by run |
-| `points` | the list of steps with what each run made of them |
-| `detail` | all of one step in one run |
-| `sampling` | which steps a small page shows |
+| `write` | writes the folder, one run in memory at a time |
+| `points` | the list of steps with their outcome in each run; the sample of a small page |
+| `detail` | everything about one step in one run |
 | `pictures` | downscaled screenshots |
 | `tables`, `agreement`, `plots` | the summary and the comparison |
-| `script` | values as scripts that no text can break out of |
-| `folder` | where the page may be written |
-| `serve` | the folder on localhost |
+| `script` | data as scripts, escaped so that no text can break out |
+| `folder` | checks and clears the output folder |
+| `serve` | serves the folder on localhost |
 
-`templates/` is the document, `assets/` its own scripts and styles: classic scripts, because neither
-modules nor fetch work from a file. Texts of pages and models are only ever put in as text; the
-content security policy of the document forbids scripts and styles other than those of the folder.
+`templates/` holds the document, `assets/` its scripts and styles. The scripts are classic ones,
+because neither modules nor fetch work from `file:`. Texts of pages and models are inserted as text
+only; the content security policy forbids scripts and styles from outside the folder.
 """
 
 from __future__ import annotations

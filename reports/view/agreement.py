@@ -1,4 +1,4 @@
-"""How far runs agree: on outcomes and on chosen elements, over the steps that both settled."""
+"""Agreement of runs on outcomes and on chosen elements, over the steps that both settled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ SETTLED = {RIGHT, PART, WRONG}
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two lanes. `same` counts steps with the same chosen element, or none in both."""
+    """The agreement of two lanes.
+
+    first, second: numbers of the lanes.
+    both, only_first, only_second, neither: steps that these got right.
+    same: steps with the same chosen element, or none in both.
+    """
 
     first: int
     second: int

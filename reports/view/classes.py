@@ -1,4 +1,4 @@
-"""Error classes and labels of people, as `reports.errors` has them, for the page."""
+"""Error classes and labels from `reports.errors`, arranged for the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLASS_TITLES = [[str(info.error_class), info.title] for info in CLASSES]
 
 
 def label_problems(runs: Mapping[str, Run]) -> tuple[str, ...]:
-    """Which lines of labels cannot be read, and why."""
+    """A message per line of labels that cannot be read."""
     return tuple(
         f"LEFT OUT of {label}: {problem}"
         for label, run in runs.items()
@@ -38,12 +38,12 @@ def classes_of(run: Run) -> Classes:
 
 
 def labels_of(run: Run) -> tuple[Label, ...]:
-    """The labels kept beside a run; lines that cannot be read are left out."""
+    """The labels of a run, without lines that cannot be read."""
     return read_labels(run).labels
 
 
 def class_rows(points: Points) -> list[ClassRow]:
-    """The classes that occur, in their order of precedence."""
+    """The classes that occur, in order of precedence."""
     counts: Counter[tuple[int, str | None]] = Counter(
         (lane, outcome.error_class)
         for point in points.steps.values()
@@ -52,8 +52,8 @@ def class_rows(points: Points) -> list[ClassRow]:
     rows: list[ClassRow] = []
     lanes = range(len(points.lanes))
     for info in CLASSES:
-        own = str(info.error_class)
-        cells = [(counts[n, own], f"#/steps?lane={n}&class={own}") for n in lanes]
+        name = str(info.error_class)
+        cells = [(counts[n, name], f"#/steps?lane={n}&class={name}") for n in lanes]
         if any(count for count, _ in cells):
             rows.append(ClassRow(info.title, info.meaning, cells))
     return rows

@@ -1,4 +1,4 @@
-"""`vlm-eval view`: a page in which every point of one or more runs can be seen."""
+"""`vlm-eval view`: write or serve a page that shows every step of one or more runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def view(
     from reports.view.write import write
 
     def make(folder: Path) -> None:
-        made = write(runs, folder, count=count, pictures=pictures, overwrite=overwrite, tell=_tell)
+        made = write(runs, folder, count=count, pictures=pictures, overwrite=overwrite, warn=_warn)
         click.echo(f"{folder / 'index.html'}: {made.shown:,} of {made.total:,} steps", err=serve)
 
     if not serve:
@@ -66,7 +66,7 @@ def view(
     return 0
 
 
-def _tell(line: str) -> None:
+def _warn(line: str) -> None:
     click.echo(line, err=True)
 
 

@@ -1,4 +1,4 @@
-"""All of one step in one run, as plain data for its script."""
+"""Everything about one step in one run, as plain data for its script."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from reports.view.points import chosen_element
 
 
 def detail(record: StepRecord, calls: Iterable[CallRecord]) -> dict[str, Any]:
-    """Everything that the step view shows. Keys are ours; texts of others are values only."""
-    gold, said, scores = record.gold, record.prediction, record.scores
+    """The data of the step view. Untrusted texts are values only, never keys."""
+    gold, prediction, scores = record.gold, record.prediction, record.scores
     return {
         "history": list(record.history),
         "page": list(record.page_size) if record.page_size else None,
@@ -29,15 +29,15 @@ def detail(record: StepRecord, calls: Iterable[CallRecord]) -> dict[str, Any]:
         "none": record.none_letter,
         "chosen": chosen_element(record),
         "prediction": None
-        if said is None
+        if prediction is None
         else {
-            "status": str(said.status),
-            "letter": said.letter,
-            "element": said.element,
-            "point": list(said.point) if said.point else None,
-            "operation": said.operation,
-            "value": said.value,
-            "flags": list(said.flags),
+            "status": str(prediction.status),
+            "letter": prediction.letter,
+            "element": prediction.element,
+            "point": list(prediction.point) if prediction.point else None,
+            "operation": prediction.operation,
+            "value": prediction.value,
+            "flags": list(prediction.flags),
         },
         "scores": None
         if scores is None

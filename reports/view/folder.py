@@ -1,4 +1,4 @@
-"""Where a page may be written: a new or empty folder, or one that holds an earlier page."""
+"""The output folder of a page: new, empty, or one that holds an earlier page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 MARK = ".vlm-eval-view"
-"""A file that says that the folder was written by this command and may be replaced by it."""
+"""Marks a folder as written by this command, which may therefore replace it."""
 PARTS = ("assets", "data", "pictures")
 
 
@@ -19,7 +19,7 @@ class ViewError(click.ClickException):
 
 
 def check(out: Path, *, overwrite: bool) -> None:
-    """Whether a page may be written there. Raises `ViewError`."""
+    """Raise `ViewError` unless a page may be written there."""
     try:
         if out.exists() and not out.is_dir():
             raise ViewError(f"{out} is a file: give a folder with --out")
@@ -33,7 +33,7 @@ def check(out: Path, *, overwrite: bool) -> None:
 
 
 def prepare(out: Path, *, overwrite: bool) -> None:
-    """Make the folder ready to be written; an earlier page goes. Raises `ViewError`."""
+    """Create the folder or clear it of an earlier page. Raises `ViewError`."""
     check(out, overwrite=overwrite)
     try:
         if out.is_dir():

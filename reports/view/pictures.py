@@ -1,4 +1,4 @@
-"""Screenshots of the steps as small files, written once however many steps share one."""
+"""Downscaled screenshots of the steps, each written once even if several steps share it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ from PIL import Image
 from harness.runs import DataGone, Run
 
 WIDTH = 800
-"""Pixels across: enough to read a page of 1280 beside its conversation."""
+"""Largest width in pixels: a page of 1280 stays readable beside its conversation."""
 TALLEST = 12_000
-"""Pixels down; a taller page is scaled further, boxes are scaled with it."""
+"""Largest height in pixels; taller pages are scaled down further, with their boxes."""
 QUALITY = 72
 
 
 class Wanted(NamedTuple):
-    """A step whose picture is wanted: where its row lies in the data, and its picture's digest."""
+    """A step whose picture is needed.
+
+    step_id: the step.
+    source: location of its row in the data.
+    digest: digest of its screenshot.
+    """
 
     step_id: str
     source: str
@@ -32,7 +37,12 @@ class Wanted(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A file in `pictures/` with its size, or why there is none."""
+    """A file in `pictures/`.
+
+    name: file name; None if there is no picture.
+    width, height: in pixels.
+    reason: why there is no picture.
+    """
 
     name: str | None
     width: int
@@ -41,9 +51,10 @@ class Picture(NamedTuple):
 
 
 def write_pictures(run: Run, wanted: Iterable[Wanted], folder: Path) -> dict[str, Picture]:
-    """The pictures of steps by step id. A few are held at a time.
+    """Write the pictures of steps and return them by step id.
 
-    Rows are asked for in the order of the data, so that a row group is read once.
+    A few pictures are in memory at a time. Rows are read in the order of the data, so that each row
+    group is read once.
     """
     made: dict[str, Picture] = {}
     by_digest: dict[str, Picture] = {}
@@ -94,12 +105,12 @@ def _shrunk(data: bytes, folder: Path, wanted: Wanted) -> Picture:
 
 
 def _place(wanted: Wanted) -> tuple[str, int, str]:
-    """The order of the data: `.../test.parquet, row 12` by file and number.
+    """Sort key for the order of the data: `.../test.parquet, row 12` by file and number.
 
     >>> _place(Wanted("s", "a.parquet, row 12", None))
     ('a.parquet, row ', 12, 's')
     """
-    found = re.search(r"(\d+)\D*$", wanted.source)
-    if found is None:
+    number = re.search(r"(\d+)\D*$", wanted.source)
+    if number is None:
         return wanted.source, 0, wanted.step_id
-    return wanted.source[: found.start()], int(found[1]), wanted.step_id
+    return wanted.source[: number.start()], int(number[1]), wanted.step_id

@@ -1,4 +1,4 @@
-"""Plots of the summary as SVG, in a light and a dark version; letters are drawn as shapes."""
+"""Plots of the summary as SVG, in a light and a dark version, with text as paths."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ _MARKERS = ("o", "s", "D", "^", "v", "P")
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot in both versions; `words` say what it shows to those who cannot see it."""
+    """A plot.
+
+    title: its heading.
+    light, dark: file names of the two versions.
+    words: text alternative.
+    """
 
     title: str
     light: str
@@ -36,9 +41,10 @@ class Plot:
 
 
 def rates_plot(table: pd.DataFrame, title: str, name: str, folder: Path) -> Plot:
-    """Step success by group with its 95 % interval, a mark per run: `NAME-light.svg`, `-dark.svg`.
+    """Draw step success by group with 95 % intervals into `NAME-light.svg` and `NAME-dark.svg`.
 
-    The table is one of `reports.tables`. Of many groups, those with most steps are drawn.
+    The table is one of `reports.tables`. At most `MOST_GROUPS` groups are drawn, those with
+    the most steps.
     """
     key = table.attrs["key"]
     lines = table[table["headline"].astype(bool)]
@@ -87,7 +93,7 @@ def _draw(
     axes.set_xlabel("step success, per cent (macro over tasks, 95 % interval)")
     _dress(figure, axes, theme, legend=len(runs) > 1)
     with warnings.catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "v"}):
-        warnings.simplefilter("ignore")  # a letter that the font does not have is drawn as a box
+        warnings.simplefilter("ignore")  # glyphs missing from the font are drawn as boxes
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
@@ -109,7 +115,7 @@ def _mark(axes: Any, record: Any, place: float, colour: str, number: int) -> Non
 
 
 def _marker(number: int) -> str:
-    """Another one in every round of the colours, so that no two runs look the same."""
+    """The marker of a run, shifted whenever the colours repeat, so that no two runs look alike."""
     return _MARKERS[(number + number // len(_COLOURS["light"])) % len(_MARKERS)]
 
 

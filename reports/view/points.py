@@ -1,4 +1,4 @@
-"""The list of steps: what they are, and in short what became of them in every run."""
+"""The list of steps with their outcome in every run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from harness.runs import Run, StepRecord
 
 LONGEST = 90
-"""Characters of an element's text that the list keeps, for its column and its search."""
+"""Longest text of an element in the list, in characters."""
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A run, or one repeat of a run where steps were asked several times."""
+    """A run, or one repeat of a run with several."""
 
     label: str
     run: str
@@ -25,7 +25,14 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A step in a lane. `result` is one of the five above; PART is the right element alone."""
+    """The outcome of a step in a lane.
+
+    result: RIGHT, PART (right element only), WRONG, OPEN (no final outcome) or NOT_ASKED.
+    status: how the step ended, see `parsers.Status`.
+    error_class: its error class.
+    choice: the chosen element.
+    f1: operation F1 in the run's variant.
+    """
 
     result: str
     status: str | None
@@ -36,7 +43,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Point:
-    """A step of the data, with an outcome per lane in which it is on record."""
+    """A step of the data, with its outcome by number of the lane."""
 
     step_id: str
     task_id: str
@@ -55,7 +62,7 @@ class Point:
 
 @dataclass(slots=True)
 class Points:
-    """All steps of the runs in their order, and the lanes in which they were asked."""
+    """The lanes, and all steps of the runs by id, in order."""
 
     lanes: list[Lane]
     steps: dict[str, Point]
@@ -66,7 +73,7 @@ Classes = Mapping[tuple[str, int], str]
 
 
 def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
-    """The points of the runs, by label. One run's records are held at a time. Raises `RunError`."""
+    """Collect the steps of runs, one run's records in memory at a time. Raises `RunError`."""
     lanes: list[Lane] = []
     steps: dict[str, Point] = {}
     for label, run in runs.items():
@@ -82,19 +89,19 @@ def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
                 point = steps[record.step_id] = _point(record)
             elif not point.target:
                 point.target = _target(record)
-            found = classes.get(label, {}).get((record.step_id, record.repeat))
-            point.outcomes[numbers[record.repeat]] = _outcome(record, found, variant)
+            error_class = classes.get(label, {}).get((record.step_id, record.repeat))
+            point.outcomes[numbers[record.repeat]] = _outcome(record, error_class, variant)
     ordered = sorted(steps.values(), key=lambda p: (p.split, p.website, p.task_id, p.index))
     return Points(lanes, {point.step_id: point for point in ordered})
 
 
 def chosen_element(record: StepRecord) -> str | None:
-    """The node that was chosen, by the prediction or by its letter."""
-    said = record.prediction
-    if said is None:
+    """The id of the chosen element, from the prediction or its letter."""
+    prediction = record.prediction
+    if prediction is None:
         return None
-    by_letter = (c.id for c in record.choices if c.letter == said.letter)
-    return said.element or next(by_letter, None)
+    by_letter = (c.id for c in record.choices if c.letter == prediction.letter)
+    return prediction.element or next(by_letter, None)
 
 
 def _point(record: StepRecord) -> Point:
@@ -121,16 +128,16 @@ def _target(record: StepRecord) -> str:
 def _outcome(record: StepRecord, error_class: str | None, variant: str) -> Outcome:
     if not record.asked and record.scores is None:
         return Outcome(NOT_ASKED, None, error_class, None, None)
-    said, scores = record.prediction, record.scores
-    if not record.settled or said is None or scores is None:
+    prediction, scores = record.prediction, record.scores
+    if not record.settled or prediction is None or scores is None:
         return Outcome(OPEN, None, error_class, None, None)
     result = RIGHT if scores.success else PART if scores.element else WRONG
     f1 = scores.operation_f1.get(variant)
-    return Outcome(result, str(said.status), error_class, chosen_element(record), f1)
+    return Outcome(result, str(prediction.status), error_class, chosen_element(record), f1)
 
 
 def as_rows(points: Points, shown: Iterable[str], pictures: Mapping[str, Any]) -> dict[str, Any]:
-    """The list as plain data; words that repeat are numbers into `words`."""
+    """The list as plain data; repeated strings are indices into `words`."""
     words: dict[str, int] = {}
     tasks: dict[str, tuple[int, str]] = {}
 
@@ -169,20 +176,21 @@ def as_rows(points: Points, shown: Iterable[str], pictures: Mapping[str, Any]) -
 
 
 def sample(points: Points, count: int) -> list[str]:
-    """At most `count` steps, in the order of the list.
+    """Choose at most `count` steps, in the order of the list.
 
-    Steps are grouped by how they ended in every run; the groups are gone through in turns, each in
-    an order given by a hash of the step, so that rare outcomes are there and no seed is needed.
+    Steps are grouped by their outcomes in all runs and drawn from the groups in turn, so that rare
+    outcomes are included. Within a group they are ordered by a hash of their id, so no seed is
+    needed.
     """
     groups: dict[tuple[object, ...], list[str]] = {}
     for point in points.steps.values():
         groups.setdefault(_kind(point, len(points.lanes)), []).append(point.step_id)
-    queues = [sorted(own, key=_digest) for own in groups.values()]
-    queues.sort(key=lambda own: (-len(own), own[0]))
+    queues = [sorted(group, key=_digest) for group in groups.values()]
+    queues.sort(key=lambda group: (-len(group), group[0]))
     chosen: list[str] = []
     place = 0
-    while len(chosen) < count and any(place < len(own) for own in queues):
-        chosen += [own[place] for own in queues if place < len(own)][: count - len(chosen)]
+    while len(chosen) < count and any(place < len(group) for group in queues):
+        chosen += [group[place] for group in queues if place < len(group)][: count - len(chosen)]
         place += 1
     kept = set(chosen)
     return [step_id for step_id in points.steps if step_id in kept]
@@ -190,8 +198,8 @@ def sample(points: Points, count: int) -> list[str]:
 
 def _kind(point: Point, lanes: int) -> tuple[object, ...]:
     outcomes: Mapping[int, Outcome] = point.outcomes
-    found = (outcomes.get(lane) for lane in range(lanes))
-    return tuple(o and (o.result, o.status, o.error_class) for o in found)
+    by_lane = (outcomes.get(lane) for lane in range(lanes))
+    return tuple(o and (o.result, o.status, o.error_class) for o in by_lane)
 
 
 def _digest(step_id: str) -> str:

@@ -1,5 +1,5 @@
-"""Values as classic scripts. What is written is ASCII and holds no `<`, `>` or `&`, so that no text
-can end a script, open a comment or break a line that JavaScript counts."""
+"""Data as classic scripts, in ASCII without `<`, `>` and `&`: no text can end a script, open a
+comment or break a line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 def literal(value: Any) -> str:
     r"""A JavaScript literal of plain data. U+2028, U+2029 and lone surrogates are escaped too.
 
-    Raises `ValueError` for a number that is not finite. Texts of pages must not become keys, as
-    `__proto__` is one that JavaScript reads differently: use lists of pairs.
+    Raises `ValueError` for a number that is not finite. Use lists of pairs instead of untrusted
+    keys, because JavaScript treats the key `__proto__` specially.
 
     >>> print(literal(["</script>", "a\u2028b"]))
     ["\u003c/script\u003e","a\u2028b"]
@@ -25,7 +25,7 @@ def literal(value: Any) -> str:
 
 
 def call(function: str, *values: Any) -> str:
-    """A statement that hands values to a function of the page.
+    """A statement that calls a function of the page.
 
     >>> call("VLM.add", 1, ["a"])
     'VLM.add(1,["a"]);'

@@ -1,4 +1,4 @@
-"""The folder of a page on localhost, for nobody else."""
+"""Serve the folder of a page on localhost only."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NAMES = {HOST, "localhost"}
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Files of the folder with the policy of the page; no listings, no other names for the host.
+    """Serve files with the page's content security policy, without directory listings.
 
-    A site that points its own name at this address must not be able to read the page through a
-    visitor's browser.
+    Requests for other host names are refused, against DNS rebinding: a site that points its own
+    name at this address must not be able to read the page through a visitor's browser.
     """
 
     def send_head(self) -> Any:
@@ -39,9 +39,9 @@ class Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is logged."""
+        """Log nothing."""
 
 
 def server(folder: Path, port: int) -> ThreadingHTTPServer:
-    """A server of the folder, bound to localhost; port 0 takes a free one. Raises `OSError`."""
+    """A server bound to localhost; port 0 picks a free port. Raises `OSError`."""
     return ThreadingHTTPServer((HOST, port), partial(Handler, directory=str(folder)))

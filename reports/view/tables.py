@@ -1,4 +1,4 @@
-"""What the summary and the comparison show, computed by `reports.tables` alone."""
+"""The tables of the summary and the comparison, all computed by `reports.tables`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from reports.tables import by_table
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A run in short: counts, its headline (the splits pooled where there are several), facts."""
+    """A run in short.
+
+    run: its label.
+    complete: whether every selected valid row has a final outcome.
+    done, rows: rows that are done, and all rows.
+    headline: its rates by name, over all splits.
+    facts: facts about it by name, in words.
+    """
 
     run: str
     complete: bool
@@ -32,7 +39,12 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A grid on the page: its title, its table as HTML, and the lines below it."""
+    """A grid on the page.
+
+    title: its heading.
+    table: as HTML.
+    footnotes: lines below it.
+    """
 
     title: str
     table: Markup
@@ -40,7 +52,7 @@ class Shown:
 
 
 def shown(title: str, grid: Grid) -> Shown:
-    """The grid as the templates print it."""
+    """Prepare a grid for the templates."""
     html = Markup(html_table(grid, title))
     return Shown(title, html, grid.footnotes)
 
@@ -49,11 +61,12 @@ def shown(title: str, grid: Grid) -> Shown:
 class Summary:
     """The tables of the page.
 
-    frames: the tables themselves, by key.
-    grids: the same for readers, by key, averaged over tasks.
-    micro: the first of them, averaged over steps.
-    settings: those that the runs share.
-    differences: those that they do not, with a value per run.
+    frames: tables of results by key.
+    grids: the same arranged for readers, averaged over tasks.
+    micro: results by split, averaged over steps.
+    cards: a card per run.
+    settings: settings that the runs share.
+    differences: the other settings, with a value per run.
     """
 
     frames: dict[str, pd.DataFrame]
@@ -65,7 +78,7 @@ class Summary:
 
 
 def summarise(runs: Mapping[str, Run]) -> Summary:
-    """The tables of the runs. Raises `RunError`."""
+    """Compute the tables of the runs. Raises `RunError`."""
     frames: dict[str, pd.DataFrame] = {k: by_table(runs.values(), k) for k in KEYS}
     grids = {key: results_grid(frame) for key, frame in frames.items()}
     main = frames["split"]
@@ -76,15 +89,18 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
         grids=grids,
         micro=results_grid(main, "micro"),
         cards=list(map(_card, main.attrs["runs"], grids["split"].sections)),
-        settings=[(name, said(value)) for name, value in constants.items() if value is not None],
+        settings=[
+            (name, setting_text(value)) for name, value in constants.items() if value is not None
+        ],
         differences=[
-            (name, [said(values[label]) for label in runs]) for name, values in differences.items()
+            (name, [setting_text(values[label]) for label in runs])
+            for name, values in differences.items()
         ],
     )
 
 
 def title_of(key: Key) -> str:
-    """What a table by this key is called."""
+    """The title of a table by this key."""
     named = f"By {key.replace('_', ' ')}"
     return named if key in GROUP_KEYS else f"{named}: {MEANINGS[key]}"
 
@@ -103,7 +119,7 @@ def _card(fact: Mapping[str, Any], section: Section) -> Card:
 
 
 def _headlines(section: Section) -> dict[str, Row]:
-    """The rows of a run by group, without those that treat invalid rows in the other way."""
+    """The headline rows of a run by group."""
     return {str(row.cells[0]): row for row in section.rows if not row.parent}
 
 
@@ -111,10 +127,10 @@ def _rates(row: Row) -> list[Cell]:
     return [cell for cell in row.cells if isinstance(cell, Cell)]
 
 
-def said(value: Setting) -> str:
+def setting_text(value: Setting) -> str:
     """A setting in words.
 
-    >>> said(None), said(True), said(3)
+    >>> setting_text(None), setting_text(True), setting_text(3)
     ('not set', 'yes', '3')
     """
     if value is None:
@@ -125,7 +141,7 @@ def said(value: Setting) -> str:
 
 
 def shown_tables(summary: Summary) -> list[Shown]:
-    """The tables of the summary: by split first, in both averages, then by all other keys."""
+    """The tables of the summary: by split in both averages, then by all other keys."""
     first, *others = KEYS
     return [
         shown(f"Results by {first}, macro over tasks", summary.grids[first]),
@@ -144,8 +160,11 @@ def side_by_side(grid: Grid) -> Grid:
     """The headlines of the runs side by side, a row per group and metric."""
     runs = [_headlines(section) for section in grid.sections]
     rows = []
-    for group in sorted({group for own in runs for group in own}):
-        cells = [_rates(own[group]) if group in own else [Cell("")] * len(HEADS) for own in runs]
+    for group in sorted({group for headlines in runs for group in headlines}):
+        cells = [
+            _rates(headlines[group]) if group in headlines else [Cell("")] * len(HEADS)
+            for headlines in runs
+        ]
         rows += [Row((group, head, *column)) for head, *column in zip(HEADS, *cells, strict=True)]
     key, *_ = grid.columns
     labels = (Column(section.title) for section in grid.sections)
@@ -158,19 +177,16 @@ def side_by_side(grid: Grid) -> Grid:
 
 
 def verdicts(runs: Mapping[str, Run]) -> list[str]:
-    """What the paired comparison of the first run with the others says, in words.
-
-    Where runs cannot be compared, the reason.
-    """
+    """The verdicts of comparing the first run with each other run, or why it cannot be compared."""
     if len(runs) < 2:
         return []
     from reports.comparison import compare_runs
 
     first, *others = runs.values()
     try:
-        return [found.verdict for found in compare_runs([first, *others]).others]
+        return [comparison.verdict for comparison in compare_runs([first, *others]).others]
     except RunError as error:
-        # One that cannot be compared does not keep the others from it.
+        # One run that cannot be compared must not hide the verdicts on the others.
         return [str(error)] if len(others) == 1 else [_verdict(first, one) for one in others]
 
 

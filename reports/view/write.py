@@ -1,4 +1,4 @@
-"""The folder of a page, put together run by run so that one run is in memory at a time."""
+"""Write the folder of a page, one run in memory at a time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from reports.view.points import Points, as_rows, collect, sample
 from reports.view.script import call, note
 from reports.view.tables import (
     Summary,
-    said,
+    setting_text,
     shown_tables,
     side_by_side_tables,
     summarise,
@@ -56,11 +56,11 @@ SCRIPTS = (
     "app",
 )
 STYLES = ("base", "summary", "list", "step")
-Tell = Callable[[str], None]
+Warn = Callable[[str], None]
 
 
 class Made(NamedTuple):
-    """How many steps the page shows, and of how many."""
+    """The number of steps that the page shows, and of all steps."""
 
     shown: int
     total: int
@@ -73,12 +73,19 @@ def write(
     count: int | None = None,
     pictures: bool = True,
     overwrite: bool = False,
-    tell: Tell = lambda _: None,
+    warn: Warn = lambda _: None,
 ) -> Made:
-    """Write the page of the runs into a folder; nothing is changed before the runs are read.
+    """Write the page of runs into a folder, which is left alone until the runs have been read.
 
-    `count` limits the steps shown. Raises `RunError` for runs that cannot be read, `ViewError` for
-    a folder that cannot be used.
+    paths: the run directories.
+    out: the folder.
+    count: show at most this many steps; by default all.
+    pictures: whether to write the screenshots.
+    overwrite: whether to replace an earlier page.
+    warn: called with a message about missing pictures.
+
+    Raises `RunError` for runs that cannot be read, and `ViewError` for a folder that cannot be
+    used.
     """
     check(out, overwrite=overwrite)
     runs = open_runs(list(paths))
@@ -88,7 +95,7 @@ def write(
     shown = list(points.steps) if count is None else sample(points, count)
     numbers = {step_id: number for number, step_id in enumerate(shown)}
     wanted = _write_details(runs, points, numbers, out / "data")
-    files = _pictures(runs, wanted, out / "pictures", tell) if pictures else {}
+    files = _pictures(runs, wanted, out / "pictures", warn) if pictures else {}
     reason = "" if pictures else "the page was written without pictures"
     listed = as_rows(points, shown, {s: _picture(files.get(s), reason) for s in shown})
     listed |= _about(runs, points, len(shown))
@@ -105,12 +112,12 @@ def write(
 def _write_details(
     runs: Mapping[str, Run], points: Points, numbers: Mapping[str, int], folder: Path
 ) -> list[tuple[str, list[Wanted]]]:
-    """A script per step, with a statement per lane. Returns the pictures wanted of every run."""
+    """Write a script per step, with a statement per lane. Return the pictures needed by run."""
     wanted: list[tuple[str, list[Wanted]]] = []
     begun: set[str] = set()
     lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
     for label, run in runs.items():
-        own: list[Wanted] = []
+        of_run: list[Wanted] = []
         for record in run.records():
             number = numbers.get(record.step_id)
             if number is None:
@@ -118,29 +125,29 @@ def _write_details(
             new = record.step_id not in begun
             begun.add(record.step_id)
             if record.repeat == 0:
-                own.append(Wanted(record.step_id, record.source, record.screenshot_digest))
+                of_run.append(Wanted(record.step_id, record.source, record.screenshot_digest))
             values = detail(record, run.calls_of(record.step_id, record.repeat))
             line = call("VLM.add", number, lanes[label, record.repeat], values)
             with (folder / f"step-{number}.js").open("w" if new else "a", encoding="ascii") as file:
                 file.write((note(TEST_DATA_NOTE) if new else "") + line + "\n")
-        wanted.append((label, own))
+        wanted.append((label, of_run))
     return wanted
 
 
 def _pictures(
-    runs: Mapping[str, Run], wanted: list[tuple[str, list[Wanted]]], folder: Path, tell: Tell
+    runs: Mapping[str, Run], wanted: list[tuple[str, list[Wanted]]], folder: Path, warn: Warn
 ) -> dict[str, Picture]:
     made: dict[str, Picture] = {}
     for label, listed in wanted:
-        # A later run may find what an earlier one has lost.
-        own = [one for one in listed if one.step_id not in made or not made[one.step_id].name]
-        if own:
-            # A run of its own: what it keeps of its steps to find pictures goes with it.
-            made |= write_pictures(open_run(runs[label].path, tolerant=True), own, folder)
+        # A later run may have a picture that an earlier one lost.
+        missing = [one for one in listed if one.step_id not in made or not made[one.step_id].name]
+        if missing:
+            # Opened separately, so that its index of the data is freed afterwards.
+            made |= write_pictures(open_run(runs[label].path, tolerant=True), missing, folder)
     lost = [picture for picture in made.values() if picture.name is None]
     if lost:
         steps = "1 step" if len(lost) == 1 else f"{len(lost):,} steps"
-        tell(f"{steps} without a picture: {clean(lost[0].reason)}")
+        warn(f"{steps} without a picture: {clean(lost[0].reason)}")
     return made
 
 
@@ -152,7 +159,7 @@ def _picture(picture: Picture | None, reason: str) -> list[Any]:
 
 def _about(runs: Mapping[str, Run], points: Points, shown: int) -> dict[str, Any]:
     settings = {
-        label: [[name, said(value)] for name, value in settings_of(run.manifest).items()]
+        label: [[name, setting_text(value)] for name, value in settings_of(run.manifest).items()]
         for label, run in runs.items()
     }
     labels = {label: labels_of(run) for label, run in runs.items()}
@@ -184,7 +191,7 @@ def _about(runs: Mapping[str, Run], points: Points, shown: int) -> dict[str, Any
 
 
 def _readable(value: Any) -> Any:
-    """What a template prints, without signs that control a terminal or turn a line around."""
+    """Strip control and formatting characters from what templates print."""
     return clean(value) if type(value) is str else value
 
 
