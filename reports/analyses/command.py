@@ -117,18 +117,18 @@ def published(runs: tuple[Path, ...], form: str, out: Path | None, average: str)
     return 0
 
 
-def _recall(given: tuple[str, ...]) -> float | dict[str, float] | None:
-    if not given:
+def _recall(texts: tuple[str, ...]) -> float | dict[str, float] | None:
+    if not texts:
         return None
-    if len(given) == 1 and "=" not in given[0]:
-        return float(given[0])
-    found = {}
-    for text in given:
+    if len(texts) == 1 and "=" not in texts[0]:
+        return float(texts[0])
+    by_split = {}
+    for text in texts:
         split, sign, value = text.rpartition("=")
-        if not sign or split in found:
+        if not sign or split in by_split:
             raise ValueError(f"give one number, or each split once as SPLIT=SHARE, not {text!r}")
-        found[split] = float(value)
-    return found
+        by_split[split] = float(value)
+    return by_split
 
 
 def _show(frame: pd.DataFrame, form: str, out: Path | None, plot: Path | None, name: str) -> int:

@@ -46,14 +46,14 @@ def _figure(
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = [figure.add_subplot(rows, columns, place + 1) for place in range(rows * columns)]
-    for own in axes:
-        own.spines[["top", "right"]].set_visible(False)
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
 def _percent(axes: Axes, axis: str = "y") -> None:
-    own = axes.yaxis if axis == "y" else axes.xaxis
-    own.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
+    value_axis = axes.yaxis if axis == "y" else axes.xaxis
+    value_axis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
     axes.grid(axis="y" if axis == "y" else "x", color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
 
@@ -84,13 +84,13 @@ def distractors(frame: pd.DataFrame) -> Figure:
     ):
         axes.set_xscale("function", functions=(np.log1p, np.expm1))
         for place, model in enumerate(models):
-            own = frame[frame["model"] == model]
+            curve = frame[frame["model"] == model]
             shift = 1 + 0.03 * (place - (len(models) - 1) / 2)
             style = place % len(MARKS)
             axes.errorbar(
-                own["distractors"].astype(float) * shift,
-                own[metric],
-                _errors(own, metric),
+                curve["distractors"].astype(float) * shift,
+                curve[metric],
+                _errors(curve, metric),
                 marker=MARKS[style],
                 linestyle=LINES[style],
                 color=COLOURS[style],
@@ -121,17 +121,25 @@ def distractors(frame: pd.DataFrame) -> Figure:
 def positions(frame: pd.DataFrame) -> Figure:
     """Share of picks by position against chance, and accuracy if the answer is there."""
     runs = list(dict.fromkeys(frame["run"]))
-    own = frame[frame["run"] == runs[0]] if runs else frame
-    figure, panels = _figure(max(5.5, 0.36 * len(own) + 1.2), 6, rows=2)
-    xs = list(range(len(own)))
-    tasks = int(own["share_clusters"].max()) if len(own) else 0
-    panels[0].bar(xs, own["share"], color="#9db8d2", edgecolor=DARK, linewidth=0.8, label="picked")
+    places = frame[frame["run"] == runs[0]] if runs else frame
+    figure, panels = _figure(max(5.5, 0.36 * len(places) + 1.2), 6, rows=2)
+    xs = list(range(len(places)))
+    tasks = int(places["share_clusters"].max()) if len(places) else 0
+    panels[0].bar(
+        xs, places["share"], color="#9db8d2", edgecolor=DARK, linewidth=0.8, label="picked"
+    )
     panels[0].errorbar(
-        xs, own["share"], _errors(own, "share"), fmt="none", color=DARK, capsize=CAP, elinewidth=1
+        xs,
+        places["share"],
+        _errors(places, "share"),
+        fmt="none",
+        color=DARK,
+        capsize=CAP,
+        elinewidth=1,
     )
     panels[0].step(
         [-0.5, *(x + 0.5 for x in xs)],
-        [own["chance"].iloc[0] if len(own) else 0.0, *own["chance"]],
+        [places["chance"].iloc[0] if len(places) else 0.0, *places["chance"]],
         color=LIGHT,
         linestyle="--",
         linewidth=1.8,
@@ -141,17 +149,17 @@ def positions(frame: pd.DataFrame) -> Figure:
     panels[0].set_ylim(bottom=0)
     panels[0].legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     panels[1].errorbar(
-        xs, own["accuracy"], _errors(own, "accuracy"), fmt="s", color=DARK, capsize=CAP
+        xs, places["accuracy"], _errors(places, "accuracy"), fmt="s", color=DARK, capsize=CAP
     )
     panels[1].set_ylabel("Element accuracy (%),\nright element there")
     panels[1].set_ylim(0, 1.03)
     for axes in panels:
-        axes.set_xticks(xs, list(own["letter"]))
+        axes.set_xticks(xs, list(places["letter"]))
         axes.set_xlim(-0.7, len(xs) - 0.3)
         _percent(axes)
     panels[1].set_xlabel("Place in the list")
     panels[0].set_title(
-        f"{runs[0] if runs else ''}: {int(own['picked'].sum()):,} picks, "
+        f"{runs[0] if runs else ''}: {int(places['picked'].sum()):,} picks, "
         f"95 % intervals by tasks{_few(tasks)}",
         fontsize=10,
         loc="left",
@@ -167,12 +175,12 @@ def picture(frame: pd.DataFrame) -> Figure:
     for place, (metric, mark, colour) in enumerate(
         zip(("Ele. Acc", "Op. F1", "Step SR"), MARKS, (DARK, MIDDLE, LIGHT), strict=False)
     ):
-        own = frame[frame["metric"] == metric].set_index("group").reindex(groups).reset_index()
+        effects = frame[frame["metric"] == metric].set_index("group").reindex(groups).reset_index()
         ys = [y + 0.22 * (place - 1) for y in range(len(groups))]
         axes.errorbar(
-            own["difference"],
+            effects["difference"],
             ys,
-            xerr=_errors(own, "difference"),
+            xerr=_errors(effects, "difference"),
             fmt=mark,
             color=colour,
             markersize=5,
@@ -193,13 +201,13 @@ def picture(frame: pd.DataFrame) -> Figure:
 def independence(frame: pd.DataFrame) -> Figure:
     """Observed and expected task success by number of steps."""
     runs = list(dict.fromkeys(frame["run"]))
-    own = frame[(frame["run"] == runs[0]) & (frame["group"] != "all tasks")] if runs else frame
+    bands = frame[(frame["run"] == runs[0]) & (frame["group"] != "all tasks")] if runs else frame
     figure, (axes,) = _figure(7, 4.2)
-    xs = list(range(len(own)))
+    xs = list(range(len(bands)))
     axes.errorbar(
         xs,
-        own["observed"],
-        _errors(own, "observed"),
+        bands["observed"],
+        _errors(bands, "observed"),
         fmt="o",
         color="black",
         markersize=7,
@@ -216,15 +224,15 @@ def independence(frame: pd.DataFrame) -> Figure:
             continue  # the same as one rate
         axes.plot(
             xs,
-            own[name],
+            bands[name],
             linestyle=LINES[place],
             marker=MARKS[place + 1],
             markersize=4,
             color=COLOURS[place],
             label=head,
         )
-    tasks = [int(count) for count in own["tasks"]]
-    labels = [f"{group}\n({count:,})" for group, count in zip(own["group"], tasks, strict=True)]
+    tasks = [int(count) for count in bands["tasks"]]
+    labels = [f"{group}\n({count:,})" for group, count in zip(bands["group"], tasks, strict=True)]
     axes.set_xticks(xs, labels)
     axes.set_xlabel("Valid steps of a task (number of tasks)")
     axes.set_ylabel("Task success (%)")
@@ -245,20 +253,20 @@ def ceiling(frame: pd.DataFrame) -> Figure:
     hatches = ("", "///", "...", "xx", "\\\\\\")
     height = 0.8 / max(1, len(groups))
     for place, group in enumerate(groups):
-        own = frame[names == group].set_index("bound").reindex(bounds)
+        shares = frame[names == group].set_index("bound").reindex(bounds)
         ys = [y + height * (place - (len(groups) - 1) / 2) for y in range(len(bounds))]
         axes.barh(
             ys,
-            own["steps_possible"],
+            shares["steps_possible"],
             height * 0.9,
-            xerr=_errors(own, "steps_possible"),
+            xerr=_errors(shares, "steps_possible"),
             color="#c9d8e6",
             edgecolor=DARK,
             hatch=hatches[place % len(hatches)],
             error_kw={"capsize": CAP, "elinewidth": 1},
             label=f"steps, {group}",
         )
-        axes.plot(own["tasks_possible"], ys, "D", color=LIGHT, markeredgecolor="black", zorder=3)
+        axes.plot(shares["tasks_possible"], ys, "D", color=LIGHT, markeredgecolor="black", zorder=3)
     axes.plot([], [], "D", color=LIGHT, markeredgecolor="black", label="tasks that can succeed")
     axes.set_yticks(range(len(bounds)), bounds)
     axes.set_ylim(max(1, len(bounds)) - 0.5, -0.5)
