@@ -141,20 +141,17 @@ def check_cost_limit(plan: Plan) -> None:
 
 def is_confirmed(plan: Plan) -> bool:
     """Whether a run may start without asking: it is free or short, or was confirmed beforehand."""
-    settings = plan.settings
-    calls = plan.dialogues * plan.protocol.calls(plan.usual_count)[1]
-    confirmed = settings.yes or settings.max_cost is not None
-    return confirmed or not plan.model.spends or calls <= CONFIRM_FROM
+    confirmed = plan.settings.yes or plan.settings.max_cost is not None
+    return confirmed or not plan.model.spends or plan.most_calls <= CONFIRM_FROM
 
 
 def check_confirmed(plan: Plan) -> None:
     """Raise `UserError` for a run that costs money and nobody can be asked about."""
     if is_confirmed(plan):
         return
-    calls = plan.dialogues * plan.protocol.calls(plan.usual_count)[1]
     limit = "--max-cost DOLLARS" if plan.model.priced else "--prices FILE with --max-cost"
     raise UserError(
-        f"{calls} calls to {plan.model.info.name} may cost money; "
+        f"{plan.most_calls} calls to {plan.model.info.name} may cost money; "
         f"without a terminal to ask on, say --yes or {limit}"
     )
 

@@ -83,6 +83,11 @@ class Plan:
         """See `usual_count`."""
         return usual_count(self.settings)
 
+    @property
+    def most_calls(self) -> int:
+        """The largest number of calls that the run can take."""
+        return self.dialogues * self.protocol.calls(self.usual_count)[1]
+
     def preparer(self) -> Preparer:
         return Preparer(
             self.settings,
@@ -144,7 +149,7 @@ def plan_run(
 def _loaded(plan: Plan) -> Plan:
     """The plan with its local model loaded, unless no step is left to ask about."""
     settled = settled_before(plan.directory, setup_of(plan))
-    if settled >= plan.dialogues or plan.protocol.calls(plan.usual_count)[1] == 0:
+    if settled >= plan.dialogues or plan.most_calls == 0:
         return plan
     return replace(plan, model=plan.model.loaded())
 
