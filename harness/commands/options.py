@@ -100,22 +100,18 @@ def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Calla
     return decorate
 
 
-DATA = [name for name, s in SETTINGS.items() if s.group == "Data" and name != "lost_rows"]
-"""The settings that select rows of a benchmark."""
-
-
-MESSAGES = [
-    name
-    for name, s in SETTINGS.items()
-    if s.group in ("Data", "Question")
-    and name not in ("eager", "first_of_many", "value_style", "repeats", "shuffles", "shard")
-]
-"""The settings that decide which messages are sent."""
-
-
 def names_of(*groups: str, without: Iterable[str] = ()) -> list[str]:
     """The settings under some headings."""
     return [n for n, s in SETTINGS.items() if s.group in groups and n not in set(without)]
+
+
+DATA = names_of("Data", without=["lost_rows"])
+"""The settings that select rows of a benchmark."""
+MESSAGES = names_of(
+    *("Data", "Question"),
+    without=["eager", "first_of_many", "value_style", "repeats", "shuffles", "shard"],
+)
+"""The settings that decide which messages are sent."""
 
 
 def given_settings() -> dict[str, Any]:

@@ -27,6 +27,7 @@ from adapters.prices import PriceSheet
 from adapters.registry import Registry
 from harness.engine import Pricing
 from harness.errors import UserError
+from harness.evaluation.resolve import refuse_without_effect
 from harness.policies import POLICIES
 from harness.policies.as_model import PolicyAdapter
 from harness.policies.contract import Policy
@@ -93,15 +94,15 @@ class Model:
         return upper or 0.0
 
 
-def open_policy(settings: Settings, protocol: AskingProtocol) -> Model:
-    """The policy named in the settings, which answers in the protocol's format."""
-    policy = PolicyAdapter(POLICIES.make(settings.model), protocol, settings.seed)
-    return Model(policy, policy, _prices(settings))
+def open_policy(
+    settings: Settings, protocol: AskingProtocol, instance: Policy | None = None
+) -> Model:
+    """The policy named in the settings, which answers in the protocol's format.
 
-
-def policy_of(policy: Policy, settings: Settings, protocol: AskingProtocol) -> Model:
-    """A policy object of the caller, recorded by its name and class."""
-    adapter = PolicyAdapter(policy, protocol, settings.seed, identified=True)
+    `instance` is a policy object of the caller instead, recorded by its name and class.
+    """
+    policy = instance or POLICIES.make(settings.model)
+    adapter = PolicyAdapter(policy, protocol, settings.seed, identified=instance is not None)
     return Model(adapter, adapter, _prices(settings))
 
 
@@ -121,7 +122,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
-        _refuse_of_other_models(settings, here)
+        refuse_without_effect(settings, _missing(settings.model, here))
         # Whether a hosted model's key is there is asked when it is loaded.
         described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
@@ -151,20 +152,14 @@ def _options(settings: Settings) -> dict[str, Any]:
     return options
 
 
-def _refuse_of_other_models(settings: Settings, here: bool) -> None:
-    """Reject settings for local models with a remote one, and the other way round."""
-    for name in sorted(settings.given):
-        needs = SETTINGS[name].needs
-        if "local model" in needs and not here:
-            raise UserError(
-                f"{written(name)} is for models that run on this machine (vlm-eval models lists "
-                f"them), and '{settings.model}' does not; leave it out"
-            )
-        if "remote model" in needs and here:
-            raise UserError(
-                f"{written(name)} has no effect on '{settings.model}', which runs on this "
-                "machine; leave it out"
-            )
+def _missing(model: str, here: bool) -> dict[str, str]:
+    """What settings may need that a model on this machine lacks, or one that runs elsewhere."""
+    if here:
+        return {"remote model": f"on '{model}', which runs on this machine; leave it out"}
+    return {
+        "local model": f"on '{model}', which does not run on this machine (vlm-eval models lists "
+        "those that do); leave it out"
+    }
 
 
 def _refuse_secrets(settings: Settings) -> None:

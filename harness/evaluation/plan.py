@@ -13,7 +13,7 @@ from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.evaluation.history import EarlierActions
-from harness.evaluation.model import Model, model_of, open_model, open_policy, policy_of
+from harness.evaluation.model import Model, model_of, open_model, open_policy
 from harness.evaluation.questions import Preparer
 from harness.evaluation.resolve import (
     as_stored,
@@ -133,7 +133,7 @@ def plan_run(
     if settings.ranker is not None:
         ranks = open_ranks(settings.ranker)
     if model is None:
-        model = policy_of(policy, settings, protocol) if policy else open_policy(settings, protocol)
+        model = open_policy(settings, protocol, policy)
     check_model(protocol, model.info, pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()

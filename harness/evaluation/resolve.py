@@ -43,7 +43,7 @@ def complete(
     _check_stored(settings, protocol)
     source = source_of(settings, protocol)
     missing = _missing(settings, protocol, source, is_policy=is_policy, is_own=is_own)
-    _refuse_without_effect(settings, missing)
+    refuse_without_effect(settings, missing)
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError("give --repeats or --shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
@@ -79,8 +79,11 @@ def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
     return source
 
 
-def _refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> None:
-    """Reject settings that were given but lack a feature without which they have no effect."""
+def refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> None:
+    """Reject settings that were given but need a feature that the run lacks.
+
+    `missing` says of each such feature where it is missing and what to do. Raises `UserError`.
+    """
     for name, setting in SETTINGS.items():
         if name not in settings.given:
             continue
