@@ -16,6 +16,7 @@ from parsers.records import Description, Gold, Operation, StepInfo
 
 NO_POSITIVE = "no_positive"
 NO_SCREENSHOT = "no_screenshot"
+UNREADABLE = "unreadable_row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Row:
     screenshot: encoded picture of the full page before the action; None if it was lost.
     positives, negatives: acceptable elements, and all other candidates.
     source: file name and row number, for error messages.
-    invalid: None, or why the row has no right answer (`no_positive`, `no_screenshot`).
+    invalid: None, or why it cannot be asked about (`no_positive`, `no_screenshot`, ...).
     problems: every such reason. `invalid` names `no_positive` first, because that stays when an
         agent accepts rows without a screenshot.
     stored: the question of a snapshot on disk, None for rows that are rendered.

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from io import BytesIO
 from pathlib import Path
 
+from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.index import IndexEntry, Scanned, entry_of, in_order, with_lengths
 from harness.benchmarks.parquet import column_names, opened
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.benchmarks.steps import SimpleBenchmark, StepsLayout
 from harness.errors import DataError, suggestion
-from harness.page import Page
+from harness.page import Page, PageError
+from harness.pictures import PictureError, check_picture, read_size
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row
 from harness.tables import counted
 
@@ -93,7 +94,10 @@ class Checked:
             yield f"warning: column '{name}' is not used" + (f"; {hint}" if hint else "")
         yield from self.counts.lines()
         if self.errors:
-            yield "fix the errors first: a run stops at the first row that cannot be read"
+            yield (
+                "fix the errors first: a run stops at the first row that cannot be read "
+                "(--skip-bad-rows counts it as invalid)"
+            )
         else:
             yield f"a run would ask about {counted(self.counts.valid, 'step')}"
 
@@ -111,6 +115,24 @@ def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked
         _check_row(layout, entry, benchmark.name, checked)
     if not entries and not checked.problems:
         raise DataError(f"no rows in {', '.join(str(file.path) for file in files)}")
+    return checked
+
+
+def check_rows(dataset: Dataset) -> Checked:
+    """Decode every row of a data set, with its page and screenshot."""
+    checked = Checked()
+    for entry, row in dataset.decoded():
+        try:
+            if isinstance(row, DataError):
+                raise row
+            if row.stored is None:
+                Page.parse(row.html)
+            if row.screenshot is not None:
+                check_picture(row.screenshot)
+        except (DataError, PageError) as error:
+            checked.add(str(error).removeprefix(f"{entry.where}: "), entry.where)
+        else:
+            checked.counts.add(row)
     return checked
 
 
@@ -188,25 +210,16 @@ def _problems(row: Row) -> Iterator[tuple[str, bool]]:
     if row.operation != "CLICK" and not row.value:
         yield f"{row.operation} without a value", False
     if row.screenshot is not None:
-        size = _picture_size(row.screenshot)
-        if size is None:
+        try:
+            check_picture(row.screenshot)
+            size = read_size(row.screenshot)
+        except PictureError:
             yield "the screenshot cannot be decoded", True
-        elif any(
-            c.box is not None and (c.box.x >= size[0] or c.box.y >= size[1]) for c in row.positives
-        ):
-            yield "a positive's box lies outside the screenshot", False
+        else:
+            boxes = [c.box for c in row.positives if c.box is not None]
+            if any(box.x >= size.width or box.y >= size.height for box in boxes):
+                yield "a positive's box lies outside the screenshot", False
     if NO_SCREENSHOT in row.problems:
         yield "no screenshot: asked about only with --image-policy none --lost-rows", False
     if NO_POSITIVE in row.problems:
         yield "no positives: never asked about", False
-
-
-def _picture_size(data: bytes) -> tuple[int, int] | None:
-    from PIL import Image
-
-    try:
-        with Image.open(BytesIO(data)) as picture:
-            picture.load()
-            return picture.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None

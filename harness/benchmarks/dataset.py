@@ -74,6 +74,17 @@ class Dataset:
         Raises:
             DataError: a file is damaged or a row cannot be decoded.
         """
+        for _, row in self.decoded():
+            if isinstance(row, DataError):
+                raise row
+            yield row
+
+    def decoded(self) -> Iterator[tuple[IndexEntry, Row | DataError]]:
+        """Yield every row with its entry, as `rows` does, and the error for a row without a value.
+
+        Raises:
+            DataError: a file is damaged.
+        """
         for _, entries in groupby(self.entries, lambda entry: (entry.file, entry.row_group)):
             yield from self._group(list(entries))
 
@@ -84,7 +95,10 @@ class Dataset:
             KeyError: the selection has no such step.
             DataError: the file is damaged or the row cannot be decoded.
         """
-        return next(self._group([self._places[step_id]]))
+        ((_, row),) = self._group([self._places[step_id]])
+        if isinstance(row, DataError):
+            raise row
+        return row
 
     def negatives(self) -> Iterator[int]:
         """Yield the number of negative candidates of each row, reading only that column."""
@@ -105,11 +119,16 @@ class Dataset:
     def _places(self) -> dict[str, IndexEntry]:
         return {entry.step_id: entry for entry in self.entries}
 
-    def _group(self, entries: list[IndexEntry]) -> Iterator[Row]:
+    def _group(self, entries: list[IndexEntry]) -> Iterator[tuple[IndexEntry, Row | DataError]]:
         by_offset = {entry.offset: entry for entry in entries}
         records = self.layout.records(entries[0].file, entries[0].row_group, by_offset)
         for offset, record in records:
-            yield self.layout.decode(record, by_offset[offset], self.benchmark)
+            entry = by_offset[offset]
+            try:
+                row: Row | DataError = self.layout.decode(record, entry, self.benchmark)
+            except DataError as error:
+                row = error
+            yield entry, row
 
 
 def _select(entries: Sequence[IndexEntry], filters: Filters) -> tuple[IndexEntry, ...]:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.parquet import (
+    Kind,
     Record,
+    check_kinds,
     column_names,
     group_sizes,
     opened,
@@ -154,6 +156,11 @@ class TableLayout(Layout, Protocol):
         """Columns that every file of this kind must have."""
         ...
 
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """What columns hold, for those that are checked when a parquet file is opened."""
+        return {}
+
     def narrow(self, present: Collection[str]) -> list[str]:
         """Columns that the index pass reads."""
         ...
@@ -171,6 +178,7 @@ class TableLayout(Layout, Protocol):
         with opened(path) as file:
             present = column_names(file)
             require(path, present, self.required, self.what)
+            check_kinds(path, file, self.kinds)
             records = small_columns(file, self.narrow(present))
             for row, (group, offset, record) in enumerate(records, start=1):
                 yield Scanned(row, group, offset, record)
@@ -319,11 +327,15 @@ def _notices(
     return notices
 
 
+_MOST_STEPS = 1_000_000
+"""No trajectory is as long; a larger number would not fit the tables that are made of runs."""
+
+
 def whole(text: object, column: str, where: str) -> int | None:
     """Read a step number stored as text ("10") or as a number; None if empty.
 
     Raises:
-        DataError: the value is not a non-negative whole number.
+        DataError: the value is not a whole number from 0 to a million.
     """
     if text is None or text == "":
         return None
@@ -331,6 +343,6 @@ def whole(text: object, column: str, where: str) -> int | None:
         number = int(str(text))
     except ValueError:
         number = -1
-    if number < 0:
+    if not 0 <= number <= _MOST_STEPS:
         raise DataError(f"{where}: column '{column}' is {text!r}, not a step number")
     return number

@@ -6,7 +6,7 @@ number is a string, and a missing screenshot is a null struct, a struct of nulls
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import LOCAL_SPLIT, by_split, check_splits, local_files, split_of
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
 from harness.benchmarks.mind2web_fields import decode_operation, recorded_row
-from harness.benchmarks.parquet import Record
+from harness.benchmarks.parquet import Kind, Record
 from harness.benchmarks.step_numbers import Unplaced
 from harness.errors import DataError
 from harness.records import Row
@@ -30,6 +30,13 @@ REVISION = "1b4c6a8cf9f77b7a5e0d641959935c80c4a05889"
 TEST_SPLITS = ("test_task", "test_website", "test_domain")
 
 _IDS = ("annotation_id", "action_uid", "website", "domain", "subdomain")
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys((*_IDS, "confirmed_task", "cleaned_html", "target_action_reprs"), "text"),
+    **dict.fromkeys(("pos_candidates", "neg_candidates", "action_reprs"), "texts"),
+    "operation": "operation",
+    "screenshot": "picture",
+    "target_action_index": "step number",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,10 @@ class Mind2WebLayout(TableLayout):
         "action_reprs",
     )
     negatives_column: str | None = "neg_candidates"
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        return _KINDS
 
     def narrow(self, present: Collection[str]) -> list[str]:
         if "target_action_index" in present:

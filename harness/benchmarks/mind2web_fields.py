@@ -90,6 +90,8 @@ def decode_operation(stored: object, where: str) -> tuple[Operation, tuple[str, 
     for operation in OPERATIONS:
         if operation == scored:
             value = stored.get("value")
+            if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+                raise DataError(f"{where}: column 'operation' has value {value!r}, not a text")
             names = tuple(dict.fromkeys((original, recorded)))
             return operation, names, "" if value is None else str(value)
     raise DataError(

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import DataError
 
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 Record = dict[str, Any]
+
+Kind = Literal["text", "texts", "picture", "step number", "operation", "messages", "truth value"]
+"""What the values of a column are; `_KINDS` says how they may be stored."""
+
+_KINDS: Mapping[Kind, tuple[str, ...]] = {
+    "text": ("text",),
+    "texts": ("list of text",),
+    "picture": ("bytes", "struct with bytes"),
+    "step number": ("text", "whole number"),
+    "operation": ("text", "struct"),
+    "messages": ("text", "list of struct"),
+    "truth value": ("bool", "text"),
+}
 
 ROWS_PER_GROUP = 20
 """Rows per row group: 20 to 30 MB of this data, so that a single row can be read quickly."""
@@ -63,6 +76,43 @@ def require(path: Path, present: Collection[str], needed: Iterable[str], what: s
         names = ", ".join(f"'{name}'" for name in missing)
         word = "column" if len(missing) == 1 else "columns"
         raise DataError(f"{path} has no {word} {names}; is it a file of {what}?")
+
+
+def check_kinds(path: Path, file: pq.ParquetFile, kinds: Mapping[str, Kind]) -> None:
+    """Raise a `DataError` for the first present column that is stored as another type.
+
+    A column of type null, in which every value is missing, fits every kind.
+    """
+    for column in file.schema_arrow:
+        kind = kinds.get(column.name)
+        if kind is None or (stored := _stored_as(column.type)) in (*_KINDS[kind], "null"):
+            continue
+        if stored == "struct with bytes" and "struct" in _KINDS[kind]:
+            continue
+        expected = " or ".join(_KINDS[kind])
+        raise DataError(f"{path}: column '{column.name}' holds {stored}, not {expected}")
+
+
+def _stored_as(kind: pa.DataType) -> str:
+    """What a column is stored as, in the words of `_KINDS` where there is one."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _stored_as(kind.value_type)
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
+        return "bytes"
+    if types.is_integer(kind):
+        return "whole number"
+    if types.is_list(kind) or types.is_large_list(kind):
+        inner = _stored_as(kind.value_type)
+        return "list of " + ("struct" if inner.startswith("struct") else inner)
+    if types.is_struct(kind):
+        index = kind.get_field_index("bytes")
+        held = "" if index < 0 else _stored_as(kind.field(index).type)
+        return "struct with bytes" if held in ("bytes", "null") else "struct"
+    return str(kind)
 
 
 def group_sizes(file: pq.ParquetFile, columns: Collection[str]) -> list[int]:

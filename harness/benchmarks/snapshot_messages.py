@@ -40,10 +40,10 @@ def stored_messages(stored: object, column: str, where: str) -> tuple[Messages, 
     pictures: list[bytes] = []
     messages = []
     for message in stored if isinstance(stored, Sequence) else [None]:
-        if not isinstance(message, Mapping):
-            raise DataError(f"{where}: column '{column}' does not hold chat messages")
         plain = without_nulls(message)
-        content = plain.get("content")
+        content = plain.get("content") if isinstance(plain, Mapping) else None
+        if not isinstance(content, str | list) or not isinstance(plain.get("role"), str):
+            raise DataError(f"{where}: column '{column}' does not hold chat messages")
         if isinstance(content, list):
             plain["content"] = [_extract_picture(part, pictures, column, where) for part in content]
         messages.append(plain)

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from harness.benchmarks.contract import Benchmark, Fixed
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, local_files, missing_shards
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, of_splits, whole
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.mind2web_fields import candidates_in, decode_operation
-from harness.benchmarks.parquet import Record, column_names, opened
+from harness.benchmarks.parquet import Kind, Record, column_names, opened
 from harness.benchmarks.snapshot_messages import stored_messages
 from harness.errors import DataError
 from harness.page import Box, Candidate
@@ -58,6 +60,18 @@ _CARD = (
     "is_valid",
 )
 _UID = OWN + "action_uid"
+_TEXTS = ("candidates", "target_elements")
+_OWN_TEXTS = tuple(OWN + n for n in ("history", "problems", "pos_candidates", "neg_candidates"))
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(_CARD, "text"),
+    **dict.fromkeys(("prompt_0", "prompt_1"), "messages"),
+    **dict.fromkeys((*_TEXTS, *_OWN_TEXTS), "texts"),
+    "step": "step number",
+    "is_valid": "truth value",
+    **dict.fromkeys((_UID, OWN + "recipe", OWN + "reply_prefix"), "text"),
+    OWN + "choices": "messages",
+    OWN + "total_steps": "step number",
+}
 _ELEMENT = re.compile(r"\s*<\s*([\w:.-]+)[^>]*?\bbnid\s*=\s*[\"']?([^\s\"'>]+)")
 
 
@@ -68,6 +82,10 @@ class TildeLayout(TableLayout):
     what: str = "a snapshot"
     required: tuple[str, ...] = _CARD
     negatives_column: str | None = None
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        return _KINDS
 
     def narrow(self, present: Collection[str]) -> list[str]:
         uid = [_UID] if _UID in present else []
@@ -100,7 +118,10 @@ class TildeLayout(TableLayout):
         first, pictures = stored_messages(record["prompt_0"], "prompt_0", where)
         second, more = stored_messages(record["prompt_1"], "prompt_1", where)
         ours = _UID in record
-        choices = _own_choices(record) if ours else _choices(record)
+        for name in (*_TEXTS, *(_OWN_TEXTS if ours else ())):
+            if None in (record.get(name) or ()):
+                raise DataError(f"{where}: column '{name}' has an empty entry")
+        choices = _own_choices(record, where) if ours else _choices(record)
         positives, negatives = _own_candidates(record, where) if ours else _by_text(record, choices)
         problems = _problems(record, bool(positives), bool(pictures), ours)
         valid = _is_true(record["is_valid"]) and bool(positives)
@@ -199,11 +220,21 @@ def _by_text(
     return tuple(positives.values()), negatives
 
 
-def _own_choices(record: Record) -> tuple[Choice, ...]:
-    listed = record[OWN + "choices"] or ()
+class _OwnChoice(msgspec.Struct):
+    letter: str
+    id: str
+    tag: str
+    box: tuple[float, float, float, float] | None
+
+
+def _own_choices(record: Record, where: str) -> tuple[Choice, ...]:
+    try:
+        listed = msgspec.convert(record[OWN + "choices"] or (), tuple[_OwnChoice, ...])
+        pairs = list(zip(listed, record["candidates"] or (), strict=True))
+    except (KeyError, ValueError) as error:
+        raise DataError(f"{where}: column '{OWN}choices': {error}") from error
     return tuple(
-        Choice(c["letter"], c["id"], c["tag"], text, Box(*c["box"]) if c["box"] else None)
-        for c, text in zip(listed, record["candidates"] or (), strict=True)
+        Choice(c.letter, c.id, c.tag, text, Box(*c.box) if c.box else None) for c, text in pairs
     )
 
 

@@ -24,11 +24,11 @@ def check(file: Path | None, **_: Any) -> int:
 
     With FILE (JSON lines, parquet, a folder of them, or a schema file), read every row and check
     columns, types, ids, pages, elements and screenshots. Each problem is reported once, with the
-    number of rows and the first of them; errors end with exit code 2. Without FILE, count the rows
-    of the benchmark by split and operation, and how many are valid, or why not.
+    number of rows and the first of them; errors end with exit code 2. Without FILE, decode every
+    row of the benchmark, and count them by split and operation, and how many are valid, or why not.
     """
     from harness.benchmarks import SimpleBenchmark, benchmark
-    from harness.benchmarks.check import RowCounts, check_steps
+    from harness.benchmarks.check import check_rows, check_steps
     from harness.evaluation.plan import open_data
 
     settings = read_options(distractors=0)
@@ -37,18 +37,14 @@ def check(file: Path | None, **_: Any) -> int:
         chosen = SimpleBenchmark()
     if isinstance(chosen, SimpleBenchmark):
         checked = check_steps(chosen, file or (Path(settings.data) if settings.data else None))
-        for line in checked.lines():
-            click.echo(printable(line))
-        return 2 if checked.errors else 0
-    dataset = open_data(settings).part
-    for notice in dataset.notices:
-        click.echo(notice, err=True)
-    counts = RowCounts()
-    for row in dataset.rows():
-        counts.add(row)
-    for line in counts.lines():
+    else:
+        dataset = open_data(settings).part
+        for notice in dataset.notices:
+            click.echo(notice, err=True)
+        checked = check_rows(dataset)
+    for line in checked.lines():
         click.echo(printable(line))
-    return 0
+    return 2 if checked.errors else 0
 
 
 @data.command(short_help="Rewrite parquet files with small row groups.")

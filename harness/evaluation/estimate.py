@@ -9,7 +9,6 @@ caches and the reply cache are ignored; with them a run takes less.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +79,7 @@ def estimate(plan: Plan) -> Estimate:
     """Estimate a run from all of its rows. Raises `DataError` for a row that cannot be read."""
     result = Estimate()
     asks_if_missed = plan.settings.missed == "ask"
-    for question in questions(plan):
+    for question in plan.preparer().questions(plan.dataset):
         record = question.record
         if record.invalid is not None:
             result.invalid[record.invalid] = result.invalid.get(record.invalid, 0) + 1
@@ -95,12 +94,6 @@ def estimate(plan: Plan) -> Estimate:
         for _ in range(plan.settings.times):
             _count(result, plan, question)
     return result
-
-
-def questions(plan: Plan) -> Iterator[Question]:
-    """Prepare the questions of a plan, one at a time."""
-    preparer = plan.preparer()
-    return (preparer.prepare(row) for row in plan.dataset.rows())
 
 
 def _count(result: Estimate, plan: Plan, question: Question) -> None:

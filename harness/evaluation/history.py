@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass, field
 
 from harness.benchmarks import Dataset
+from harness.errors import DataError
 from harness.pictures import PictureError, read_size
 from harness.records import Earlier, Row
 from parsers.seeclick import gold_box
@@ -29,9 +30,10 @@ class EarlierActions:
     _known: dict[tuple[str, str], dict[int, Earlier]] | None = None
 
     def before(self, row: Row) -> tuple[Earlier, ...]:
-        """Return the actions before a row, in order, without those of rows missing from the data.
+        """Return the actions before a row, in order, without those of rows that are missing from
+        the data or cannot be decoded.
 
-        Raises `DataError` when a row of the tasks cannot be read.
+        Raises `DataError` when a file is damaged.
         """
         with self._lock:
             if self._known is None:
@@ -41,10 +43,11 @@ class EarlierActions:
 
     def _read(self) -> dict[tuple[str, str], dict[int, Earlier]]:
         known: dict[tuple[str, str], dict[int, Earlier]] = {}
-        for row in self.tasks.rows():
-            known.setdefault((row.info.split, row.info.task_id), {})[row.info.index] = action_of(
-                row
-            )
+        for entry, row in self.tasks.decoded():
+            if isinstance(row, DataError):
+                # Reported when the step itself is asked about.
+                continue
+            known.setdefault((entry.split, entry.task_id), {})[entry.index] = action_of(row)
         return known
 
 

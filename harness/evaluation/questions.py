@@ -6,11 +6,12 @@ planning pictures. It decodes no picture and asks no model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
+from harness.benchmarks import Dataset, IndexEntry
 from harness.candidates import (
     CandidateOptions,
     ChoiceFacts,
@@ -24,7 +25,7 @@ from harness.candidates import (
     render,
     restrict,
 )
-from harness.errors import DataError
+from harness.errors import DataError, UserError
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.scene import PageScene
 from harness.evaluation.step_records import choice_record, step_of_row, unasked_record
@@ -33,6 +34,7 @@ from harness.pictures import (
     PictureError,
     PicturePolicy,
     Screenshot,
+    check_picture,
     plan,
     read_size,
     stored_picture,
@@ -40,7 +42,16 @@ from harness.pictures import (
 from harness.policies.contract import Secret
 from harness.protocols.contract import AskingProtocol
 from harness.rankers import Ranks
-from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, Scene, Step, StoredQuestion
+from harness.records import (
+    NO_POSITIVE,
+    NO_SCREENSHOT,
+    UNREADABLE,
+    Choice,
+    Row,
+    Scene,
+    Step,
+    StoredQuestion,
+)
 from harness.runs import StepRecord
 from harness.settings import Settings
 from parsers.records import Gold
@@ -119,6 +130,30 @@ class Preparer:
             order=settings.order,
         )
 
+    def questions(self, dataset: Dataset) -> Iterator[Question]:
+        """Prepare the rows of a data set, in file order, one at a time.
+
+        A row that cannot be read becomes an invalid question where such rows are to be skipped.
+
+        Raises:
+            DataError: a file is damaged, or a row cannot be read.
+        """
+        skip = self._settings.skip_bad_rows
+        for entry, row in dataset.decoded():
+            try:
+                if isinstance(row, DataError):
+                    raise row
+                question = self.prepare(row)
+                if skip:
+                    _check_pictures(row)
+            except DataError as error:
+                if not skip:
+                    hint = "--skip-bad-rows counts such rows as invalid"
+                    raise DataError(f"{error}; {hint}") from error
+                known = row if isinstance(row, Row) else _blank(entry, dataset.benchmark)
+                question = _unreadable(known, str(error))
+            yield question
+
     def prepare(self, row: Row) -> Question:
         """Prepare one row. Raises `DataError` naming the row when its page cannot be read."""
         page: Page | None = None
@@ -194,7 +229,7 @@ class Preparer:
             letters = self._protocol.letters(len(chosen.ids)).choices
         except ValueError as error:
             where = row.source or row.step_id
-            raise DataError(
+            raise UserError(
                 f"{where}: {len(chosen.ids)} candidates are too many: {error}"
             ) from error
         choices = render(
@@ -242,6 +277,35 @@ class Preparer:
     def _may_miss(self, row: Row) -> bool:
         """Whether it is the ranker that leaves out an acceptable element."""
         return self._settings.candidates == "ranker" and bool(accepted(row, self._options))
+
+
+def _check_pictures(row: Row) -> None:
+    stored = row.stored.pictures if row.stored is not None else ()
+    for data in stored or ((row.screenshot,) if row.screenshot else ()):
+        try:
+            check_picture(data)
+        except PictureError as error:
+            raise DataError(f"{row.source or row.step_id}: {error}") from error
+
+
+def _blank(entry: IndexEntry, benchmark: str) -> Row:
+    """A row of which only the narrow columns are known; its operation stands for none."""
+    return Row(
+        info=entry.info(benchmark, ""),
+        history=(),
+        html="",
+        screenshot=None,
+        positives=(),
+        negatives=(),
+        operation="CLICK",
+        value="",
+        source=entry.where,
+    )
+
+
+def _unreadable(row: Row, reason: str) -> Question:
+    record = replace(unasked_record(row, row.gold), invalid=UNREADABLE, error=reason)
+    return Question(step_of_row(row, ()), (), row.gold, None, record, {})
 
 
 def _sources(

@@ -12,11 +12,11 @@ from adapters import BatchAdapter, Picture
 from harness.engine import Job, Observer, Outcome
 from harness.evaluation.history import latest
 from harness.evaluation.plan import Plan
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.questions import Question
 from harness.evaluation.scene import PageScene
 from harness.evaluation.summary import scoring_rules
 from harness.pictures import Form, PictureStore
-from harness.records import Row, Step
+from harness.records import Step
 from harness.runs import RunDirectory, StepRecord
 from parsers import score
 from parsers.records import Prediction, Status
@@ -70,8 +70,8 @@ class Session:
         repeats = range(self._settings.times)
         done = self._directory.settled
         finished = {step for step, _ in done if all((step, repeat) in done for repeat in repeats)}
-        rows = self._dataset.without(finished).rows()
-        async with contextlib.aclosing(_ahead(rows, self._preparer)) as questions:
+        left = self._dataset.without(finished)
+        async with contextlib.aclosing(_ahead(self._preparer.questions(left))) as questions:
             async for question in questions:
                 for repeat in repeats:
                     key = question.step.step_id, repeat
@@ -165,21 +165,17 @@ class Session:
             self._pictures.discard(digest)
 
 
-async def _ahead(rows: Iterator[Row], preparer: Preparer) -> AsyncGenerator[Question, None]:
-    """Prepare the questions of rows in a separate thread, a few ahead of need."""
+async def _ahead(questions: Iterator[Question]) -> AsyncGenerator[Question, None]:
+    """Prepare questions in a separate thread, a few ahead of need."""
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, "rows")
     waiting: asyncio.Queue[asyncio.Future[Question | None]] = asyncio.Queue()
 
-    def next_question() -> Question | None:
-        row = next(rows, None)
-        return None if row is None else preparer.prepare(row)
-
     try:
         for _ in range(AHEAD):
-            waiting.put_nowait(loop.run_in_executor(thread, next_question))
+            waiting.put_nowait(loop.run_in_executor(thread, next, questions, None))
         while (question := await waiting.get_nowait()) is not None:
-            waiting.put_nowait(loop.run_in_executor(thread, next_question))
+            waiting.put_nowait(loop.run_in_executor(thread, next, questions, None))
             yield question
     finally:
         while not waiting.empty():

@@ -16,7 +16,7 @@ from harness.pictures.planning import plan
 from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
 from harness.pictures.recipe import Form, Recipe
 from harness.pictures.store import PictureStats, PictureStore
-from harness.pictures.unprepared import built_in_picture, decode, stored_picture
+from harness.pictures.unprepared import built_in_picture, check_picture, decode, stored_picture
 
 __all__ = [
     "MAX_PIXELS",
@@ -31,6 +31,7 @@ __all__ = [
     "Recipe",
     "Screenshot",
     "built_in_picture",
+    "check_picture",
     "decode",
     "plan",
     "read_size",

@@ -62,8 +62,7 @@ def pixels(source: bytes, recipe: Instructions) -> Image.Image:
         drafted = image.size
         image.load()
     except Exception as error:  # decoders raise errors of any kind on broken data
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"the picture does not decode: {reason}") from error
+        raise _undecodable(error) from error
     if recipe.box[2] > width or recipe.box[3] > height:
         raise ValueError(f"the recipe crops to {recipe.box}, but the page is {width}x{height}")
     if drafted != (-(-width // scale), -(-height // scale)):
@@ -141,6 +140,16 @@ def prepare(source: bytes, recipe: Instructions) -> tuple[bytes, str]:
     return data, f"image/{recipe.encoder}"
 
 
+def check(source: bytes) -> None:
+    """Decode a picture, a JPEG at an eighth of its size. Raises ValueError if it fails."""
+    try:
+        image = _opened(source)
+        image.draft(None, (max(1, image.width // 8), max(1, image.height // 8)))
+        image.load()
+    except Exception as error:  # as in `pixels`
+        raise _undecodable(error) from error
+
+
 def decoded(source: bytes) -> Image.Image:
     """Decode a picture to RGB pixels. Raises ValueError if it does not decode."""
     try:
@@ -148,8 +157,13 @@ def decoded(source: bytes) -> Image.Image:
         image.load()
         return _on_white(image)
     except Exception as error:  # as in `pixels`
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"the picture does not decode: {reason}") from error
+        raise _undecodable(error) from error
+
+
+def _undecodable(error: Exception) -> ValueError:
+    # Pillow names the object that it read from, by its address.
+    reason = str(error).partition(" <_io.")[0] or type(error).__name__
+    return ValueError(f"the picture does not decode: {reason}")
 
 
 def _opened(source: bytes, formats: tuple[str, ...] = _PAGES) -> Image.Image:

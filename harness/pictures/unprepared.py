@@ -61,3 +61,17 @@ def decode(data: bytes) -> PixelPicture:
     except ValueError as error:
         raise PictureError(str(error)) from error
     return PixelPicture(image.tobytes(), *image.size)
+
+
+def check_picture(data: bytes) -> None:
+    """Decode a picture as cheaply as its format allows. Blocking.
+
+    Raises:
+        PictureError: it does not decode; its header alone may still be sound.
+    """
+    from harness.pictures import imaging
+
+    try:
+        imaging.check(data)
+    except ValueError as error:
+        raise PictureError(f"screenshot: {error}") from error

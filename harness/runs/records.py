@@ -93,7 +93,7 @@ class StepRecord:
     asked: whether a model was asked. Not for invalid rows, nor where a ranker offers no acceptable
         element (status `not_offered`).
     settled: whether the outcome is final. Otherwise `error` says why not, and resuming the run asks
-        again.
+        again. An unreadable row is settled, and `error` says what is wrong with it.
     source: file and row of the data, for messages.
     positives, negatives: numbers of acceptable elements and of other candidates of the row.
     same_text, related: shown negatives that read exactly like the shown positive, and those that

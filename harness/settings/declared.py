@@ -402,6 +402,11 @@ class Settings:
     settle_failures: bool = _running(
         False, "Score steps whose calls failed as zero, so that the run can be completed."
     )
+    skip_bad_rows: bool = _running(
+        False,
+        "Count rows that cannot be read as invalid, instead of stopping at the first. Every "
+        "screenshot is then decoded once more, to find the broken ones.",
+    )
     cache: bool = _running(True, "Reuse replies to identical requests.")
     cache_dir: str | None = _running(None, "Folder of the reply cache.", needs=("reply cache",))
     workers: AtLeastOne | None = _running(

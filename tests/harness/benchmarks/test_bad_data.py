@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from harness.benchmarks import BENCHMARKS, benchmark, open_benchmark
 from harness.errors import DataError, UserError
-from tests.harness.benchmarks._files import row, task, write
+from tests.harness.benchmarks._files import page, picture, row, task, write
 
 
 def complaint(path: Path, *splits: str) -> str:
@@ -82,7 +84,9 @@ def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
             [json.dumps({"tag": "a", "attributes": "{", "backend_node_id": "1"})],
             "column 'neg_candidates': candidate 0",
         ),
+        ("operation", '{"op": "TYPE", "value": [1]}', "has value [1], not a text"),
         ("target_action_index", "two", "column 'target_action_index' is 'two'"),
+        ("target_action_index", "9" * 30, f"column 'target_action_index' is '{'9' * 30}'"),
         ("annotation_id", None, "column 'annotation_id' is empty"),
     ],
 )
@@ -142,3 +146,72 @@ def test_every_registered_benchmark_describes_itself() -> None:
         assert found.name == name
         assert set(found.default_splits) <= set(found.splits)
         assert found.description
+
+
+_AS = {
+    "whole numbers": pa.array([1, 2]),
+    "fractions": pa.array([1.5, 2.5]),
+    "truth values": pa.array([True, False]),
+    "bytes": pa.array([b"\xff\xfe", b"a"]),
+    "text": pa.array(["a", "b"]),
+    "lists of numbers": pa.array([[1], [2]]),
+    "structs": pa.array([{"a": 1}, {"a": 2}]),
+    "lists of structs": pa.array([[{"a": 1}], [{"a": 2}]]),
+    "times": pa.array([0, 0], pa.timestamp("s")),
+}
+_TEXTS = ("annotation_id", "action_uid", "website", "domain", "subdomain", "confirmed_task")
+_FITS = {
+    **dict.fromkeys((*_TEXTS, "cleaned_html", "target_action_reprs"), ("text",)),
+    **dict.fromkeys(("pos_candidates", "neg_candidates", "action_reprs"), ()),
+    "operation": ("text", "structs"),
+    "screenshot": ("bytes",),
+    "target_action_index": ("text", "whole numbers"),
+}
+
+
+@pytest.mark.parametrize("column", _FITS)
+def test_a_column_of_another_type_is_named_before_any_row_is_read(
+    tmp_path: Path, column: str
+) -> None:
+    source = pq.read_table(write(tmp_path / "source.parquet", task("a", 2)))
+    place = source.schema.get_field_index(column)
+    for stored, values in _AS.items():
+        path = tmp_path / "test_task.parquet"
+        pq.write_table(source.set_column(place, column, values), path)
+        if stored in _FITS[column]:
+            continue
+        with pytest.raises(DataError) as caught:
+            open_benchmark("multimodal-mind2web", data=path)
+        message = str(caught.value)
+        assert message.startswith(f"{path}: column '{column}' holds "), stored
+        assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("cleaned_html", pa.array([page(), page()], pa.large_string())),
+        ("cleaned_html", pa.array([page(), page()]).dictionary_encode()),
+        ("website", pa.nulls(2)),
+        ("screenshot", pa.array([picture(), picture()], pa.large_binary())),
+        ("screenshot", pa.nulls(2)),
+        ("target_action_index", pa.array([0, 1], pa.int16())),
+    ],
+)
+def test_the_ways_to_store_the_same_values_are_all_read(
+    tmp_path: Path, column: str, values: pa.Array
+) -> None:
+    source = pq.read_table(write(tmp_path / "source.parquet", task("a", 2)))
+    place = source.schema.get_field_index(column)
+    path = tmp_path / "test_task.parquet"
+    pq.write_table(source.set_column(place, column, values), path)
+    assert len(list(open_benchmark("multimodal-mind2web", data=path).rows())) == 2
+
+
+def test_a_row_that_cannot_be_decoded_does_not_hide_the_others(tmp_path: Path) -> None:
+    rows = task("a", 3)
+    rows[1] |= {"operation": "{broken"}
+    path = write(tmp_path / "test_task.parquet", rows)
+    read = list(open_benchmark("multimodal-mind2web", data=path).decoded())
+    assert [isinstance(row, DataError) for _, row in read] == [False, True, False]
+    assert [entry.row for entry, _ in read] == [1, 2, 3]

@@ -323,7 +323,8 @@ def test_check_tells_each_problem_once_with_its_rows_and_the_first(tmp_path: Pat
         f"warning: 1 row: TYPE without a value {where} 6)",
         "warning: column 'colour' is not used",
         "local: 4 rows, 2 tasks; 3 CLICK, 1 TYPE, 4 valid",
-        "fix the errors first: a run stops at the first row that cannot be read",
+        "fix the errors first: a run stops at the first row that cannot be read "
+        "(--skip-bad-rows counts it as invalid)",
     ]
 
 
