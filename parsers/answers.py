@@ -42,9 +42,9 @@ def read_answer(
             the answer as ambiguous.
         value_style: see `clean_value`.
 
-    A reply that ended by `length` counts only if it has a complete block: element, readable action,
-    and for TYPE and SELECT a finished VALUE line. Otherwise it is `truncated`, whatever else it
-    says, because the missing rest might have changed the answer.
+    A reply that ended by `length` or inside a thought counts only if it has a complete block:
+    element, readable action, and for TYPE and SELECT a finished VALUE line. Otherwise it is
+    `truncated`, whatever else it says, because the missing rest might have changed the answer.
 
     The operation is kept if only the element is unreadable, and vice versa; if both are unreadable,
     the status is `parse_error` (or `refusal`, judging by the wording).
@@ -60,11 +60,11 @@ def read_answer(
         return Answer(reply.status, flags=reply.flags)
     blocks = _blocks(reply)
     complete = [block for block in blocks if block.complete and not block.template]
-    if finish == "length":
+    if reply.cut:
         complete = [block for block in complete if _is_whole(block)]
         if not complete:
             return Answer(Status.TRUNCATED)
-    flags = {"truncated"} if finish == "length" else set()
+    flags = {"truncated"} if reply.cut else set()
     if len(complete) > 1:
         flags.add("multiple")
     block = complete[-1] if complete else _best(blocks)

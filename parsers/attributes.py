@@ -79,11 +79,11 @@ def read_described(text: str, *, finish: str = "stop") -> Described:
     lines = _from_lines(reply, spans)
     blocks = sorted([*lines, *(block for block, _ in objects)], key=lambda block: block.start)
     complete = [b for b in blocks if b.about_element and b.fields.get("ACTION", "").strip()]
-    if finish == "length":
+    if reply.cut:
         complete = [b for b in complete if _is_whole(b)]
         if not complete:
             return Described(Status.TRUNCATED)
-    flags = {"truncated"} if finish == "length" else set()
+    flags = {"truncated"} if reply.cut else set()
     if len(complete) > 1:
         flags.add("multiple")
     described = complete or [b for b in blocks if b.about_element]

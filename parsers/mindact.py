@@ -18,7 +18,7 @@ from typing import cast
 from parsers.answers import read_answer, spell_answer
 from parsers.letters import letter
 from parsers.records import Answer, Operation, Status
-from parsers.reply_text import ENDED, tidy, without_thinking
+from parsers.reply_text import ENDED, Nothing, ends_in_thought, open_reply
 from parsers.values import clean_value
 
 _ANSWER = re.compile(r"Answer: ([A-F])")
@@ -46,7 +46,8 @@ def read_reference(text: str, count: int, *, finish: str = "stop") -> Answer:
     The first `Answer: ` with a letter from A to F counts; anything else is A, the None option. The
     operation needs its key and capitals; the value is the rest of the first `Value: ` line. One
     thing differs: a letter beyond the `count` candidates is rejected, where the reference fails. A
-    reply withheld by the provider has its own status.
+    reply withheld by the provider has its own status, and one that ends inside a thought is
+    `truncated`.
 
     >>> read_reference("Answer: C.\\nAction: TYPE\\nValue: Ohio", 5)
     Answer(status=<Status.ANSWERED: 'answered'>, option=1, operation='TYPE', value='Ohio', flags=())
@@ -55,6 +56,8 @@ def read_reference(text: str, count: int, *, finish: str = "stop") -> Answer:
     """
     if finish in ENDED:
         return Answer(ENDED[finish])
+    if ends_in_thought(text):
+        return Answer(Status.TRUNCATED)
     match = _ANSWER.search(text)
     operation, value = _operation(text)
     if match is None:
@@ -74,6 +77,8 @@ def read_first_character(text: str, count: int, *, finish: str = "stop") -> Answ
     """
     if finish in ENDED:
         return Answer(ENDED[finish])
+    if ends_in_thought(text):
+        return Answer(Status.TRUNCATED)
     reply = text.strip()
     if not reply:
         return Answer(Status.EMPTY)
@@ -93,10 +98,13 @@ def read_element(
     None. The rest is parsed by `read_answer`. Without an `Element:` line `find` is not called, and
     the status is `parse_error` or `no_element`.
     """
-    whole = without_thinking(tidy(text))
+    reply = open_reply(text, finish)
+    if isinstance(reply, Nothing):
+        return Answer(reply.status, flags=reply.flags)
+    whole, finish = reply.text, "length" if reply.cut else finish
     lines = list(_ELEMENT_LINE.finditer(whole))
     if not lines:
-        answer = read_answer(text, [""] * count, none_letter=None, finish=finish)
+        answer = read_answer(whole, [""] * count, none_letter=None, finish=finish)
         if answer.status in (Status.ANSWERED, Status.AMBIGUOUS, Status.OUT_OF_RANGE):
             # A letter in prose means nothing here: no letters were offered.
             status = Status.NO_ELEMENT if answer.operation else Status.PARSE_ERROR

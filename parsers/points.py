@@ -101,15 +101,15 @@ def read_point(text: str, form: Form, *, finish: str = "stop") -> PointAnswer:
     if isinstance(reply, Nothing):
         return PointAnswer(reply.status, flags=reply.flags)
     answers = _LOCATE[form](reply)
-    if finish == "length":
+    if reply.cut:
         answers = [answer for answer in answers if _is_whole(answer, form)]
     if not answers:
-        if finish == "length":
+        if reply.cut:
             return PointAnswer(Status.TRUNCATED)
         return PointAnswer(Status.REFUSAL if refuses(reply.shadow) else Status.PARSE_ERROR)
     answers = [answer for answer in answers if answer.numbers or answer.none] or answers
     last = answers[-1]
-    flags = {"truncated"} if finish == "length" else set()
+    flags = {"truncated"} if reply.cut else set()
     if any(answer.group != last.group for answer in answers):
         flags.add("multiple")
     locations = list(distinct([answer for answer in answers if answer.group == last.group]))

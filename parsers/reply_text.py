@@ -13,7 +13,8 @@ from parsers.records import Status
 
 _LINE_ENDS = re.compile("\r\n|[\r\u2028\u2029]")
 _HALVES = re.compile("[\ud800-\udfff]")
-_THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+# As written by DeepSeek, Qwen and others, by Kimi-VL, and by Magistral.
+_THINK = re.compile(r"<(/?)think(?:ing)?>|\u25c1(/?)think\u25b7|\[(/?)THINK\]", re.IGNORECASE)
 _INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
 
 ENDED: dict[str, Status] = {
@@ -91,14 +92,24 @@ def without_thinking(text: str) -> str:
     >>> without_thinking("<think>ELEMENT: C</think>ELEMENT: H")
     'ELEMENT: H'
     """
+    return _outside_thinking(text)[0]
+
+
+def ends_in_thought(text: str) -> bool:
+    """Whether a thought of the reply is never closed."""
+    return _outside_thinking(text)[1]
+
+
+def _outside_thinking(text: str) -> tuple[str, bool]:
+    """The text without its thinking, and whether it ends in the middle of a thought."""
     if "think" not in text.lower():
-        return text
+        return text, False
     kept: list[str] = []
     position = 0
     open_at: int | None = None
     end = len(text.rstrip())
     for tag in _THINK.finditer(text):
-        if not tag[1]:
+        if not any(tag.groups()):
             if open_at is None and _starts_line(text, tag.start(), position):
                 open_at = tag.start()
                 kept.append(text[position:open_at])
@@ -110,7 +121,7 @@ def without_thinking(text: str) -> str:
             kept, position = [], tag.end()
     if open_at is None:
         kept.append(text[position:])
-    return "".join(kept)
+    return "".join(kept), open_at is not None
 
 
 def _starts_line(text: str, place: int, floor: int) -> bool:
@@ -132,8 +143,21 @@ class Nothing:
     flags: tuple[str, ...] = ()
 
 
-def open_reply(text: str, finish: str) -> Source | Nothing:
+@dataclass(frozen=True, slots=True)
+class Reply(Source):
+    """The part of a reply to parse.
+
+    cut: whether the reply is incomplete: it ran into the output limit, or ends inside a thought.
+    """
+
+    cut: bool = False
+
+
+def open_reply(text: str, finish: str) -> Reply | Nothing:
     """Return the part of a reply to parse: everything except its thinking.
+
+    A thought that is never closed means that the reply was cut off, whatever the provider says:
+    servers that count the thought as part of the reply may report `stop`.
 
     `finish` is as in `read_answer`. Raises `ValueError` for an unknown one.
     """
@@ -142,12 +166,13 @@ def open_reply(text: str, finish: str) -> Source | Nothing:
     if finish in ENDED:
         return Nothing(ENDED[finish])
     whole = tidy(text)
-    reply = source(without_thinking(whole))
+    kept, thinking = _outside_thinking(whole)
+    reply = Reply(kept, _shadow(kept), cut=thinking or finish == "length")
     if reply.shadow.strip():
         return reply
-    if finish == "length":
+    if reply.cut:
         return Nothing(Status.TRUNCATED)
-    return Nothing(Status.EMPTY, ("only_thinking",) if reply.text != whole else ())
+    return Nothing(Status.EMPTY, ("only_thinking",) if kept != whole else ())
 
 
 def refuses(shadow: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Literal
 
 ValueStyle = Literal["plain", "seeact"]
@@ -16,18 +18,36 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ("\u00ab", "\u00bb"),
     ("\u300c", "\u300d"),
 )
-_MISSING = frozenset({"none", "n/a", "null"})
+# What may follow a closing quote and is no part of the value: `"Ohio".`, `"Ohio" (the state)`.
+_AFTER_QUOTE = re.compile(r"\s*(?:\.|\([^()]*\)\.?)")
+_NO_VALUE = (
+    r"none|n/a|n\.a\.?|null|nil"
+    r"|(?:none |not |no (?:value|input|text|additional input) ?(?:is )?)"
+    r"(?:applicable|available|needed|required|necessary|provided|given)"
+    r"|no (?:value|input|additional input)"
+)
+_MISSING = re.compile(
+    rf"(?:{_NO_VALUE})\.?(?:\s*\([^()]*\)\.?|\s*[,;:]\s.*|\s+[-\u2013\u2014]\s.*)?"
+    rf"|[(\[<{{](?:{_NO_VALUE}|empty|blank)[)\]>}}]\.?"
+    r"|[-\u2013\u2014]+",
+    re.IGNORECASE,
+)
 
 
 def clean_value(text: str, style: ValueStyle = "plain") -> str:
     """The value that `text` stands for.
 
     `plain` trims and collapses blanks, then removes one pair of matching quotes, backticks or bold
-    marks, unless the mark also occurs inside; a final period is part of the value. `seeact` follows
-    the SeeAct parser: it removes a pair of double quotes and a final period, twice.
+    marks, and a final period or a remark in brackets behind the closing one. Marks stay if the same
+    mark also occurs inside, as in `"New York" or "Boston"`, unless each stands behind a digit or
+    between letters (inches, apostrophes). Without quotes a final period is part of the value.
+    `seeact` follows the SeeAct parser: it removes a pair of double quotes and a final period,
+    twice.
 
     >>> clean_value("  'New   York' "), clean_value("Washington D.C.")
     ('New York', 'Washington D.C.')
+    >>> clean_value('"Ohio" (as required)'), clean_value('"27"-32" Samsung"')
+    ('Ohio', '27"-32" Samsung')
     >>> clean_value("Washington D.C.", "seeact")
     'Washington D.C'
     """
@@ -35,13 +55,22 @@ def clean_value(text: str, style: ValueStyle = "plain") -> str:
         return _seeact(text.strip())
     value = " ".join(text.split())
     for opening, closing in _PAIRS:
-        if len(value) < len(opening) + len(closing):
+        if not value.startswith(opening):
             continue
-        if value.startswith(opening) and value.endswith(closing):
-            inner = value[len(opening) : len(value) - len(closing)]
-            if not _holds(inner, opening) and not _holds(inner, closing):
+        for end in _ends(value, closing):
+            inner = value[len(opening) : end - len(closing)]
+            if end >= len(opening) + len(closing) and not _quotes(inner, {opening, closing}):
                 return inner.strip()
     return value
+
+
+def _ends(value: str, closing: str) -> Iterator[int]:
+    """Where the quotation may end: with the value, or before what may follow a quotation."""
+    if value.endswith(closing):
+        yield len(value)
+    last = value.rfind(closing) + len(closing)
+    if last >= len(closing) and _AFTER_QUOTE.fullmatch(value, last):
+        yield last
 
 
 def _seeact(value: str) -> str:
@@ -52,22 +81,27 @@ def _seeact(value: str) -> str:
     return value
 
 
-def _holds(inner: str, mark: str) -> bool:
-    """Whether the mark occurs inside; an apostrophe between two letters is not a quote."""
-    if mark not in ("'", "\u2019"):
-        return mark in inner
-    at = inner.find(mark)
-    while at >= 0:
-        between = inner[at - 1 : at].isalnum() and inner[at + 1 : at + 2].isalnum()
-        if not between:
-            return True
-        at = inner.find(mark, at + 1)
+def _quotes(inner: str, marks: set[str]) -> bool:
+    """Whether one of the marks occurs inside other than behind a digit or between letters."""
+    for mark in marks:
+        at = inner.find(mark)
+        while at >= 0:
+            before, after = inner[at - 1 : at], inner[at + len(mark) : at + len(mark) + 1]
+            if not before.isdigit() and not (before.isalnum() and after.isalnum()):
+                return True
+            at = inner.find(mark, at + len(mark))
     return False
 
 
 def is_missing(value: str) -> bool:
-    """Whether a cleaned value is empty or a word for "no value" (None, N/A, null)."""
-    return not value or (len(value) < 8 and value.rstrip(".").strip().lower() in _MISSING)
+    """Whether a cleaned value is empty, a dash, or words for "no value" (None, N/A, null, ...).
+
+    A remark behind such a word does not make a value of it.
+
+    >>> is_missing("None (not needed)"), is_missing("None of the above")
+    (True, False)
+    """
+    return not value or (len(value) < 300 and _MISSING.fullmatch(value) is not None)
 
 
 def written_value(value: str) -> str:
