@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$")
+TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$|^checksum$")
 """Keys whose values depend on the clock or on the server's numbering."""
 PROSE = {"note", "notes", "about", "title", "caption", "captions", "verdict"}
 SESSION = {"created", "sessions"}

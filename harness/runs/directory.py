@@ -16,10 +16,10 @@ from harness.runs.errors import RunError, RunInUse
 from harness.runs.files import (
     cut_torn,
     decode,
-    encode,
     read_lines,
     read_records,
     replace_file,
+    sealed,
 )
 from harness.runs.journal import Journal
 from harness.runs.manifest import (
@@ -86,9 +86,10 @@ class RunDirectory:
 
     async def record_call(self, record: CallRecord) -> None:
         """Append a call; returns when its line is on disk. Raises `RunError`, `DiskFull`."""
+        line = sealed(record)
         self.add_models([record.reply.model])
         self._on_record += record.cost or 0.0
-        await self._journal.append_synced(0, encode(record))
+        await self._journal.append_synced(0, line)
 
     def add_models(self, names: Iterable[str]) -> None:
         """Note in the manifest which models answered."""
@@ -118,8 +119,9 @@ class RunDirectory:
 
         Raises `RunError` or `DiskFull` when an earlier line could not be written.
         """
+        line = sealed(record)
         self._unfinish()
-        self._journal.append(1, encode(record))
+        self._journal.append(1, line)
 
     def copy_lines(self, calls: Iterable[bytes], steps: Iterable[bytes]) -> None:
         """Append lines of another run as they are. Raises `RunError`, `DiskFull`."""
@@ -196,7 +198,7 @@ def _owner(path: Path) -> str:
 
 def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
     now = Session.now(settings or {})
-    manifest = read_manifest(path) if (path / MANIFEST).exists() else None
+    manifest = _manifest_at(path)
     if manifest is not None and not _untouched(path):
         check_same(path, manifest, setup)
         manifest = replace(manifest, dataset=setup.dataset)
@@ -227,10 +229,23 @@ def settled_before(path: Path, setup: Setup) -> int:
 
     Raises `RunDiffers` when it was started with another setup, `RunError` when it cannot be read.
     """
-    if not (path / MANIFEST).exists() or _untouched(path):
+    manifest = _manifest_at(path)
+    if manifest is None or _untouched(path):
         return 0
-    check_same(path, read_manifest(path), setup)
+    check_same(path, manifest, setup)
     return len(_settled(path))
+
+
+def _manifest_at(path: Path) -> Manifest | None:
+    """The manifest, None where no run was begun. Raises `RunError` for lines without a manifest."""
+    if (path / MANIFEST).exists():
+        return read_manifest(path)
+    if not _untouched(path):
+        raise RunError(
+            f"{path} holds the lines of a run but no {MANIFEST}, so nothing says which model they "
+            f"are of: put its {MANIFEST} back, or choose another directory"
+        )
+    return None
 
 
 def _untouched(path: Path) -> bool:

@@ -170,7 +170,16 @@ def to_line(record: Any) -> Any:
 
 
 def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
-    """What reads lines of one kind of record; it raises what msgspec raises."""
+    """What reads lines of one kind of record, made once; it raises what msgspec raises."""
+    if kind not in _decoders:
+        _decoders[kind] = _line_decoder(kind)
+    return _decoders[kind]
+
+
+_decoders: dict[type[Any], Callable[[bytes], Any]] = {}
+
+
+def _line_decoder(kind: type[Any]) -> Callable[[bytes], Any]:
     if kind is not StepRecord:
         return msgspec.json.Decoder(kind).decode
     decode = msgspec.json.Decoder(_StepLine).decode

@@ -21,6 +21,7 @@ from harness.runs import (
     Setup,
     journal,
     open_run,
+    settled_before,
 )
 from tests.harness.runs.examples import SETUP, call, step, write
 
@@ -127,6 +128,19 @@ def test_a_start_that_was_killed_before_the_manifest_is_started_over(tmp_path: P
     (tmp_path / "manifest.json.new").write_text('{"schema"')
     write(tmp_path, [call("a")])
     assert len(list(open_run(tmp_path).calls())) == 1
+
+
+@pytest.mark.parametrize("name", ["calls.jsonl", "steps.jsonl"])
+def test_lines_without_a_manifest_are_not_taken_over(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / "r", [call("a")], [step("a")])
+    for file in {"manifest.json", "calls.jsonl", "steps.jsonl"} - {name}:
+        (path / file).unlink()
+    before = (path / name).read_bytes()
+    for use in (RunDirectory.start, settled_before):
+        with pytest.raises(RunError, match=r"holds the lines of a run but no manifest\.json"):
+            use(path, SETUP)
+    assert (path / name).read_bytes() == before
+    assert not (path / "manifest.json").exists()
 
 
 @pytest.mark.parametrize(("schema", "said"), [(0, "trial version"), (99, "newer version")])
