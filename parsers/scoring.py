@@ -8,6 +8,17 @@ from typing import Literal
 from parsers.operation_f1 import operation_exact, operation_f1
 from parsers.records import F1_VARIANTS, F1Variant, Gold, Prediction, Scores, Status
 
+_NO_ELEMENT = frozenset(
+    {
+        Status.NONE,
+        Status.NO_ELEMENT,
+        Status.OUT_OF_RANGE,
+        Status.AMBIGUOUS,
+        Status.PARSE_ERROR,
+    }
+)
+"""Statuses of replies that name no element, whether on purpose or not."""
+
 # Statuses of steps without an answer that could be scored.
 _NO_ANSWER = frozenset(
     {
@@ -33,8 +44,10 @@ class ScoringRules:
 
     variant: the operation F1 that decides step success.
     step_rule: success needs F1 = 1 (`f1`, as published) or the same string (`exact`).
-    none_zeroes_operation: the operation scores zero if the model answers None (Mind2Web).
-    wrong_element_zeroes_operation: it also scores zero if the element is wrong or unreadable.
+    none_zeroes_operation: the operation scores zero if the model answers None.
+    no_element_zeroes_operation: it scores zero wherever the reply names no element: None,
+        unreadable, ambiguous, beyond the list (the released code of Mind2Web and SeeAct).
+    wrong_element_zeroes_operation: it also scores zero if the element is wrong.
     accept_mapped: HOVER, ENTER and PRESS ENTER count as CLICK.
     bag: compare multisets of tokens in the cl100k variant.
     point_rule: a point is correct inside the box of an acceptable element (`box`); if the smallest
@@ -46,6 +59,7 @@ class ScoringRules:
     variant: F1Variant = "mind2web"
     step_rule: StepRule = "f1"
     none_zeroes_operation: bool = False
+    no_element_zeroes_operation: bool = False
     wrong_element_zeroes_operation: bool = False
     accept_mapped: bool = True
     bag: bool = False
@@ -61,8 +75,9 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     The element is correct if the chosen node is among the positives (Mind2Web, appendix C.1) or,
     for a prediction by coordinates, if the point lies in one of their boxes, borders included (or
     by another `point_rule`); a box without area contains no point. The operation is scored whether
-    or not the element is correct. Step success needs the correct element and an operation F1 of 1
-    in the headline variant. `operation_exact` is case-sensitive if that variant is.
+    or not the element is correct, unless the rules say otherwise. Step success needs the correct
+    element and an operation F1 of 1 in the headline variant. `operation_exact` is case-sensitive if
+    that variant is.
 
     >>> gold = Gold("CLICK", "", ("8635",))
     >>> score(Prediction(Status.ANSWERED, "H", "8635", operation="CLICK"), gold).success
@@ -77,6 +92,7 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
         under = _element_right(prediction, gold, "smallest")
     mapped = "mapped_operation" in prediction.flags and not rules.accept_mapped
     none = prediction.status is Status.NONE and rules.none_zeroes_operation
+    none = none or (prediction.status in _NO_ELEMENT and rules.no_element_zeroes_operation)
     missed = not element and rules.wrong_element_zeroes_operation
     if no_answer or mapped or none or missed or prediction.operation is None:
         zeros: dict[str, float] = dict.fromkeys(F1_VARIANTS, 0.0)

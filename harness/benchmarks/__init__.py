@@ -12,8 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.benchmarks.catalog import BENCHMARKS, benchmark, open_benchmark, step_data
-from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.catalog import (
+    BENCHMARKS,
+    benchmark,
+    declared,
+    open_benchmark,
+    step_data,
+)
+from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import IndexEntry
 
@@ -27,7 +33,9 @@ __all__ = [
     "Filters",
     "IndexEntry",
     "SimpleBenchmark",
+    "SplitSize",
     "benchmark",
+    "declared",
     "open_benchmark",
     "step_data",
 ]

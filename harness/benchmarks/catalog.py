@@ -57,6 +57,14 @@ def benchmark(name: str) -> Benchmark:
         raise DataError(str(error)) from error
 
 
+def declared(name: str) -> Benchmark | None:
+    """What a benchmark declares of itself; None where the package that has it is missing."""
+    try:
+        return benchmark(name)
+    except DataError:
+        return None
+
+
 def open_benchmark(
     name: str, *, splits: Sequence[str] | None = None, data: Path | None = None
 ) -> Dataset:

@@ -6,13 +6,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from harness.benchmarks.dataset import Dataset
 
 Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
 """What stored data can fix: the number of sampled negatives, the seed that samples them, the
 choices as listed, the prompts around them, and the images as sent."""
+
+
+class SplitSize(NamedTuple):
+    """What a split holds as published: tasks, and rows (None where that is not known)."""
+
+    split: str
+    tasks: int
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,11 @@ class Benchmark(ABC):
         default_splits: the splits that are read if the user names none.
         screenshots: whether its rows have screenshots; if False, a row without one is valid.
         fixes: what the data itself fixes; options that would change it are refused.
+        sizes: the whole of its splits. A run that holds less of one is a run on a part, and stands
+            beside no published result.
+        candidates: its stored choices in the words of published results; "" if none are stored.
+        guarded: whether its texts and results come with the note that they should stay out of
+            training corpora.
     """
 
     name: str
@@ -34,6 +47,9 @@ class Benchmark(ABC):
     default_splits: tuple[str, ...] = ()
     screenshots: bool = True
     fixes: frozenset[Fixed] = frozenset()
+    sizes: tuple[SplitSize, ...] = ()
+    candidates: str = ""
+    guarded: bool = True
 
     @abstractmethod
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:

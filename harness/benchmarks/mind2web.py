@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import LOCAL_SPLIT, by_split, check_splits, local_files, split_of
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
@@ -110,6 +110,11 @@ class Mind2Web(Benchmark):
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
     default_splits: tuple[str, ...] = TEST_SPLITS
     description: str = "Multimodal-Mind2Web: recorded tasks on real sites, with screenshots"
+    sizes: tuple[SplitSize, ...] = (
+        SplitSize("test_task", 177, 1339),
+        SplitSize("test_website", 142, 1019),
+        SplitSize("test_domain", 694, 4060),
+    )
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
         """See `Benchmark.open`. `local` is the split of files whose names contain none."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import (
     LOCAL_SPLIT,
@@ -111,6 +111,11 @@ class OriginalMind2Web(Benchmark):
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
     default_splits: tuple[str, ...] = TEST_SPLITS
     description: str = "Mind2Web as first published: text only"
+    sizes: tuple[SplitSize, ...] = (
+        SplitSize("test_task", 252),
+        SplitSize("test_website", 177),
+        SplitSize("test_domain", 912),
+    )
     screenshots: bool = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:

@@ -21,6 +21,7 @@ class Sample(Benchmark):
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
     description: str = "a few tasks on made-up sites, shipped with the package"
+    guarded: bool = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
         """See `Benchmark.open`; `data` is refused."""

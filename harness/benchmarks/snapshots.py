@@ -278,5 +278,6 @@ BENCHMARK = Snapshot(
     splits=TEST_SPLITS,
     default_splits=TEST_SPLITS,
     repo=REPO,
+    candidates="snapshot 1+20, as stored",
 )
 SNAPSHOT = Snapshot("snapshot", "a snapshot written by `vlm-eval snapshot`")

@@ -128,6 +128,14 @@ def _missing(
         missing["points"] = f"on '{name}', which asks for no points; leave it out"
     if protocol.calls(1 << 10) == (0, 0):
         missing["questions"] = f"on '{name}', which asks nobody; leave it out"
+    if settings.no_element_zeroes_operation:
+        missing["operations without an element"] = (
+            "beside --no-element-zeroes-operation, which covers it; leave one of them out"
+        )
+    if settings.wrong_element_zeroes_operation:
+        missing["operations beside a wrong element"] = (
+            "beside --wrong-element-zeroes-operation, which covers it; leave one of them out"
+        )
     if not settings.cache:
         missing["reply cache"] = "with --no-cache; leave one of them out"
     return missing

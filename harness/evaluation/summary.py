@@ -65,6 +65,7 @@ def scoring_rules(settings: Settings) -> ScoringRules:
         variant=settings.f1,
         step_rule=settings.step_rule,
         none_zeroes_operation=settings.none_zeroes_operation,
+        no_element_zeroes_operation=settings.no_element_zeroes_operation,
         wrong_element_zeroes_operation=settings.wrong_element_zeroes_operation,
         accept_mapped=settings.mapped_operations,
         bag=settings.bag,
@@ -216,7 +217,10 @@ def summarise(
         "pictures": manifest.pictures,
         "oracle_pictures": show_answers(manifest.pictures),
         "scoring": {
-            n: plain(getattr(settings, n)) for n, s in SETTINGS.items() if s.about == "scoring"
+            name: plain(value)
+            for name, setting in SETTINGS.items()
+            if setting.about == "scoring"
+            and ((value := getattr(settings, name)) or setting.recorded == "always")
         },
         "total": plain(part(records, rules, task_rows, joint=joint)),
         **{

@@ -27,6 +27,9 @@ RESOLVER = "harness.benchmarks:step_data"
 """Where the pictures and pages come from. Fixed here and not in the run: a run may be somebody
 else's, and what it says must not decide which code is called."""
 
+DECLARED = "harness.benchmarks:declared"
+"""Where the declaration of a run's benchmark comes from, for the same reason."""
+
 SUMMARY_OF = "harness.evaluation.rescoring:summary_of"
 RESULT_GRID = "harness.evaluation.rescoring:result_grid_of"
 STEPS_FRAME = "reports.frames:steps_frame"
@@ -107,6 +110,15 @@ class Run:
     def complete(self) -> bool:
         """Whether every selected valid row is settled."""
         return bool(self._final_summary and self._final_summary.get("complete"))
+
+    @cached_property
+    def benchmark(self) -> Any:
+        """What the run's benchmark declares of itself, a `harness.benchmarks.Benchmark`.
+
+        None where the package that has the benchmark is not installed.
+        """
+        find: Callable[[str], Any] = _load(DECLARED)
+        return find(str(self.manifest.config.get("benchmark")))
 
     def records(self) -> list[StepRecord]:
         """The latest line of every step and repeat, by split, task, index and repeat.

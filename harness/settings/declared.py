@@ -27,7 +27,7 @@ PointRule = Literal["box", "smallest", "original"]
 
 
 _model = partial(setting, group="Model", about="model")
-_data = partial(setting, group="Data", about="data", forbids_ranking=True)
+_data = partial(setting, group="Data", about="data", forbids_ranking=True, told_by="population")
 _question = partial(setting, group="Question", about="question", forbids_ranking=True)
 _drawn = partial(_question, fixed_as="choices", needs=("drawn choices",))
 _scoring = partial(setting, group="Scoring", about="scoring", forbids_ranking=True)
@@ -161,6 +161,7 @@ class Settings:
         False,
         "Ask about steps whose screenshot is missing, too (text-only runs).",
         fixed_as="images",
+        told_by="",
     )
 
     # Question
@@ -169,6 +170,7 @@ class Settings:
         "How a step is asked; `vlm-eval protocols` lists the ways.",
         common=True,
         heading="always",
+        told_by="candidates",
     )
     protocol_options: tuple[tuple[str, Any], ...] = _question(
         (),
@@ -177,6 +179,7 @@ class Settings:
         parse=values.pair,
         metavar="KEY=VALUE",
         absent={},
+        told_by="candidates",
     )
     distractors: AtLeastZero = _drawn(
         20,
@@ -186,6 +189,7 @@ class Settings:
         fixed_as="distractors",
         follows=("candidates",),
         heading="always",
+        told_by="candidates",
     )
     seed: int = _question(
         42,
@@ -193,6 +197,7 @@ class Settings:
         fixed_as="seed",
         needs=("seed",),
         heading="always",
+        told_by="candidates",
     )
     candidates: Source | None = _question(
         None,
@@ -202,6 +207,7 @@ class Settings:
         absent="snapshot",
         usual="snapshot",
         left_open=True,
+        told_by="candidates",
     )
     ranker: str | None = _question(
         None,
@@ -210,6 +216,7 @@ class Settings:
         needs=("ranked choices",),
         follows=("candidates",),
         absent=None,
+        told_by="candidates",
     )
     top_k: AtLeastOne | None = _question(
         None,
@@ -220,6 +227,7 @@ class Settings:
         follows=("candidates",),
         absent=None,
         left_open=True,
+        told_by="candidates",
     )
     missed: Literal["zero", "ask"] | None = _question(
         None,
@@ -230,6 +238,7 @@ class Settings:
         absent=None,
         usual="zero",
         left_open=True,
+        told_by="candidates",
     )
     positives: Literal["all", "original"] = _question(
         "all",
@@ -300,9 +309,14 @@ class Settings:
         fixed_as="images",
         heading="always",
         left_open=True,
+        told_by="candidates",
     )
     pixels: AtLeastOne | None = _question(
-        None, "Pixel budget of a screenshot shown in full.", metavar="N", fixed_as="images"
+        None,
+        "Pixel budget of a screenshot shown in full.",
+        metavar="N",
+        fixed_as="images",
+        told_by="candidates",
     )
     first_of_many: bool | None = _question(
         None,
@@ -350,7 +364,17 @@ class Settings:
         heading="always",
     )
     none_zeroes_operation: bool = _scoring(
-        False, "Operation F1 is 0 where the model answers 'none of these'."
+        False,
+        "Operation F1 is 0 where the model answers 'none of these'.",
+        needs=("operations without an element",),
+    )
+    no_element_zeroes_operation: bool = _scoring(
+        False,
+        "Operation F1 is 0 where the reply names no element: none of these, unreadable, ambiguous, "
+        "or beyond the list (as in the code of Mind2Web and SeeAct).",
+        recorded="when set",
+        absent=False,
+        needs=("operations beside a wrong element",),
     )
     wrong_element_zeroes_operation: bool = _scoring(
         False, "Operation F1 is 0 where the element is wrong."
@@ -429,7 +453,7 @@ class Settings:
         None, "Attention implementation (sdpa, eager, flash_attention_2).", metavar="NAME"
     )
     max_pixels: AtLeastOne | None = _local(
-        None, "Maximum number of pixels of a picture.", metavar="N"
+        None, "Maximum number of pixels of a picture.", metavar="N", forbids_ranking=True
     )
     quantization: Literal["4bit", "8bit"] | None = _local(None, "Quantise the weights on loading.")
     trust_remote_code: bool = _local(False, "Run Python code that the checkpoint brings along.")

@@ -40,6 +40,8 @@ class Setting:
         one_text: Whether a list is written as one value ("800,300") instead of several options.
         recorded: Whether a run's configuration holds it `always`, only `when set`, or `never`.
         forbids_ranking: Whether runs that differ in it must not be ranked.
+        told_by: The key of published results that tells it ("population", "candidates"); one that
+            forbids ranking and has none is a key by its own name.
         heading: Whether a report's heading tells it `always`, where it is `unusual`, or `never`.
         follows: Settings that it changes with, and beside which a difference is not counted.
         fixed_as: The class of settings under which a benchmark may fix it ("choices"), or "".
@@ -67,6 +69,7 @@ class Setting:
     one_text: bool = False
     recorded: Literal["always", "when set", "never"] = "always"
     forbids_ranking: bool = False
+    told_by: str = ""
     heading: Literal["always", "unusual", "never"] = "unusual"
     follows: tuple[str, ...] = ()
     fixed_as: str = ""

@@ -7,9 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from harness.runs import Run
+from reports.frames import steps_frame
 from reports.grid import Field, described
 from reports.load import RunLike, open_runs
-from reports.published.keys import KEY_NAMES, Keys, keys_of, what_differs
+from reports.published.keys import NEEDED, UNSTATED, Keys, key_names, keys_of, what_differs
 from reports.published.source import Published, published_rows
 
 _FIRST = (
@@ -21,11 +23,8 @@ _FIRST = (
     Field("step_success", "float64", "percent", "Step SR", "step success"),
     Field("task_success", "float64", "percent", "Task SR", "task success"),
     Field("recall", "float64", "percent", "recall", "recall of a ranker"),
+    Field("unclear", "float64", "percent", "unclear", "a metric that the source names in two ways"),
     Field("spread", "float64", "percent", "SD", "of step success, over repetitions"),
-)
-_KEYS = tuple(
-    Field(name, "str", "hidden", name, f"{name}: one of the keys that decide what compares")
-    for name in KEY_NAMES
 )
 _LAST = (
     Field(
@@ -38,27 +37,24 @@ _LAST = (
     Field("paper", "str", "hidden", "paper", "the paper"),
     Field("table", "str", "hidden", "table", "its table"),
 )
-FIELDS = (*_FIRST, *_KEYS, *_LAST)
 ALIKE = Field("alike", "str", "text", "as in", "the runs that were measured alike")
 DIFFERS = Field("differs", "str", "text", "differs in", "keys in which no run equals it")
 
 NEVER_RANKED = "In the order of their sources; rows with different keys must not be ranked."
+UNTOLD = "Of settings that a source leaves unstated, a run must have the usual value."
 
 
 def published_table(
     runs: RunLike | Iterable[RunLike] = (), *, average: str = "macro"
 ) -> pd.DataFrame:
     """Return all published rows; with runs, also which were measured alike and what differs."""
-    opened = open_runs(runs) if runs else {}
-    run_keys = {label: keys_of(run, average) for label, run in opened.items()}
-    splits = {label: _splits(run.manifest.dataset) for label, run in opened.items()}
-    fields = (*FIELDS, *((ALIKE, DIFFERS) if run_keys else ()))
+    measured = _measured(runs, average) if runs else {}
     rows = published_rows()
     return described(
-        (_record(row, run_keys, splits) for row in rows),
-        fields,
+        (_record(row, measured) for row in rows),
+        (*_fields(), *((ALIKE, DIFFERS) if measured else ())),
         title="Published results",
-        notes=(f"Per cent. {NEVER_RANKED}", *_key_notes(run_keys), *_sources(rows)),
+        notes=(f"Per cent. {NEVER_RANKED}", *_key_notes(measured, rows), *_sources(rows)),
     )
 
 
@@ -71,41 +67,81 @@ def published_beside(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the published rows measured like one of the runs, and all others.
 
-    A row is measured like a run if it has the same population, candidates, rule for invalid rows,
-    average and F1 variant, and the run has its split. The second table names the keys in which
-    each other row differs from each run. Raises `RunError` for runs that cannot be read.
+    A row is measured like a run that holds the whole of its split and equals it in all keys that
+    the source states (see `reports.published.keys`). The second table names the keys in which each
+    other row differs from each run. Raises `RunError` for runs that cannot be read.
     """
-    opened = open_runs(runs)
-    run_keys = {label: keys_of(run, average, invalid, f1) for label, run in opened.items()}
-    splits = {label: _splits(run.manifest.dataset) for label, run in opened.items()}
-    rows = [(row, _record(row, run_keys, splits)) for row in published_rows()]
+    measured = _measured(runs, average, invalid, f1)
+    rows = [(row, _record(row, measured)) for row in published_rows()]
     alike = [(row, record) for row, record in rows if record["alike"]]
     apart = [(row, record) for row, record in rows if not record["alike"]]
+    fields = _fields()
     first = described(
         (record for _, record in alike),
-        (*FIELDS, ALIKE),
+        (*fields, ALIKE),
         title="Published results measured in the same way",
-        notes=_sources(row for row, _ in alike) if alike else ("None.",),
+        notes=_sources([row for row, _ in alike]) if alike else ("No published result.",),
     )
     second = described(
         (record for _, record in apart),
-        (*FIELDS, DIFFERS),
+        (*fields, DIFFERS),
         title="Published results measured in another way; do not compare them with the runs",
         notes=(
             f"Per cent. {NEVER_RANKED}",
-            *_key_notes(run_keys),
-            *_sources(row for row, _ in apart),
+            *_key_notes(measured, [row for row, _ in rows]),
+            *_sources([row for row, _ in apart]),
         ),
     )
     return first, second
 
 
-def _record(
-    row: Published, run_keys: Mapping[str, Keys], splits: Mapping[str, frozenset[str]]
-) -> dict[str, Any]:
+class _Measured:
+    """A run and its keys, by split."""
+
+    def __init__(self, run: Run, average: str, invalid: str | None, f1: str | None) -> None:
+        steps = steps_frame(run)
+        self.splits = frozenset(steps["split"].dropna().astype("str"))
+        self._by_split = {
+            split: keys_of(run, average, invalid, f1, split=split, steps=steps)
+            for split in (None, *self.splits)
+        }
+
+    def keys(self, split: str | None = None) -> Keys:
+        """The keys of one split, of the whole run for None or for a split that it does not have."""
+        return self._by_split[split if split in self.splits else None]
+
+
+def _measured(
+    runs: RunLike | Iterable[RunLike],
+    average: str,
+    invalid: str | None = None,
+    f1: str | None = None,
+) -> dict[str, _Measured]:
+    return {label: _Measured(run, average, invalid, f1) for label, run in open_runs(runs).items()}
+
+
+def _fields() -> tuple[Field, ...]:
+    """The columns, with one for every key; those of keys are for programs."""
+    keys = (
+        Field(name, "str", "hidden", name, f"{name}: one of the keys that decide what compares")
+        for name in key_names()
+    )
+    return (*_FIRST, *keys, *_LAST)
+
+
+def _stated(rows: Iterable[Published]) -> list[str]:
+    """The keys that some row states, in order."""
+    stated = {name for row in rows for name in row.keys}
+    return [name for name in key_names() if name in NEEDED or name in stated]
+
+
+def _record(row: Published, runs: Mapping[str, _Measured]) -> dict[str, Any]:
     differing = {
-        label: (*what_differs(keys, row.keys), *(() if row.split in splits[label] else ("split",)))
-        for label, keys in run_keys.items()
+        label: (
+            *what_differs(run.keys(row.split), row.keys),
+            *(() if row.split in run.splits else ("split",)),
+        )
+        for label, run in runs.items()
     }
     distinct = dict.fromkeys(", ".join(names) for names in differing.values())
     by_run = "; ".join(f"{', '.join(names)} ({label})" for label, names in differing.items())
@@ -115,7 +151,8 @@ def _record(
         "split": row.split,
         **row.values,
         "spread": row.spread,
-        **row.keys._asdict(),
+        **dict.fromkeys(key_names(), UNSTATED),
+        **row.keys,
         "inferred": ", ".join(row.inferred),
         "paper": row.paper,
         "table": row.table,
@@ -124,24 +161,33 @@ def _record(
     }
 
 
-def _splits(dataset: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(str(split) for split in dataset.get("splits") or ())
+def _key_notes(runs: Mapping[str, _Measured], rows: Iterable[Published]) -> list[str]:
+    """A line per run with its keys, as far as they are unusual or stated by some row."""
+    names = _stated(rows)
+    lines = [UNTOLD] if runs else []
+    for label, run in runs.items():
+        keys = run.keys()
+        unusual = what_differs(keys, dict.fromkeys(names, UNSTATED))
+        told = {name: keys[name] for name in dict.fromkeys((*names, *unusual)) if name in keys}
+        lines.append(f"{label} has {_text(told)}.")
+    return lines
 
 
-def _key_notes(run_keys: Mapping[str, Keys]) -> list[str]:
-    return [f"{label} has {keys}." for label, keys in run_keys.items()]
+def _text(keys: Keys) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in keys.items())
 
 
 def _sources(rows: Iterable[Published]) -> list[str]:
     """A line per source and set of keys."""
-    models: dict[tuple[str, Keys], list[str]] = {}
+    models: dict[tuple[str, str], list[str]] = {}
     heads: dict[str, str] = {}
-    counts: dict[str, set[Keys]] = {}
+    counts: dict[str, set[str]] = {}
     for row in rows:
-        names = models.setdefault((row.source, row.keys), [])
+        keys = _text(row.keys)
+        names = models.setdefault((row.source, keys), [])
         if row.model not in names:
             names.append(row.model)
-        counts.setdefault(row.source, set()).add(row.keys)
+        counts.setdefault(row.source, set()).add(keys)
         inferred = f" Inferred: {', '.join(row.inferred)}." if row.inferred else ""
         heads[row.source] = f"{row.paper}, {row.table}.{inferred} {row.note}".rstrip()
     lines = []

@@ -1,74 +1,117 @@
-"""The keys that two results must share to be comparable."""
+"""The keys that two results must share to be comparable.
+
+A result is described by a mapping from keys to texts: which tasks (`population`), which candidates
+and how they were asked about (`candidates`), the `average`, and every declared setting that forbids
+a ranking and is not told by one of these (`invalid`, `f1`, `positives`, `history`, ...).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+
+import pandas as pd
 
 from harness.runs import Run
+from harness.settings import SETTINGS, Setting
+from reports.frames import steps_frame
+from reports.settings import Setting as Value
+from reports.settings import settings_of
+
+Keys = Mapping[str, str]
 
 UNSTATED = "unstated"
-
-
-class Keys(NamedTuple):
-    """How a number was measured. `UNSTATED` never matches, not even itself.
-
-    population: which tasks.
-    candidates: where the candidates came from and how they were asked about.
-    invalid: rule for invalid rows.
-    average: over tasks (macro) or over steps (micro).
-    f1: variant of operation F1.
-    """
-
-    population: str
-    candidates: str
-    invalid: str
-    average: str
-    f1: str
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name}: {value}" for name, value in zip(KEY_NAMES, self, strict=True))
-
-
-KEY_NAMES = Keys._fields
-PARTS = ("websites", "domains", "task_ids", "step_ids", "limit", "shard", "exclude_statuses")
-"""Settings that select a part of a benchmark."""
-TILDE = "mm-mind2web-tilde"
-POPULATIONS = {"mind2web": "mind2web, 252/177/912 tasks"}
-"""Whole benchmarks whose published rows are named with their size."""
+"""What a source does not say; equals nothing, not even itself."""
+ANY = "any"
+"""What does not matter for a result; equals everything."""
+POPULATION, CANDIDATES, AVERAGE = "population", "candidates", "average"
+NEEDED = (POPULATION, CANDIDATES, "invalid", AVERAGE, "f1")
+"""Keys without which no two results compare."""
 USUAL = "snapshot, one list"
 """Description of the candidates of a run with two rounds and seeded choices."""
 
 
-def keys_of(run: Run, average: str, invalid: str | None = None, f1: str | None = None) -> Keys:
+def setting_keys() -> dict[str, Setting]:
+    """The settings that are keys by their own names."""
+    return {n: s for n, s in SETTINGS.items() if s.forbids_ranking and not s.told_by}
+
+
+def key_names() -> tuple[str, ...]:
+    """All keys, those that no two results can do without first."""
+    return tuple(dict.fromkeys((*NEEDED, *setting_keys())))
+
+
+def keys_of(
+    run: Run,
+    average: str,
+    invalid: str | None = None,
+    f1: str | None = None,
+    *,
+    split: str | None = None,
+    steps: pd.DataFrame | None = None,
+) -> dict[str, str]:
     """Return the keys of a run under an average; `invalid` and `f1` replace its own rules.
 
-    A part of a benchmark, or an unfinished run, is a different population from the whole.
+    With `split`, the population is that of this split alone. `steps` is the run's frame of steps,
+    for callers that have it. Raises `RunError` if the run cannot be read.
+    """
+    values: dict[str, Value] = settings_of(run.manifest)
+    values |= {name: rule for name, rule in (("invalid", invalid), ("f1", f1)) if rule is not None}
+    keys = {
+        POPULATION: population_of(run, steps_frame(run) if steps is None else steps, split),
+        CANDIDATES: _candidates(run, values),
+        AVERAGE: average,
+    }
+    for name, setting in setting_keys().items():
+        value: object = values.get(name)
+        if value is None and not setting.left_open:
+            value = setting.usual_value
+        if value not in (None, ()):
+            keys[name] = text_of(value)
+    return keys
+
+
+def population_of(run: Run, steps: pd.DataFrame, split: str | None = None) -> str:
+    """Which tasks a run is about: a whole benchmark by its name, or a part of one.
+
+    What the whole is the benchmark declares (`Benchmark.sizes`); the run must hold as many tasks
+    and rows of the split, or of each of its splits, and an outcome for every valid row. Of a
+    benchmark that declares nothing, a run without filters counts as the whole.
     """
     config = run.manifest.config
     name = str(config.get("benchmark"))
-    population = POPULATIONS.get(name, name)
-    if any(config.get(part) for part in PARTS):
-        population = f"a part of {name}"
-    elif not run.complete:
-        population = f"the finished part of {name}"
-    return Keys(
-        population=population,
-        candidates=_candidates(name, config),
-        invalid=invalid or str(config.get("invalid") or "exclude"),
-        average=average,
-        f1=f1 or str(config.get("f1") or "mind2web"),
-    )
+    part, finished = f"a part of {name}", f"the finished part of {name}"
+    chosen = steps if split is None else steps[steps["split"].astype("str") == split]
+    declared = getattr(run.benchmark, "sizes", ())
+    if not declared:
+        filtered = any(config.get(setting) for setting in _filters())
+        return part if filtered else name if run.complete else finished
+    whole = {size.split: size for size in declared}
+    for held, rows in chosen.groupby("split", observed=True):
+        size = whole.get(str(held))
+        counts = rows["task_id"].nunique(), rows["step_id"].nunique()
+        if size is None or counts != (size.tasks, size.rows or counts[1]):
+            return part if run.complete else finished
+    if chosen.empty:
+        return part
+    settled = (chosen["settled"].fillna(False) | chosen["invalid"].notna()).sum()
+    times = max(int(config.get("repeats") or 1), int(config.get("shuffles") or 1))
+    return name if settled == chosen["step_id"].nunique() * times else finished
 
 
-def _candidates(name: str, config: Mapping[str, Any]) -> str:
+def _filters() -> list[str]:
+    """The settings that choose among the rows of splits."""
+    whole = ("benchmark", "splits")
+    return [n for n, s in SETTINGS.items() if s.told_by == POPULATION and n not in whole]
+
+
+def _candidates(run: Run, values: Mapping[str, Value]) -> str:
     """Describe the candidates of a run in the words of the published rows."""
-    if name == TILDE:
-        return "snapshot 1+20, as stored"
-    description = str(config.get("candidates_told") or UNSTATED)
-    if config.get("candidates", "snapshot") != "snapshot":
+    if stored := getattr(run.benchmark, "candidates", ""):
+        return str(stored)
+    description = str(run.manifest.config.get("candidates_told") or UNSTATED)
+    if values.get("candidates", "snapshot") != "snapshot":
         return description
-    drawn = f"snapshot 1+{config.get('distractors')}, seed {config.get('seed')}"
+    drawn = f"snapshot 1+{values.get('distractors')}, seed {values.get('seed')}"
     return (
         drawn
         if description in (USUAL, UNSTATED)
@@ -76,12 +119,37 @@ def _candidates(name: str, config: Mapping[str, Any]) -> str:
     )
 
 
-def what_differs(first: Keys, second: Keys) -> tuple[str, ...]:
-    """The names of the keys in which two results differ, or may differ.
+def text_of(value: object) -> str:
+    """A value as a key holds it.
 
-    >>> a = Keys("p", "c", "fail", "macro", "mind2web")
-    >>> what_differs(a, a._replace(average="micro")), what_differs(a, a._replace(f1="unstated"))
-    (('average',), ('f1',))
+    >>> text_of(True), text_of(5), text_of("all")
+    ('yes', '5', 'all')
     """
-    pairs = zip(KEY_NAMES, first, second, strict=True)
-    return tuple(name for name, one, two in pairs if one != two or UNSTATED in (one, two))
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def what_differs(run: Keys, published: Keys) -> tuple[str, ...]:
+    """The names of the keys in which a run differs, or may differ, from a published result.
+
+    Of a setting that the source says nothing about the run must have the usual value; `unstated`
+    equals nothing, and `any` everything.
+
+    >>> told = dict.fromkeys(NEEDED, "x")
+    >>> what_differs(told, told), what_differs(told, {**told, "f1": UNSTATED})
+    ((), ('f1',))
+    >>> what_differs({**told, "repeats": "3"}, told)
+    ('repeats',)
+    """
+    return tuple(
+        name for name in key_names() if not _alike(name, run.get(name), published.get(name))
+    )
+
+
+def _alike(name: str, value: str | None, stated: str | None) -> bool:
+    if stated == ANY:
+        return True
+    if name in NEEDED or stated is not None:
+        return value == stated and stated != UNSTATED
+    setting = SETTINGS[name]
+    open_to_all = setting.left_open and setting.usual_value is None
+    return value is None or open_to_all or value == text_of(setting.usual_value)

@@ -8,11 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from reports.published.keys import KEY_NAMES, UNSTATED, Keys
+from harness.settings import SETTINGS
+from reports.published.keys import ANY, NEEDED, UNSTATED, Keys, key_names, setting_keys, text_of
 
 PATH = Path(__file__).with_name("rows.toml")
-MEASURES = ("element", "operation_f1", "step_success", "task_success", "recall")
-SPLITS = ("test_task", "test_website", "test_domain", UNSTATED)
+MEASURES = ("element", "operation_f1", "step_success", "task_success", "recall", "unclear")
+AVERAGE_OF_SPLITS = "average"
+"""The mean of a source's other splits, as it prints it; no run is measured on it."""
+SPLITS = ("test_task", "test_website", "test_domain", AVERAGE_OF_SPLITS, UNSTATED)
+
+Stated = dict[str, str | bool | int]
 
 
 class PublishedError(ValueError):
@@ -23,8 +28,7 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
     model: str
     cells: list[list[float]]
     spreads: list[float] = []
-    population: str | None = None
-    candidates: str | None = None
+    keys: Stated = {}
 
 
 class _Source(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,11 +38,7 @@ class _Source(msgspec.Struct, forbid_unknown_fields=True):
     measures: list[str]
     splits: list[str]
     scale: float
-    population: str
-    candidates: str
-    invalid: str
-    average: str
-    f1: str
+    keys: Stated
     rows: list[_Row]
     inferred: list[str] = []
     note: str = ""
@@ -56,10 +56,11 @@ class Published:
     paper, table: where it was published.
     model: the model, in the words of the source.
     split: the split.
-    values: shares between 0 and 1, of some of `MEASURES`.
+    values: shares between 0 and 1, of some of `MEASURES`; `unclear` is one that the source names
+        in two ways.
     spread: standard deviation of the last measure over repetitions, if reported.
-    keys: how it was measured.
-    inferred: keys that the source does not state.
+    keys: how it was measured, as far as the source tells; see `reports.published.keys`.
+    inferred: keys that the source does not state, but its released code or its numbers.
     note: further remarks.
     """
 
@@ -104,13 +105,8 @@ def _rows(source: _Source) -> list[Published]:
             raise PublishedError(f"{where} has {len(row.cells)} cells, not {len(source.splits)}")
         if row.spreads and len(row.spreads) != len(source.splits):
             raise PublishedError(f"{where} has {len(row.spreads)} spreads for its splits")
-        keys = Keys(
-            row.population or source.population,
-            row.candidates or source.candidates,
-            source.invalid,
-            source.average,
-            source.f1,
-        )
+        keys = {name: text_of(value) for name, value in (source.keys | row.keys).items()}
+        _check_keys(keys, where)
         for place, (split, cell) in enumerate(zip(source.splits, row.cells, strict=True)):
             if not 0 < len(cell) <= len(source.measures):
                 raise PublishedError(f"{where} has {len(cell)} numbers for {split}")
@@ -139,10 +135,7 @@ def _check(source: _Source) -> None:
     allowed = {
         "measures": (source.measures, MEASURES),
         "splits": (source.splits, SPLITS),
-        "inferred": (source.inferred, KEY_NAMES),
-        "invalid": ([source.invalid], ("fail", "exclude", UNSTATED)),
-        "average": ([source.average], ("macro", "micro", UNSTATED)),
-        "f1": ([source.f1], ("mind2web", "mind2web-lc", "cl100k-lc", "none", UNSTATED)),
+        "inferred": (source.inferred, key_names()),
         "scale": ([str(source.scale)], ("1.0", "100.0")),
     }
     for name, (values, known) in allowed.items():
@@ -151,3 +144,22 @@ def _check(source: _Source) -> None:
             raise PublishedError(f"{source.id} has an unknown value in {name}: {wrong!r}")
     if not source.rows or not source.measures or not source.splits:
         raise PublishedError(f"{source.id} has no rows, measures or splits")
+
+
+def _check_keys(keys: Keys, where: str) -> None:
+    missing = next((name for name in NEEDED if name not in keys), None)
+    if missing is not None:
+        raise PublishedError(f"{where} lacks the key {missing}; write '{UNSTATED}' if nobody knows")
+    settings = setting_keys()
+    for name, value in keys.items():
+        if name not in key_names():
+            raise PublishedError(f"{where} has an unknown key: {name}")
+        if value in (UNSTATED, ANY):
+            continue
+        if name == "average" and value not in ("macro", "micro"):
+            raise PublishedError(f"{where} has an unknown average: {value!r}")
+        if name in settings:
+            try:
+                SETTINGS[name].read(value)
+            except ValueError as error:
+                raise PublishedError(f"{where} has a wrong value of {name}: {error}") from error

@@ -58,6 +58,23 @@ def test_none_can_zero_the_operation() -> None:
     assert score(wrong, CLICK, rules).operation_f1 == ONE
 
 
+def test_the_operation_can_be_zero_wherever_there_is_no_element() -> None:
+    # Mind2Web and SeeAct set operation F1 to 0 there (protocol.md 3.1 and row 13 of 4.3): of five
+    # such replies with the right operation, none scores; a wrong element keeps its operation.
+    rules = ScoringRules(no_element_zeroes_operation=True)
+    without = (
+        *(Status.NONE, Status.NO_ELEMENT, Status.OUT_OF_RANGE),
+        *(Status.AMBIGUOUS, Status.PARSE_ERROR),
+    )
+    for status in without:
+        prediction = Prediction(status, operation="CLICK")
+        assert score(prediction, CLICK, rules) == Scores(False, ZERO, False, False)
+    wrong = Prediction(Status.ANSWERED, element="3", operation="CLICK")
+    assert score(wrong, CLICK, rules) == Scores(False, ONE, True, False)
+    point = Prediction(Status.ANSWERED, point=(25.0, 40.0), operation="CLICK")
+    assert score(point, CLICK, rules).success
+
+
 def test_any_wrong_element_can_zero_the_operation() -> None:
     rules = ScoringRules(wrong_element_zeroes_operation=True)
     for prediction in (

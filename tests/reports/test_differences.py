@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from harness.settings import SETTINGS
 from reports.differences import difference_lines, unranked
 from reports.formats import render
 from reports.tables import main_table
@@ -50,6 +51,20 @@ def test_every_rule_that_changes_a_number_stands_against_a_ranking() -> None:
     for name in ("none", "candidates", "history", "f1", "invalid", "point_rule", "shuffles"):
         assert name in unranked({name: {"a": "1", "b": "2"}})[0]
     assert "protocol_options.final" in unranked({"protocol_options.final": {"a": 0, "b": 1}})[0]
+
+
+def test_every_setting_that_changes_the_question_stands_against_a_ranking() -> None:
+    # Texts are told apart by their digest, and asking batches at once asks the same.
+    same = {"prompts", "eager"}
+    asks = [
+        name
+        for name, setting in SETTINGS.items()
+        if (setting.about in ("question", "scoring") or setting.group in ("Question", "Scoring"))
+    ]
+    assert {"choice_tokens", "seed", "repeats", "pixels", "image_policy"} <= set(asks)
+    for name in (*asks, "max_pixels", "prompts_sha256", "ranker_sha256"):
+        told = unranked({name: {"a": "1", "b": "2"}})
+        assert told == [] if name in same else name in told[0]
 
 
 def test_the_table_keeps_the_order_of_the_runs_and_says_that_it_is_none_of_merit(

@@ -82,6 +82,33 @@ def test_letters_and_values_may_be_read_by_other_rules() -> None:
     assert first["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
 
 
+def test_an_operation_without_an_element_can_count_as_zero() -> None:
+    run_with("ELEMENT: A, B\nACTION: CLICK\nVALUE: None")
+    zero = scored("--no-element-zeroes-operation")
+    assert valid(scored(), "operation_f1") > 0
+    assert valid(zero, "operation_f1") == 0
+    assert zero["scoring"]["no_element_zeroes_operation"] is True
+    # A run without the rule says as little of it as one that is older than the rule.
+    assert "no_element_zeroes_operation" not in summary("a")["scoring"]
+    config = json.loads(Path("a/manifest.json").read_text())["config"]
+    assert "no_element_zeroes_operation" not in config
+    asked = ("--model", "oracle", "--benchmark", "sample", "--limit", "1", "--out")
+    call(*asked, "b", "--no-element-zeroes-operation")
+    config = json.loads(Path("b/manifest.json").read_text())["config"]
+    assert config["no_element_zeroes_operation"] is True
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"), [("none", "no-element"), ("no-element", "wrong-element")]
+)
+def test_a_rule_that_another_covers_is_refused(narrow: str, wide: str) -> None:
+    rules = [f"--{narrow}-zeroes-operation", f"--{wide}-zeroes-operation"]
+    called = call("--model", "oracle", "--benchmark", "sample", *rules, "--out", "a")
+    assert called.code == 2
+    assert f"{rules[0]} has no effect beside {rules[1]}" in called.err
+    assert not Path("a").exists()
+
+
 def test_invalid_rows_count_as_failed_when_wanted() -> None:
     assert call("--model", "oracle", *DEV, "--out", "a").code == 0
     counted = scored("--invalid", "fail")["total"]["metrics"]["strict"]
