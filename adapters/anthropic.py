@@ -8,20 +8,23 @@ notice when refused. Written against anthropic 2.11, November 2026.
 
 from __future__ import annotations
 
-import json
 import re
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
 
 from adapters import image_rules, prices
-from adapters.api import ApiAdapter, Json, hosted, malformed
+from adapters.api import ApiAdapter, Json, hosted, picture_text
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Message, Reply, Text, Usage
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure, retry_after
 from adapters.prefixes import Prefixes
+
+if TYPE_CHECKING:
+    import httpx2
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 CACHE_LIFE_S = 5 * 60.0
@@ -84,6 +87,30 @@ def facts_of(model: str) -> ClaudeFacts:
     )
 
 
+class _Text(msgspec.Struct):
+    text: str
+
+
+class _OutputDetails(msgspec.Struct):
+    thinking_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    output_tokens: int | None = None
+    output_tokens_details: _OutputDetails | None = None
+
+
+class _Answer(msgspec.Struct):
+    content: list[Json]
+    stop_reason: str | None = None
+    id: str | None = None
+    model: str | None = None
+    usage: _Usage | None = None
+
+
 class AnthropicAdapter(ApiAdapter):
     """One Claude model.
 
@@ -97,12 +124,14 @@ class AnthropicAdapter(ApiAdapter):
         "thinking": ("budget_tokens",),
         "output_config": ("effort",),
     }
+    answers = _Answer
 
     def __init__(
         self, model: str, endpoint: Endpoint, *, timeout_s: float, concurrency: int
     ) -> None:
-        import httpx2
         from anthropic import AsyncAnthropic
+
+        from adapters.transport import HostedClient
 
         self._facts = facts_of(model)
         self._prefixes = Prefixes(CACHE_LIFE_S)
@@ -112,8 +141,7 @@ class AnthropicAdapter(ApiAdapter):
             # The SDK adds /v1 by itself.
             base_url=endpoint.url.rstrip("/").removesuffix("/v1"),
             max_retries=0,
-            # A timeout of our own also switches off the SDK's refusal of long replies.
-            timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
+            http_client=HostedClient(timeout_s),
             # Gateways that know only the older header; the SDK sends the key as a bearer token.
             default_headers=None if endpoint.is_official else {"x-api-key": key},
             open_telemetry=False,
@@ -128,7 +156,7 @@ class AnthropicAdapter(ApiAdapter):
             coordinates="absolute",
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
-        super().__init__(info, endpoint)
+        super().__init__(info, endpoint, timeout_s=timeout_s)
 
     async def close(self) -> None:
         await self._client.close()
@@ -162,7 +190,7 @@ class AnthropicAdapter(ApiAdapter):
             source = {
                 "type": "base64",
                 "media_type": picture.media_type,
-                "data": b64encode(picture.data).decode(),
+                "data": picture_text(picture),
             }
             transformations = {"oversized_image": "error"}
             content.append({"type": "image", "source": source, "transformations": transformations})
@@ -198,10 +226,10 @@ class AnthropicAdapter(ApiAdapter):
                 wanted["thinking"] = {"type": "adaptive"}
         return wanted
 
-    async def _send(self, body: Json, parameters: Json) -> Any:
-        known = {k: v for k, v in parameters.items() if k not in {"temperature", "top_p"}}
-        other = {k: v for k, v in parameters.items() if k in {"temperature", "top_p"}}
-        return await self._client.messages.create(**body, **known, extra_body=other or None)
+    async def _send(self, body: bytes) -> httpx2.Response:
+        import httpx2
+
+        return await self._client.post("/v1/messages", content=body, cast_to=httpx2.Response)
 
     def _done(self, request: Request, sent: Json) -> None:
         if request.continues and self._worth_caching(request.conversation):
@@ -218,18 +246,17 @@ class AnthropicAdapter(ApiAdapter):
             return Failure(
                 str(error.api_message or error.body or error),
                 status=error.status_code,
-                code=error.error_code or error.type or "",
+                code=str(error.error_code or error.type or ""),
                 retry_after_s=retry_after(error.response.headers),
             )
-        if isinstance(error, json.JSONDecodeError | APIError):
-            return Failure(f"the reply is not JSON ({error})", kind="malformed")
+        if isinstance(error, APIError):
+            return Failure(f"reply cannot be read ({error})", kind="malformed")
         return None
 
-    def _read(self, answer: Any) -> Reply:
-        if isinstance(answer, str):
-            raise malformed(f"not JSON but {answer!r}")
-        text = "".join(block.text for block in answer.content if block.type == "text")
-        finish = FINISHES.get(answer.stop_reason, Finish.STOP)
+    def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
+        texts = [block for block in answer.content if block.get("type") == "text"]
+        text = "".join(msgspec.convert(block, _Text).text for block in texts)
+        finish = FINISHES.get(answer.stop_reason or "", Finish.STOP)
         if answer.stop_reason == "model_context_window_exceeded":
             finish = Finish.LENGTH if text else Finish.TOO_LONG
         return Reply(
@@ -238,28 +265,27 @@ class AnthropicAdapter(ApiAdapter):
             usage=_usage(answer.usage),
             model=answer.model or "",
             native=_native(answer.content),
-            request_id=getattr(answer, "_request_id", None) or answer.id or "",
+            request_id=headers.get("request-id") or answer.id or "",
         )
 
 
-def _native(content: list[Any]) -> object:
+def _native(content: list[Json]) -> object:
     """The blocks as they came when there are others than text: thinking must go back unchanged."""
-    if all(block.type == "text" for block in content):
+    if all(block.get("type") == "text" for block in content):
         return None
-    blocks: list[Json] = [block.to_dict(mode="json") for block in content]
-    return [b for b in blocks if b.get("type") != "text" or str(b.get("text", "")).strip()]
+    return [b for b in content if b.get("type") != "text" or str(b.get("text", "")).strip()]
 
 
-def _usage(usage: Any) -> Usage | None:
+def _usage(usage: _Usage | None) -> Usage | None:
     if usage is None:
         return None
     read = usage.cache_read_input_tokens or 0
     written = usage.cache_creation_input_tokens or 0
-    details = getattr(usage, "output_tokens_details", None)
+    details = usage.output_tokens_details or _OutputDetails()
     return Usage(
         input=(usage.input_tokens or 0) + read + written,
         cached=read,
         cache_write=written,
         output=usage.output_tokens or 0,
-        reasoning=getattr(details, "thinking_tokens", None) or 0,
+        reasoning=details.thinking_tokens or 0,
     )

@@ -1,22 +1,37 @@
 """What the adapters of hosted models share: one call, its failure, what it refused.
 
 A provider's adapter says how a request is put (`_compose`), which parameters go with it
-(`_parameters`), how it is sent (`_send`), what an error means (`_failure`) and how the answer is
-read (`_read`). The SDKs' own retries are off: the engine owns time.
+(`_parameters`), how it is sent (`_send`), what an error means (`_failure`), of which form an answer
+is (`answers`) and how it is read (`_read`). The SDKs' own retries are off: the engine owns time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from abc import ABC, abstractmethod
+from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
+import msgspec
+
+from adapters.checks import checked, read_json
+from adapters.contract import (
+    AdapterInfo,
+    EncodedPicture,
+    Fault,
+    Generation,
+    PictureSource,
+    Request,
+)
 from adapters.conversation import Finish, Reply
 from adapters.endpoints import Endpoint, is_private, public
 from adapters.faults import Failure, cleaner, judge, refused
+
+if TYPE_CHECKING:
+    import httpx2
 
 Json = dict[str, Any]
 
@@ -24,13 +39,16 @@ Json = dict[str, Any]
 class ApiAdapter(ABC):
     """A model behind a provider's API. Parameters in `spellings` may be refused and then left out.
 
-    The values of `spellings` are other words by which the provider calls the parameter.
+    The values of `spellings` are other words by which the provider calls the parameter. `answers`
+    is what an answer holds, as far as it is read.
     """
 
     spellings: ClassVar[Mapping[str, Sequence[str]]] = {}
+    answers: ClassVar[type]
 
-    def __init__(self, info: AdapterInfo, endpoint: Endpoint) -> None:
+    def __init__(self, info: AdapterInfo, endpoint: Endpoint, *, timeout_s: float) -> None:
         self._info = info
+        self._timeout_s = timeout_s
         self._clean = cleaner(endpoint.key)
         self._refused: set[str] = set()
         self._notified: set[str] = set()
@@ -51,19 +69,23 @@ class ApiAdapter(ABC):
         Raises `Fault` and `Fatal`.
         """
         while True:
-            body = await self._compose(request, pictures)
+            content = await self._compose(request, pictures)
             wanted = self._parameters(request.generation, request)
             sent = {name: value for name, value in wanted.items() if name not in self._refused}
+            body = msgspec.json.encode(self._body(content, sent))
             started = time.monotonic()
             try:
-                answer = await self._send(body, sent)
+                async with asyncio.timeout(self._timeout_s):
+                    response = await self._send(body)
+            except TimeoutError:
+                failure = Failure(f"no whole reply in {self._timeout_s:g} s", kind="timeout")
             except Exception as error:
-                known = self._failure(error)
+                known = _given_up(error) or self._failure(error)
                 if known is None:
                     raise
                 failure = known
             else:
-                return self._reply(answer, sent, time.monotonic() - started, request)
+                return self._reply(response, sent, time.monotonic() - started, request)
             # Judged outside the handler, so that no exception chain holds the SDK's request.
             verdict = judge(failure, self._speaker, self._clean)
             if isinstance(verdict, Finish):
@@ -85,14 +107,19 @@ class ApiAdapter(ABC):
     @abstractmethod
     def _parameters(self, generation: Generation, request: Request) -> Json: ...
 
+    def _body(self, content: Json, parameters: Json) -> Json:
+        """The request's body, of what `_compose` made and the parameters to send."""
+        return content | parameters
+
     @abstractmethod
-    async def _send(self, body: Json, parameters: Json) -> Any: ...
+    async def _send(self, body: bytes) -> httpx2.Response: ...
 
     @abstractmethod
     def _failure(self, error: Exception) -> Failure | None: ...
 
     @abstractmethod
-    def _read(self, answer: Any) -> Reply: ...
+    def _read(self, answer: Any, headers: Mapping[str, str]) -> Reply:
+        """The reply in an answer of the form `answers`. Raises ValueError where there is none."""
 
     def _done(self, request: Request, sent: Json) -> None:
         """Called after every successful call."""
@@ -113,21 +140,37 @@ class ApiAdapter(ABC):
             self._notified.add(notice)
             self._notices.append(notice)
 
-    def _reply(self, answer: Any, sent: Json, latency_s: float, request: Request) -> Reply:
-        # A proxy's page with status 200 arrives as a text, other surprises as half-empty objects.
+    def _reply(
+        self, response: httpx2.Response, sent: Json, latency_s: float, request: Request
+    ) -> Reply:
+        # A proxy's page with status 200, another server's idea of the format, or worse.
         try:
-            reply = self._read(answer)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            reason = self._clean(f"{type(error).__name__}: {error}")
+            answer: Any = read_json(response.content, self.answers)
+            reply = self._read(answer, response.headers)
+            reply = checked(replace(reply, sent=sent, latency_s=latency_s))
+        except (ValueError, msgspec.ValidationError) as error:
+            reason = self._clean(str(error))
         else:
             self._done(request, sent)
-            return replace(reply, sent=sent, latency_s=latency_s)
+            return reply
         raise Fault("malformed", f"{self._speaker}: reply cannot be read ({reason})")
 
 
-def malformed(what: str) -> ValueError:
-    """The error for a reply that lacks what every reply has."""
-    return ValueError(what)
+def picture_text(picture: EncodedPicture, before: str = "") -> msgspec.Raw:
+    """A picture's bytes in base64 as a JSON string, with `before` in front of them.
+
+    A body takes it over as it is, so that half a megabyte is not looked through for quotes.
+    """
+    return msgspec.Raw(b'"%b%b"' % (before.encode(), b2a_base64(picture.data, newline=False)))
+
+
+def _given_up(error: BaseException | None) -> Failure | None:
+    """Why the HTTP client gave up a reply, which an SDK may have wrapped in an error of its own."""
+    from adapters.transport import Undelivered
+
+    while error is not None and not isinstance(error, Undelivered):
+        error = error.__cause__
+    return None if error is None else error.failure
 
 
 def hosted(

@@ -8,13 +8,14 @@ Written against openai 3.52, November 2026.
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
+import msgspec
+
 from adapters import image_rules
-from adapters.api import ApiAdapter, Json, malformed
+from adapters.api import ApiAdapter, Json, picture_text
 from adapters.contract import (
     AdapterInfo,
     Coordinates,
@@ -27,12 +28,40 @@ from adapters.conversation import Finish, Message, Reply, Text, Usage
 from adapters.endpoints import Endpoint
 from adapters.faults import Failure, retry_after
 
+if TYPE_CHECKING:
+    import httpx2
+
 FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
-# Known to the SDK as arguments; everything else goes into the body as it is.
-ARGUMENTS = {
-    *("temperature", "top_p", "seed", "reasoning_effort", "max_tokens", "max_completion_tokens"),
-    *("frequency_penalty", "prompt_cache_key", "prompt_cache_options"),
-}
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+    completion_tokens_details: _Details | None = None
+
+
+class _Answer(msgspec.Struct):
+    choices: list[_Choice]
+    id: str | None = None
+    model: str | None = None
+    usage: _Usage | None = None
 
 
 class ChatAdapter(ApiAdapter):
@@ -52,6 +81,7 @@ class ChatAdapter(ApiAdapter):
         "prompt_cache_key": (),
         "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
     }
+    answers = _Answer
 
     def __init__(
         self,
@@ -62,10 +92,11 @@ class ChatAdapter(ApiAdapter):
         detail: str | None = None,
         extra_body: Mapping[str, object] | None = None,
     ) -> None:
-        import httpx2
         from openai import AsyncOpenAI
 
-        super().__init__(info, endpoint)
+        from adapters.transport import HostedClient
+
+        super().__init__(info, endpoint, timeout_s=timeout_s)
         self._detail = detail
         self._extra = dict(extra_body or {})
         self._limit = "max_tokens"
@@ -73,7 +104,7 @@ class ChatAdapter(ApiAdapter):
             api_key=endpoint.key or "none",
             base_url=endpoint.url,
             max_retries=0,
-            timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
+            http_client=HostedClient(timeout_s),
         )
 
     async def close(self) -> None:
@@ -108,8 +139,7 @@ class ChatAdapter(ApiAdapter):
                 content.append({"type": "text", "text": part.text})
                 continue
             picture = await pictures.encoded(part)
-            data = b64encode(picture.data).decode()
-            image = {"url": f"data:{picture.media_type};base64,{data}"}
+            image: Json = {"url": picture_text(picture, f"data:{picture.media_type};base64,")}
             if self._detail is not None:
                 image["detail"] = self._detail
             content.append({"type": "image_url", "image_url": image})
@@ -133,10 +163,10 @@ class ChatAdapter(ApiAdapter):
         wanted |= self._extra
         return {name: value for name, value in wanted.items() if value is not None}
 
-    async def _send(self, body: Json, parameters: Json) -> Any:
-        known = {name: value for name, value in parameters.items() if name in ARGUMENTS}
-        other = {name: value for name, value in parameters.items() if name not in ARGUMENTS}
-        return await self._client.chat.completions.create(**body, **known, extra_body=other or None)
+    async def _send(self, body: bytes) -> httpx2.Response:
+        import httpx2
+
+        return await self._client.post("/chat/completions", content=body, cast_to=httpx2.Response)
 
     def _learn(self, failure: Failure, sent: Json) -> bool:
         ours = "max_tokens" in sent and "max_tokens" not in self._extra
@@ -155,7 +185,8 @@ class ChatAdapter(ApiAdapter):
             return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
         if isinstance(error, APIStatusError):
             # vLLM puts the status into `code`; its word is in `type`.
-            words = [word for word in (error.code, error.type) if word and not word.isdigit()]
+            words = [str(word) for word in (error.code, error.type) if word]
+            words = [word for word in words if not word.isdigit()]
             return Failure(
                 _server_message(error) + self._hint(error.status_code),
                 status=error.status_code,
@@ -163,28 +194,25 @@ class ChatAdapter(ApiAdapter):
                 param=str(error.param or ""),
                 retry_after_s=retry_after(error.response.headers),
             )
-        if isinstance(error, json.JSONDecodeError | APIError):
-            return Failure(f"the reply is not JSON ({error})", kind="malformed")
+        if isinstance(error, APIError):
+            return Failure(f"reply cannot be read ({error})", kind="malformed")
         return None
 
     def _hint(self, status: int) -> str:
         path = urlsplit(self._info.endpoint or "/v1").path
         return " (base URLs end in /v1 as a rule)" if status == 404 and "/v1" not in path else ""
 
-    def _read(self, answer: Any) -> Reply:
-        if isinstance(answer, str):
-            raise malformed(f"not JSON but {answer!r}")
+    def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
         if not answer.choices:
-            raise malformed("no choices")
-        choice = answer.choices[0]
-        refusal = getattr(choice.message, "refusal", None)
-        finish = FINISHES.get(choice.finish_reason, Finish.STOP)
+            raise ValueError("no choices")
+        message = answer.choices[0].message
+        finish = FINISHES.get(answer.choices[0].finish_reason or "", Finish.STOP)
         return Reply(
-            text=refusal or choice.message.content or "",
-            finish=Finish.REFUSAL if refusal else finish,
+            text=message.refusal or message.content or "",
+            finish=Finish.REFUSAL if message.refusal else finish,
             usage=_usage(answer.usage),
             model=answer.model or "",
-            request_id=getattr(answer, "_request_id", None) or answer.id or "",
+            request_id=headers.get("x-request-id") or answer.id or "",
         )
 
 
@@ -232,15 +260,15 @@ def _server_message(error: Any) -> str:
     return message if isinstance(message, str) else json.dumps(body)
 
 
-def _usage(usage: Any) -> Usage | None:
+def _usage(usage: _Usage | None) -> Usage | None:
     if usage is None:
         return None
-    before = getattr(usage, "prompt_tokens_details", None)
-    after = getattr(usage, "completion_tokens_details", None)
+    before = usage.prompt_tokens_details or _Details()
+    after = usage.completion_tokens_details or _Details()
     return Usage(
         input=usage.prompt_tokens or 0,
-        cached=getattr(before, "cached_tokens", None) or 0,
-        cache_write=getattr(before, "cache_write_tokens", None) or 0,
+        cached=before.cached_tokens or 0,
+        cache_write=before.cache_write_tokens or 0,
         output=usage.completion_tokens or 0,
-        reasoning=getattr(after, "reasoning_tokens", None) or 0,
+        reasoning=after.reasoning_tokens or 0,
     )

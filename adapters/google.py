@@ -1,28 +1,32 @@
 """Google's Gemini models, through the Gemini API.
 
-The SDK has no timeout by default, sends further billed requests by itself when a reply is cut
-(automatic continuation), and raises its HTTP library's own errors, of httpx2 or, where that is
-installed, of aiohttp. The prompt cache finds shared prefixes by itself; nothing is marked. Written
-against google-genai 3.4, November 2026.
+A call is one POST with the key in a header. Google's SDK cannot send a body that is prepared, and
+sends further billed requests by itself when a reply is cut, so it is not used. The prompt cache
+finds shared prefixes by itself; nothing is marked. Written against the API's reference and
+google-genai 3.4, November 2026.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote
+
+import msgspec
 
 from adapters import image_rules, prices
-from adapters.api import ApiAdapter, Json, hosted, malformed
+from adapters.api import ApiAdapter, Json, hosted, picture_text
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Finish, Message, Reply, Text, Usage
-from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
-from adapters.faults import Failure
+from adapters.endpoints import Endpoint, find_endpoint, need_model
+from adapters.faults import Failure, retry_after
 
 if TYPE_CHECKING:
-    from google.genai import errors, types
+    import httpx2
 
 FILTERED = {
     *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
@@ -44,7 +48,6 @@ def google(
 ) -> Adapter:
     """Google's Gemini models. `media_resolution`: low, medium, high, ultra_high (None: the
     provider's default). Raises `Fatal` for a missing key, a bad address or resolution."""
-    need_package("google.genai", "google-genai")
     model = need_model(model, "google:gemini-3.8-flash")
     if media_resolution is not None and media_resolution not in RESOLUTIONS:
         raise Fatal(f"media_resolution is one of {', '.join(sorted(RESOLUTIONS))}")
@@ -85,6 +88,40 @@ def facts_of(model: str, resolution: str | None) -> GeminiFacts:
     return GeminiFacts(image_rules.gemini_fixed(tokens[resolution or "high"]), levels=True)
 
 
+class _Part(msgspec.Struct, rename="camel"):
+    text: str | None = None
+    thought: bool | None = None
+    thought_signature: str | None = None
+
+
+class _Content(msgspec.Struct):
+    parts: list[_Part] | None = None
+
+
+class _Candidate(msgspec.Struct, rename="camel"):
+    finish_reason: str | None = None
+    content: Json | None = None
+
+
+class _Feedback(msgspec.Struct, rename="camel"):
+    block_reason: str | None = None
+
+
+class _Usage(msgspec.Struct, rename="camel"):
+    prompt_token_count: int | None = None
+    cached_content_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate] | None = None
+    prompt_feedback: _Feedback | None = None
+    usage_metadata: _Usage | None = None
+    model_version: str | None = None
+    response_id: str | None = None
+
+
 class GoogleAdapter(ApiAdapter):
     """One Gemini model."""
 
@@ -95,6 +132,7 @@ class GoogleAdapter(ApiAdapter):
         "thinking_level": ("thinkingLevel", "thinking level", "thinking"),
         "thinking_budget": ("thinkingBudget", "thinking budget", "thinking"),
     }
+    answers = _Answer
 
     def __init__(
         self,
@@ -105,23 +143,20 @@ class GoogleAdapter(ApiAdapter):
         concurrency: int,
         media_resolution: str | None,
     ) -> None:
-        from google import genai
-        from google.genai import types
+        from adapters.transport import HostedClient
 
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
         # A part's own resolution and the moving aliases exist in the older version only.
         version = "v1beta" if media_resolution or model.endswith("-latest") else "v1"
-        self._client = genai.Client(
-            vertexai=False,
-            api_key=endpoint.key or "none",
-            http_options=types.HttpOptions(
-                base_url=endpoint.url,
-                api_version=version,
-                timeout=max(1, round(timeout_s * 1000)),
-                retry_options=types.HttpRetryOptions(attempts=1),
-            ),
-        )
+        path = quote(model if "/" in model else f"models/{model}")
+        self._url = f"{endpoint.url.rstrip('/')}/{version}/{path}:generateContent"
+        self._headers = {
+            "content-type": "application/json",
+            "x-goog-api-key": endpoint.key or "none",
+            "x-server-timeout": str(math.ceil(timeout_s)),
+        }
+        self._client = HostedClient(timeout_s)
         info = hosted(
             endpoint,
             model,
@@ -131,42 +166,36 @@ class GoogleAdapter(ApiAdapter):
             image_rule=self._facts.rule,
             coordinates="per-mille",
         )
-        super().__init__(info, endpoint)
+        super().__init__(info, endpoint, timeout_s=timeout_s)
 
     async def close(self) -> None:
-        await self._client.aio.aclose()
-        self._client.close()
+        await self._client.aclose()
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         messages = request.conversation.messages
-        return {
-            "system": "\n\n".join(m.text for m in messages if m.role == "system") or None,
-            "contents": [await self._content(m, pictures) for m in messages if m.role != "system"],
+        content: Json = {
+            "contents": [await self._content(m, pictures) for m in messages if m.role != "system"]
         }
+        system = "\n\n".join(m.text for m in messages if m.role == "system")
+        if system:
+            content["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
+        return content
 
-    async def _content(self, message: Message, pictures: PictureSource) -> types.Content:
-        from google.genai import types
-
+    async def _content(self, message: Message, pictures: PictureSource) -> Any:
         if message.role == "assistant":
-            if message.native is not None:
-                # As JSON, because thought signatures are bytes.
-                return types.Content.model_validate_json(json.dumps(message.native))
             text = message.text if message.text.strip() else EMPTY_REPLY
-            return types.Content(role="model", parts=[types.Part(text=text)])
-        parts: list[types.Part] = []
+            return message.native or {"role": "model", "parts": [{"text": text}]}
+        parts: list[Json] = []
         for part in message.parts:
             if isinstance(part, Text):
-                parts.append(types.Part(text=part.text))
+                parts.append({"text": part.text})
                 continue
             picture = await pictures.encoded(part)
-            parts.append(
-                types.Part.from_bytes(
-                    data=picture.data,
-                    mime_type=picture.media_type,
-                    media_resolution=self._level if self._facts.levels else None,
-                )
-            )
-        return types.Content(role="user", parts=parts)
+            data = {"mimeType": picture.media_type, "data": picture_text(picture)}
+            parts.append({"inlineData": data})
+            if self._level and self._facts.levels:
+                parts[-1]["mediaResolution"] = {"level": self._level}
+        return {"role": "user", "parts": parts}
 
     @property
     def _level(self) -> str | None:
@@ -189,45 +218,33 @@ class GoogleAdapter(ApiAdapter):
                 self._notify(f"{self._info.name} has no effort (only a thinking budget): not sent")
         return {name: value for name, value in wanted.items() if value is not None}
 
-    async def _send(self, body: Json, parameters: Json) -> Any:
-        from google.genai import types
+    def _body(self, content: Json, parameters: Json) -> Json:
+        config = {_camel(name): value for name, value in parameters.items()}
+        thinking = {name: config.pop(name) for name in [*config] if name.startswith("thinking")}
+        if "thinkingLevel" in thinking:
+            thinking["thinkingLevel"] = str(thinking["thinkingLevel"]).upper()
+        if thinking:
+            config["thinkingConfig"] = thinking
+        if self._level and not self._facts.levels:
+            config["mediaResolution"] = self._level
+        return content | {"generationConfig": config}
 
-        plain = {k: v for k, v in parameters.items() if not k.startswith("thinking_")}
-        thinking = {k: v for k, v in parameters.items() if k.startswith("thinking_")}
-        return await self._client.aio.models.generate_content(
-            model=self._info.model,
-            contents=body["contents"],
-            config=types.GenerateContentConfig(
-                **plain,
-                system_instruction=body["system"],
-                media_resolution=types.MediaResolution(self._level)
-                if self._level and not self._facts.levels
-                else None,
-                thinking_config=types.ThinkingConfig(**thinking) if thinking else None,
-                automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-                automatic_continuation=False,
-            ),
-        )
+    async def _send(self, body: bytes) -> httpx2.Response:
+        response = await self._client.post(self._url, content=body, headers=self._headers)
+        return response.raise_for_status()
 
     def _failure(self, error: Exception) -> Failure | None:
         import httpx2
-        from google.genai import errors
-        from pydantic import ValidationError
 
-        if isinstance(error, errors.APIError):
-            return _api_failure(error)
-        if isinstance(error, httpx2.TimeoutException | TimeoutError):
+        if isinstance(error, httpx2.HTTPStatusError):
+            return _status_failure(error.response)
+        if isinstance(error, httpx2.TimeoutException):
             return Failure("no answer in time", kind="timeout")
-        ours = type(error).__module__.partition(".")[0] == "aiohttp"
-        if isinstance(error, httpx2.TransportError | OSError) or ours:
+        if isinstance(error, httpx2.RequestError):
             return Failure(f"no connection ({error})", kind="connection")
-        if isinstance(
-            error, errors.UnknownApiResponseError | json.JSONDecodeError | ValidationError
-        ):
-            return Failure(f"reply cannot be read ({error})", kind="malformed")
         return None
 
-    def _read(self, answer: Any) -> Reply:
+    def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
         base = Reply(
             text="",
             finish=Finish.CONTENT_FILTER,
@@ -237,41 +254,46 @@ class GoogleAdapter(ApiAdapter):
         )
         if not answer.candidates:
             if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
-                raise malformed("neither candidates nor a block reason")
+                raise ValueError("neither candidates nor a block reason")
             return base
-        candidate = answer.candidates[0]
-        parts = (candidate.content and candidate.content.parts) or []
+        content = answer.candidates[0].content or {}
+        parts = msgspec.convert(content, _Content).parts or []
         text = "".join(part.text for part in parts if part.text and not part.thought)
-        reason = str(getattr(candidate.finish_reason, "value", candidate.finish_reason))
+        reason = answer.candidates[0].finish_reason or "none"
         finish = Finish.CONTENT_FILTER if reason in FILTERED else Finish.STOP
         finish = Finish.LENGTH if reason in CUT else finish
         if finish is Finish.STOP and reason != "STOP" and not text:
-            raise malformed(f"no text, finish reason {reason}")
-        native = None
-        if any(part.thought_signature for part in parts):
-            native = candidate.content.model_dump(mode="json", exclude_none=True)
-        return Reply(
-            text, finish, base.usage, base.model, native=native, request_id=base.request_id
-        )
+            raise ValueError(f"no text, finish reason {reason}")
+        signed = any(part.thought_signature for part in parts)
+        return replace(base, text=text, finish=finish, native=content if signed else None)
 
 
-def _api_failure(error: errors.APIError) -> Failure:
-    plain = error.details.get("error", error.details) if isinstance(error.details, dict) else {}
-    details = plain.get("details") if isinstance(plain, dict) else None
-    listed = json.dumps(details or [])
-    delay = re.search(r'"retryDelay": "([\d.]+)s"', listed)
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _status_failure(response: httpx2.Response) -> Failure:
+    try:
+        body = json.loads(response.content)
+    except (ValueError, RecursionError):
+        body = None
+    plain = body.get("error", body) if isinstance(body, dict) else None
+    error: Json = plain if isinstance(plain, dict) else {}
+    listed = json.dumps(error.get("details") or [])
+    delay = re.search(r'"retryDelay": "(\d+(?:\.\d+)?)s"', listed)
     reason = re.search(r'"reason": "(\w+)"', listed)
     return Failure(
-        str(error.message or error.details),
-        status=int(error.code or 500),
-        code=reason[1] if reason else str(error.status or ""),
-        retry_after_s=float(delay[1]) if delay else None,
+        str(error.get("message") or response.text or response.reason_phrase),
+        status=response.status_code,
+        code=reason[1] if reason else str(error.get("status") or ""),
+        retry_after_s=float(delay[1]) if delay else retry_after(response.headers),
         # A day's quota, or none at all, comes back with no waiting of a reasonable length.
         final=bool(re.search(r'"quotaId": "\w*PerDay|"quotaValue": "0"', listed)),
     )
 
 
-def _usage(usage: Any) -> Usage | None:
+def _usage(usage: _Usage | None) -> Usage | None:
     if usage is None:
         return None
     thoughts = usage.thoughts_token_count or 0

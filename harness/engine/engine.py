@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from adapters.checks import checked
 from adapters.contract import (
     Adapter,
     BatchAdapter,
@@ -283,17 +284,32 @@ class Engine:
     async def _send(self, request: Request) -> Reply:
         try:
             async with asyncio.timeout(self._policy.call_timeout_s):
-                return await self._adapter.ask(request, self._pictures)
+                reply = await self._adapter.ask(request, self._pictures)
         except TimeoutError as error:
             limit = self._policy.call_timeout_s
             raise Fault(
                 "timeout", f"no reply within {limit:g} s" if limit else str(error)
             ) from error
+        return self._checked(reply)
 
     async def _send_many(self, requests: Sequence[Request]) -> list[Reply | Fault]:
         if self._batch_adapter is None:
             raise TypeError(f"{self._adapter.info.name} does not take batches")
-        return await self._batch_adapter.ask_many(requests, self._pictures)
+        results = await self._batch_adapter.ask_many(requests, self._pictures)
+        if len(results) != len(requests):
+            name = self._adapter.info.name
+            raise Fatal(f"{name} gave {len(results)} replies to {len(requests)} requests")
+        return [one if isinstance(one, Fault) else self._checked(one) for one in results]
+
+    def _checked(self, reply: Reply) -> Reply:
+        """The reply, which nobody has looked at if the adapter is of another package."""
+        try:
+            return checked(reply)
+        except ValueError as error:
+            raise Fatal(
+                f"the adapter of {self._adapter.info.name} returned a reply that a run cannot "
+                f"record: {error}"
+            ) from error
 
     async def _prepare(self, request: Request) -> int:
         if self._batch_adapter is None:

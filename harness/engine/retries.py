@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adapters.contract import Fault, Request
 from adapters.conversation import Finish, Reply
@@ -119,7 +119,7 @@ class Attempts:
             if reply.finish is Finish.CONTENT_FILTER and not filtered:
                 filtered = True
                 continue
-            return Answered(_writable(reply), attempts, cost)
+            return Answered(reply, attempts, cost)
 
     async def _wait(
         self, request: Request, fault: Fault, attempts: int, elapsed_s: float, retry: RetryPolicy
@@ -141,13 +141,3 @@ class Attempts:
 
 def _sum(cost: float | None, more: float | None) -> float | None:
     return more if cost is None else cost + (more or 0.0)
-
-
-def _writable(reply: Reply) -> Reply:
-    """Replace lone surrogates, which JSON can carry but no UTF-8 file can hold."""
-    try:
-        reply.text.encode()
-    except UnicodeEncodeError:
-        text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return replace(reply, text=text, native=None)
-    return reply

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapters import Fatal, Finish, Usage, describe
-from tests.adapters.support import KEY, adapter_for, ask, bodies, request, two_rounds
+from tests.adapters.support import KEY, adapter_for, ask, bodies, first_round, request, two_rounds
 from tests.servers import Answer, WireServer
 
 
@@ -52,8 +52,7 @@ def test_the_request() -> None:
     assert asked.body["systemInstruction"]["parts"] == [{"text": "You operate websites."}]
     [content] = asked.body["contents"]
     assert content["role"] == "user"
-    # The SDK mixes spellings; the service takes both, and both alphabets of base64.
-    assert content["parts"][0]["inlineData"] == {"data": "_9hwaWN0dXJl", "mime_type": "image/jpeg"}
+    assert content["parts"][0]["inlineData"] == {"data": "/9hwaWN0dXJl", "mimeType": "image/jpeg"}
     assert asked.body["generationConfig"] == {"maxOutputTokens": 50}
     assert reply.sent == {"max_output_tokens": 50}
 
@@ -64,11 +63,11 @@ def test_the_request() -> None:
         ("gemini-2.5-pro", {}, {"temperature": 0.0}),
         ("gemini-3.8-flash", {"temperature": 0.3, "top_p": 0.9}, {"temperature": 0.3, "topP": 0.9}),
         ("gemini-3.8-flash", {"seed": 4}, {"seed": 4}),
-        ("gemini-3.8-flash", {"effort": "low"}, {"thinkingConfig": {"thinking_level": "LOW"}}),
+        ("gemini-3.8-flash", {"effort": "low"}, {"thinkingConfig": {"thinkingLevel": "LOW"}}),
         (
             "gemini-2.5-flash",
             {"thinking_budget": 0},
-            {"temperature": 0.0, "thinkingConfig": {"thinking_budget": 0}},
+            {"temperature": 0.0, "thinkingConfig": {"thinkingBudget": 0}},
         ),
     ],
 )
@@ -107,6 +106,57 @@ def test_thought_signatures_go_back_unchanged() -> None:
     assert one.native is not None
 
 
+def same_spelling(value: Any) -> Any:
+    """A body in the API's own spelling; Google's SDK mixes several."""
+    if isinstance(value, dict):
+        return {
+            name.replace("mime_type", "mimeType").replace("_level", "Level"): same_spelling(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [same_spelling(inner) for inner in value]
+    return value.replace("_9hw", "/9hw") if isinstance(value, str) else value
+
+
+def test_the_body_is_the_one_that_googles_sdk_sends() -> None:
+    genai = pytest.importorskip("google.genai")
+    types = genai.types
+    asked = first_round()
+    level = "MEDIA_RESOLUTION_HIGH"
+    with WireServer() as server:
+        adapter = adapter_for("google", server, media_resolution="high")
+        generation: Any = {"temperature": 0.5, "top_p": 0.9, "seed": 3, "effort": "low"}
+        ask(adapter, request(asked, **generation))
+        client = genai.Client(
+            vertexai=False,
+            api_key=KEY,
+            http_options=types.HttpOptions(
+                base_url=server.base_url("google"), api_version="v1beta", timeout=5000
+            ),
+        )
+        picture = types.Part.from_bytes(
+            data=b"\xff\xd8picture", mime_type="image/jpeg", media_resolution=level
+        )
+        parts = [picture, types.Part(text=asked.messages[1].text)]
+        client.models.generate_content(
+            model="gemini-3.8-flash",
+            contents=[types.Content(role="user", parts=parts)],
+            config=types.GenerateContentConfig(
+                system_instruction=asked.messages[0].text,
+                max_output_tokens=1024,
+                temperature=0.5,
+                top_p=0.9,
+                seed=3,
+                thinking_config=types.ThinkingConfig(thinking_level="low"),
+            ),
+        )
+    ours, theirs = server.asks
+    assert ours.body == same_spelling(theirs.body)
+    assert ours.path == theirs.path
+    same = {"content-type", "x-goog-api-key", "x-server-timeout"}
+    assert {name: ours.headers[name] for name in same} == {n: theirs.headers[n] for n in same}
+
+
 def test_an_empty_reply_does_not_go_back_empty() -> None:
     with WireServer(Answer("", finish="length")) as server:
         two_rounds(adapter_for("google", server))
@@ -123,15 +173,3 @@ def test_what_is_declared() -> None:
     assert info.image_rule.tokens(1280, 7400) == 280
     with pytest.raises(Fatal, match="media_resolution is one of high, low"):
         describe("gemini-3.8-flash", media_resolution="sharp")
-
-
-def test_the_other_librarys_errors_are_known_by_their_module() -> None:
-    class ClientConnectorError(Exception):
-        pass
-
-    ClientConnectorError.__module__ = "aiohttp.client_exceptions"
-    with WireServer() as server:
-        adapter: Any = adapter_for("google", server)
-    assert adapter._failure(ClientConnectorError("x")).kind == "connection"
-    assert adapter._failure(TimeoutError()).kind == "timeout"
-    assert adapter._failure(KeyError("a bug")) is None

@@ -55,7 +55,8 @@ class Answer:
     """What goes back: a reply, an HTTP error, bytes as they are, or nothing (`drop`).
 
     `usage` has the names input, cached, cache_write, output, reasoning, as totals; each wire format
-    puts them its own way. `param` and `code` are the server's words about an error.
+    puts them its own way. `param` and `code` are the server's words about an error. `drip_s` is the
+    time between two bytes of the body.
     """
 
     text: str = "fine"
@@ -75,6 +76,7 @@ class Answer:
     raw: bytes | None = None
     content_type: str = "application/json"
     delay_s: float = 0.0
+    drip_s: float = 0.0
     drop: bool = False
     blocked: bool = False
 
@@ -108,6 +110,16 @@ def drop() -> Answer:
 def stall(seconds: float) -> Answer:
     """An answer that takes its time."""
     return Answer(delay_s=seconds)
+
+
+def drip(seconds: float) -> Answer:
+    """An answer that comes byte by byte."""
+    return Answer(drip_s=seconds)
+
+
+def redirect(location: str, status: int = 307) -> Answer:
+    """A redirect to another place."""
+    return Answer(raw=b"", status=status, headers={"location": location})
 
 
 def google_quota(quota: str, retry: str | None = None) -> Answer:

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
@@ -89,7 +90,7 @@ class WireServer:
 
 
 def _with_body(answer: Answer, raw: bytes) -> Answer:
-    return Answer(status=answer.status, headers=answer.headers, raw=raw)
+    return replace(answer, raw=raw)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -121,8 +122,10 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
-            self.wfile.flush()
+            for piece in [body[n : n + 1] for n in range(len(body))] if answer.drip_s else [body]:
+                self.wfile.write(piece)
+                self.wfile.flush()
+                time.sleep(answer.drip_s)
         except ConnectionError:
             self.close_connection = True  # the client gave up waiting
 

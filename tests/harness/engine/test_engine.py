@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.contract import Fatal, Fault, Request
+from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Picture, Reply, Usage, system, user
 from harness.dialogue import Ask, Dialogue, together
 from harness.engine import (
@@ -504,6 +504,40 @@ def test_half_a_surrogate_pair_in_a_reply_does_not_end_the_run(tmp_path: object)
     (outcome,) = run(engine(Model(lambda r: Reply("a\ud83d b")), log), [two_rounds("a")])
     assert outcome.settled
     assert log.records[0].reply.text == "a\ufffd b"
+
+
+NO_REPLIES = [
+    None,
+    "a text",
+    Reply(None),  # type: ignore[arg-type]
+    Reply("x", model=7),  # type: ignore[arg-type]
+    Reply("x", request_id=7),  # type: ignore[arg-type]
+    Reply("x", usage=Usage(-1)),
+    Reply("x", usage={"input": "1"}),  # type: ignore[arg-type]
+    Reply("x", native=object()),
+]
+
+
+@pytest.mark.parametrize("kind", [Model, BatchModel])
+@pytest.mark.parametrize("reply", NO_REPLIES, ids=range(len(NO_REPLIES)))
+def test_an_adapter_that_returns_something_else_ends_the_run_in_one_line(
+    kind: type[Model], reply: Reply
+) -> None:
+    log = Log()
+    with pytest.raises(Fatal, match=r"the adapter of test returned a reply that a run cannot rec"):
+        run(engine(kind(lambda _: reply), log), [two_rounds("a")])
+    assert log.records == []
+
+
+def test_a_batch_with_too_few_replies_ends_the_run_in_one_line() -> None:
+    class Few(BatchModel):
+        async def ask_many(
+            self, requests: Sequence[Request], pictures: PictureSource
+        ) -> list[Reply | Fault]:
+            return []
+
+    with pytest.raises(Fatal, match="test gave 0 replies to 1 requests"):
+        run(engine(Few()), [two_rounds("a")])
 
 
 def test_pictures_are_asked_for_ahead_only_when_they_will_be_sent() -> None:

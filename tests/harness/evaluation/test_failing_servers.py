@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -20,6 +22,7 @@ from tests.harness.commands.tool import (
     whole_text,
 )
 from tests.servers import Answer, Ask, Reaction, WireServer, error, html
+from tests.servers.wire import body_of
 
 FIRST_STEP = "(none yet)"
 """What a prompt says about earlier actions in the first step of a task."""
@@ -116,6 +119,30 @@ def test_what_the_model_itself_says_settles_a_step(answer: Answer, status: str) 
     counts = summary("a")["total"]["metrics"]["counts"]
     assert counts["statuses"] == {"answered": 6, status: 1}
     assert counts["n_unsettled"] == 0
+
+
+@pytest.mark.parametrize("wrong", [{"model": 5}, {"id": 7}, {"usage": {"prompt_tokens": -5}}])
+def test_a_malformed_reply_is_asked_for_again_and_the_run_can_be_read(
+    wrong: dict[str, object],
+) -> None:
+    good = replying()
+    seen: set[str] = set()
+
+    def react(ask: Ask) -> Answer:
+        answer = good(ask)
+        if whole_text(ask) in seen:
+            return answer
+        seen.add(whole_text(ask))
+        return replace(answer, raw=json.dumps(body_of(ask, answer) | wrong).encode())
+
+    with WireServer(react) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
+        assert call(*line).code == 0
+        assert server.count == 28
+    assert [record["attempts"] for record in calls("a")] == [2] * 14
+    assert all(record["reply"]["model"] == "m-2026-01-01" for record in calls("a"))
+    assert call("score", "a").code == 0
+    assert summary("a")["complete"] is True
 
 
 def test_a_step_without_a_reply_stays_open_and_is_all_that_is_asked_next_time() -> None:

@@ -1,0 +1,101 @@
+"""What is asked of a reply before anything relies on it.
+
+Servers and adapters of other packages are not trusted to keep to a format: whatever cannot be
+recorded and read back as it is, or cannot be true, is refused here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import astuple, replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from adapters.conversation import Reply
+
+MAX_TOKENS = 100_000_000
+"""More tokens than any call can have."""
+MAX_NAME = 1_000
+"""Characters of a model's name or of a request's id."""
+MAX_DEPTH = 64
+"""Levels of a native part; readers of a record must not run into their own limit."""
+
+T = TypeVar("T")
+_NAMES = ("model", "request_id")
+_decode = msgspec.json.Decoder(Reply).decode
+_FAILURES = (
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+    NotImplementedError,
+    AttributeError,
+    msgspec.MsgspecError,
+)
+
+
+def read_json(data: bytes, kind: type[T]) -> T:
+    """A server's JSON as a record. Raises ValueError with a line that says what is wrong."""
+    try:
+        plain = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8: {error}") from None
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+    except ValueError as error:
+        beginning = data[:4096].decode(errors="replace")
+        raise ValueError(f"not JSON ({error}): {beginning!r}") from None
+    try:
+        return msgspec.convert(plain, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def checked(reply: object) -> Reply:
+    """The reply as it will be read from its record.
+
+    Half a surrogate pair, which no file can hold, is replaced. Raises ValueError for anything else
+    that would be read back differently, and for values that no reply has.
+    """
+    if not isinstance(reply, Reply):
+        raise ValueError(f"a {type(reply).__name__} instead of a reply")
+    for name in ("text", *_NAMES):
+        value = getattr(reply, name)
+        if not isinstance(value, str):
+            raise ValueError(f"`{name}` is a {type(value).__name__} instead of text")
+        if name in _NAMES and len(value) > MAX_NAME:
+            raise ValueError(f"`{name}` has more than {MAX_NAME:,} characters")
+    if _depth([reply.native, reply.sent]) > MAX_DEPTH:
+        raise ValueError("a native part that is nested too deeply")
+    try:
+        same = _decode(_encoded(replace(reply, sent=dict(reply.sent))))
+    except _FAILURES as error:
+        raise ValueError(str(error) or type(error).__name__) from None
+    for count in astuple(same.usage) if same.usage else ():
+        if not 0 <= count <= MAX_TOKENS:
+            raise ValueError(f"`usage` counts {count} tokens")
+    return same
+
+
+def _encoded(reply: Reply) -> bytes:
+    try:
+        return msgspec.json.encode(reply)
+    except UnicodeEncodeError:
+        # What a provider signed holds only as it was.
+        text = json.dumps(msgspec.to_builtins(replace(reply, native=None)), ensure_ascii=False)
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _depth(value: Any) -> int:
+    """Levels of lists and objects, counted no further than one past the limit."""
+    level, depth = [value], 0
+    while level and depth <= MAX_DEPTH:
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                inner += one.values()
+            elif isinstance(one, (list, tuple)):
+                inner += one
+        level, depth = inner, depth + 1
+    return depth

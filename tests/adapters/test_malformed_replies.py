@@ -1,0 +1,375 @@
+"""Replies that are not what they should be are refused where they are read, and never kept."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters import Fatal, Fault, Finish, Reply, Usage
+from adapters.checks import MAX_DEPTH, checked
+from adapters.transport import MAX_REPLY_BYTES
+from tests.adapters.support import PROVIDERS, Pictures, adapter_for, ask, request
+from tests.adapters.test_failures import every_provider, fatal, fault
+from tests.servers import Answer, Ask, Provider, WireServer, drip, redirect
+from tests.servers.wire import body_of
+
+PLACES: Mapping[Provider, Mapping[str, tuple[str | int, ...]]] = {
+    "openai": {
+        "id": ("id",),
+        "model": ("model",),
+        "choices": ("choices",),
+        "choice": ("choices", 0),
+        "message": ("choices", 0, "message"),
+        "content": ("choices", 0, "message", "content"),
+        "refusal": ("choices", 0, "message", "refusal"),
+        "finish": ("choices", 0, "finish_reason"),
+        "usage": ("usage",),
+        "input": ("usage", "prompt_tokens"),
+        "output": ("usage", "completion_tokens"),
+        "details": ("usage", "prompt_tokens_details"),
+        "cached": ("usage", "prompt_tokens_details", "cached_tokens"),
+        "reasoning": ("usage", "completion_tokens_details", "reasoning_tokens"),
+    },
+    "anthropic": {
+        "id": ("id",),
+        "model": ("model",),
+        "content": ("content",),
+        "block": ("content", 0),
+        "text": ("content", 0, "text"),
+        "finish": ("stop_reason",),
+        "usage": ("usage",),
+        "input": ("usage", "input_tokens"),
+        "output": ("usage", "output_tokens"),
+        "cached": ("usage", "cache_read_input_tokens"),
+        "written": ("usage", "cache_creation_input_tokens"),
+        "details": ("usage", "output_tokens_details"),
+        "reasoning": ("usage", "output_tokens_details", "thinking_tokens"),
+    },
+    "google": {
+        "id": ("responseId",),
+        "model": ("modelVersion",),
+        "candidates": ("candidates",),
+        "candidate": ("candidates", 0),
+        "content": ("candidates", 0, "content"),
+        "parts": ("candidates", 0, "content", "parts"),
+        "part": ("candidates", 0, "content", "parts", 0),
+        "text": ("candidates", 0, "content", "parts", 0, "text"),
+        "finish": ("candidates", 0, "finishReason"),
+        "usage": ("usageMetadata",),
+        "input": ("usageMetadata", "promptTokenCount"),
+        "output": ("usageMetadata", "candidatesTokenCount"),
+        "cached": ("usageMetadata", "cachedContentTokenCount"),
+        "reasoning": ("usageMetadata", "thoughtsTokenCount"),
+    },
+}
+COUNTS = {"input", "output", "cached", "written", "reasoning"}
+LISTS = {"choices", "candidates", "parts"}
+OBJECTS = {"choice", "message", "usage", "details", "block", "candidate", "part"}
+
+
+def body(provider: Provider) -> Any:
+    asked = Ask(1, provider, "/models/m:generateContent", {}, {"model": "m"})
+    return body_of(asked, Answer("click"))
+
+
+def with_value(provider: Provider, place: str, value: object) -> bytes:
+    """A good answer with one wrong value."""
+    plain = body(provider)
+    *path, last = PLACES[provider][place]
+    inner = plain
+    for key in path:
+        inner = inner[key]
+    inner[last] = value
+    return json.dumps(plain).encode()
+
+
+def wrong_values(provider: Provider, place: str) -> list[object]:
+    wrong: list[object] = [7, 1.5, True, "x", [], ["x"], [[7]], {}, {"a": 1}]
+    if place in COUNTS:
+        wrong = [w for w in wrong if w != 7]
+        return [*wrong, "12", -1, -(10**30), 10**12, 10**30, 1e300, 0.5]
+    if place in LISTS or (provider, place) == ("anthropic", "content"):
+        # An empty list has no reply in it, but an empty list of blocks is an empty reply.
+        return [w for w in wrong if w != [] or place in {"choices", "candidates"}]
+    if place in OBJECTS or (provider, place) == ("google", "content"):
+        return [w for w in wrong if not isinstance(w, dict)]
+    return [w for w in wrong if w != "x"]
+
+
+@every_provider
+def test_a_value_of_a_wrong_type_is_malformed_wherever_it_stands(provider: Provider) -> None:
+    cases = [
+        (place, value) for place in PLACES[provider] for value in wrong_values(provider, place)
+    ]
+    answers = [Answer(raw=with_value(provider, place, value)) for place, value in cases]
+    taken = []
+    with WireServer(answers) as server:
+        adapter = adapter_for(provider, server)
+        for case, result in zip(cases, ask_all(adapter, len(cases)), strict=True):
+            if isinstance(result, Reply) or result != "malformed":
+                taken.append((case, result))
+        assert server.count == len(cases), "each was asked for once"
+    assert taken == []
+
+
+def ask_all(adapter: Any, count: int) -> list[Reply | str]:
+    """The replies one after the other, and the kind of fault where there is none."""
+
+    async def run() -> list[Reply | str]:
+        results: list[Reply | str] = []
+        for _ in range(count):
+            try:
+                results.append(await adapter.ask(request(), Pictures()))
+            except Fault as caught:
+                results.append(caught.kind)
+        await adapter.close()
+        return results
+
+    return asyncio.run(run())
+
+
+@every_provider
+def test_nothing_in_the_place_of_what_may_be_missing_is_no_fault(provider: Provider) -> None:
+    missing = {"id", "model", "usage", *COUNTS, "details", "refusal"}
+    places = [place for place in PLACES[provider] if place in missing]
+    answers = [Answer(raw=with_value(provider, place, None)) for place in places]
+    with WireServer(answers) as server:
+        replies = ask_all(adapter_for(provider, server), len(places))
+    assert [getattr(reply, "text", reply) for reply in replies] == ["click"] * len(places)
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+@every_provider
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\xff\xfe",
+        b'{"id": "\xff"}',
+        b'{"id": "\xed\xa0\x80"}',
+        nested(100_000).encode(),
+        b'{"a": ' + nested(100_000).encode() + b"}",
+        b"9" * 10_000,
+        b"null",
+        b'"text"',
+        b"",
+        b"{} {}",
+        b'event: message\ndata: {"id": 1}\n\n',
+    ],
+    ids=range(11),
+)
+def test_bytes_that_are_no_json_object_are_malformed(provider: Provider, raw: bytes) -> None:
+    assert fault(provider, Answer(raw=raw)).kind == "malformed"
+
+
+@every_provider
+def test_bytes_that_are_no_utf8_are_malformed_wherever_they_stand(provider: Provider) -> None:
+    raw = json.dumps(body(provider)).encode()
+    assert fault(provider, Answer(raw=raw.replace(b"click", b"cl\xffck"))).kind == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("provider", "place"), [("anthropic", ("content",)), ("google", ("candidates", 0, "content"))]
+)
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 900])
+def test_deep_native_parts_are_malformed(
+    provider: Provider, place: tuple[str | int, ...], depth: int
+) -> None:
+    """They go back to the provider, so they are recorded, and a record must be readable."""
+    plain = body(provider)
+    inner = plain
+    for key in place:
+        inner = inner[key]
+    deep = {"type": "thinking", "x": "DEEP", "thoughtSignature": "c2ln", "thinking": "hm"}
+    (inner["parts"] if provider == "google" else inner).append(deep)
+    raw = json.dumps(plain).replace('"DEEP"', nested(depth)).encode()
+    assert fault(provider, Answer(raw=raw)).kind == "malformed"
+    shallow = json.dumps(plain).replace('"DEEP"', nested(9)).encode()
+    with WireServer(Answer(raw=shallow)) as server:
+        [reply] = ask(adapter_for(provider, server))
+    assert reply.native is not None
+
+
+@every_provider
+def test_half_a_surrogate_pair_is_replaced_as_before(provider: Provider) -> None:
+    raw = json.dumps(body(provider)).replace("click", "cl\\ud83dck").encode()
+    with WireServer(Answer(raw=raw)) as server:
+        [reply] = ask(adapter_for(provider, server))
+    assert reply.text == "cl\N{REPLACEMENT CHARACTER}ck"
+
+
+@every_provider
+def test_names_without_end_are_malformed(provider: Provider) -> None:
+    raw = with_value(provider, "model", "m" * 100_000)
+    assert fault(provider, Answer(raw=raw)).kind == "malformed"
+
+
+@every_provider
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_reply_larger_than_the_limit_is_not_read_to_its_end(
+    provider: Provider, packed: bool
+) -> None:
+    fitting = json.dumps(body(provider)).encode()
+    large = fitting.replace(b"click", b"c" * (MAX_REPLY_BYTES + 1))
+    headers = {"content-encoding": "gzip"} if packed else {}
+    raw = gzip.compress(large, 1) if packed else large
+    failed = fault(provider, Answer(raw=raw, headers=headers))
+    assert failed.kind == "malformed"
+    assert "larger than 16 MB" in str(failed)
+    with WireServer(Answer(raw=gzip.compress(fitting), headers={"content-encoding": "gzip"})) as s:
+        assert ask(adapter_for(provider, s))[0].text == "click"
+
+
+@every_provider
+def test_an_error_page_larger_than_the_limit_is_not_read_either(provider: Provider) -> None:
+    raw = b"x" * (MAX_REPLY_BYTES + 1)
+    assert "larger than 16 MB" in str(fault(provider, Answer(status=500, raw=raw)))
+
+
+@every_provider
+def test_a_server_that_drips_ends_at_the_timeout(provider: Provider) -> None:
+    failed = fault(provider, drip(0.05), timeout_s=1.5)
+    assert failed.kind == "timeout"
+    assert "1.5 s" in str(failed)
+
+
+@every_provider
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_to_another_address_is_not_followed(provider: Provider, status: int) -> None:
+    with WireServer() as other:
+        line = fatal(provider, redirect(f"http://127.0.0.1:{other.port}/v1/stolen", status))
+        assert other.count == 0, "neither the key nor a page goes there"
+    assert f"answered {status}: it redirects to another address, http://127.0.0.1:" in line
+
+
+@every_provider
+def test_a_redirect_at_the_same_address_is_followed(provider: Provider) -> None:
+    with WireServer() as server:
+        ask(adapter_for(provider, server))
+        path = server.asks[0].path
+        server.react = lambda ask: redirect(path) if ask.number == 2 else Answer("there")
+        assert ask(adapter_for(provider, server))[0].text == "there"
+
+
+@every_provider
+def test_redirects_without_end_are_one_line(provider: Provider) -> None:
+    with WireServer() as server:
+        adapter = adapter_for(provider, server)
+        server.react = lambda ask: redirect(ask.path)
+        with pytest.raises(Fatal, match="too many redirects"):
+            ask(adapter)
+
+
+@every_provider
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": ["x"], "code": 400, "type": 3, "status": 7, "details": "x"},
+        {"message": {"a": 1}, "code": ["x"], "type": {"b": 2}, "status": [], "details": {"c": 1}},
+        "just a text",
+        [1, 2],
+        None,
+    ],
+)
+@pytest.mark.parametrize("status", [400, 429, 500])
+def test_errors_of_another_form_are_errors_all_the_same(
+    provider: Provider, status: int, error: object
+) -> None:
+    raw = json.dumps({"type": "error", "error": error}).encode()
+    if status == 400:
+        assert "answered 400" in fatal(provider, Answer(status=status, raw=raw))
+    else:
+        assert "answered" in str(fault(provider, Answer(status=status, raw=raw)))
+
+
+def test_a_wait_that_is_no_number_is_no_wait() -> None:
+    details = ({"retryDelay": "1.2.3s"}, {"retryDelay": "s"})
+    answer = Answer(status=429, message="slow", error_details=details)
+    assert fault("google", answer).retry_after_s is None
+
+
+GOOD = Reply("click", usage=Usage(10, 2, 0, 3, 1), model="m", native=[{"a": 1}], request_id="r")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        None,
+        "click",
+        {"text": "click"},
+        replace(GOOD, text=None),  # type: ignore[arg-type]
+        replace(GOOD, text=b"click"),  # type: ignore[arg-type]
+        replace(GOOD, text=["click"]),  # type: ignore[arg-type]
+        replace(GOOD, model=5),  # type: ignore[arg-type]
+        replace(GOOD, model=None),  # type: ignore[arg-type]
+        replace(GOOD, request_id=5),  # type: ignore[arg-type]
+        replace(GOOD, finish="done"),  # type: ignore[arg-type]
+        replace(GOOD, finish=None),  # type: ignore[arg-type]
+        replace(GOOD, usage={"input": "x"}),  # type: ignore[arg-type]
+        replace(GOOD, usage=Usage(-1)),
+        replace(GOOD, usage=Usage(True)),
+        replace(GOOD, usage=Usage(output=10**30)),
+        replace(GOOD, latency_s=math.nan),
+        replace(GOOD, latency_s="fast"),  # type: ignore[arg-type]
+        replace(GOOD, sent=None),  # type: ignore[arg-type]
+        replace(GOOD, sent={"a": object()}),
+        replace(GOOD, native=object()),
+        replace(GOOD, token_ids=((1,), ("x",))),  # type: ignore[arg-type]
+        replace(GOOD, token_ids=5),  # type: ignore[arg-type]
+    ],
+    ids=range(22),
+)
+def test_a_reply_that_could_not_be_read_back_is_refused(reply: object) -> None:
+    with pytest.raises(ValueError):
+        checked(reply)
+
+
+def test_a_native_part_within_itself_is_refused() -> None:
+    native: list[Any] = []
+    native.append(native)
+    with pytest.raises(ValueError, match="nested"):
+        checked(replace(GOOD, native=native))
+
+
+texts = st.text()
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner) | st.dictionaries(texts, inner),
+    max_leaves=20,
+)
+replies = st.builds(
+    Reply,
+    text=st.text(st.characters()),
+    finish=st.sampled_from(Finish),
+    usage=st.none() | st.builds(Usage, *[st.integers(0, 10**7)] * 5),
+    model=texts,
+    native=st.none() | values,
+    request_id=texts,
+    sent=st.dictionaries(texts, values),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(replies)
+def test_a_good_reply_stays_as_it_is(reply: Reply) -> None:
+    same = checked(reply)
+    assert replace(same, text="", native=None, sent={}) == replace(
+        reply, text="", native=None, sent={}
+    )
+    assert same.text == reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert checked(same) == same
+
+
+def test_every_provider_is_covered() -> None:
+    assert set(PLACES) == set(PROVIDERS)
