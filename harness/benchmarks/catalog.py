@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from harness.benchmarks.dataset import Dataset
 from harness.errors import DataError
 
 if TYPE_CHECKING:
-    from harness.runs import StepData
+    from harness.runs import DataGone, StepData
 
 BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks", has=("open",))
 BENCHMARKS.add(
@@ -72,23 +73,32 @@ def open_benchmark(
     return benchmark(name).open(splits=splits, data=data)
 
 
-def step_data(dataset: Mapping[str, Any], step_id: str) -> StepData:
-    """Page and encoded screenshot of a step, from the data that a manifest's `dataset` names.
+def step_data(
+    dataset: Mapping[str, Any], step_ids: Collection[str]
+) -> Iterator[tuple[str, StepData | DataGone]]:
+    """Page and encoded screenshot of steps, from the data that a manifest's `dataset` names.
 
-    The caller compares digests. Raises `DataGone` if the data is no longer available.
+    In the order of the data, so that each row group is read once; then the steps that it no longer
+    has. The caller compares digests. Raises `DataGone` if the data is no longer available.
     """
     # Imported here so that runs can be read without benchmarks, and benchmarks without runs.
     from harness.runs import DataGone, StepData
 
     data, splits = dataset.get("data"), dataset.get("splits_asked")
+    left = dict.fromkeys(step_ids)
     try:
         opened = _opened(str(dataset.get("benchmark")), data, tuple(splits or ()))
-        row = opened.row(step_id)
+        entries = tuple(entry for entry in opened.entries if entry.step_id in left)
+        for entry, row in replace(opened, entries=entries).decoded():
+            del left[entry.step_id]
+            if isinstance(row, DataError):
+                yield entry.step_id, DataGone(str(row))
+            else:
+                yield entry.step_id, StepData(row.html, row.screenshot)
     except DataError as error:
         raise DataGone(str(error)) from error
-    except KeyError:
-        raise DataGone(f"the data no longer has step {step_id}") from None
-    return StepData(row.html, row.screenshot)
+    for step_id in left:
+        yield step_id, DataGone(f"the data no longer has step {step_id}")
 
 
 @lru_cache(maxsize=2)

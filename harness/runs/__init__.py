@@ -10,9 +10,10 @@ A line is a record of `harness.runs.records`. A run directory holds
     steps.parquet   the steps as a table
 """
 
-from harness.runs.directory import RunDirectory, StepKey, settled_before
+from harness.runs.directory import STEPS, SUMMARY, RunDirectory, StepKey, settled_before
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
 from harness.runs.manifest import Manifest, Session, Setup, difference
+from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.records import (
     SCHEMA,
     CallRecord,
@@ -25,6 +26,8 @@ from harness.runs.shards import merge
 
 __all__ = [
     "SCHEMA",
+    "STEPS",
+    "SUMMARY",
     "CallRecord",
     "ChoiceRecord",
     "DataGone",
@@ -37,13 +40,16 @@ __all__ = [
     "RunDirectory",
     "RunError",
     "RunInUse",
+    "SentPicture",
     "Session",
     "Setup",
     "StepData",
     "StepKey",
     "StepRecord",
     "difference",
+    "made_again",
     "merge",
     "open_run",
+    "sent_picture",
     "settled_before",
 ]

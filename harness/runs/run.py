@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -44,8 +44,9 @@ class StepData(NamedTuple):
     screenshot: bytes | None
 
 
-Resolver = Callable[[Mapping[str, Any], str], StepData]
-"""From the manifest's `dataset` and a step id to the step's data. Raises `DataGone`."""
+Resolver = Callable[[Mapping[str, Any], Collection[str]], Iterator[tuple[str, StepData | DataGone]]]
+"""From the manifest's `dataset` and step ids to the data of each step, in any order, or why there
+is none. Raises `DataGone` if there is none at all."""
 
 
 class Run:
@@ -169,13 +170,24 @@ class Run:
 
     def screenshot(self, step_id: str) -> bytes:
         """The encoded picture of a step, as the data set has it. Raises `DataGone`."""
-        wanted = self._step(step_id).screenshot_digest
-        if wanted is None:
-            raise DataGone(f"step {step_id} was recorded without a screenshot")
-        data = self._data(step_id).screenshot
-        if data is None or hashlib.sha256(data).hexdigest() != wanted:
-            raise DataGone(f"the screenshot of step {step_id} is not the one of the run any more")
-        return data
+        ((_, found),) = self.screenshots([step_id])
+        if isinstance(found, DataGone):
+            raise found
+        return found
+
+    def screenshots(self, step_ids: Collection[str]) -> Iterator[tuple[str, bytes | DataGone]]:
+        """The encoded pictures of steps, or why there is none, in the order of the data."""
+        wanted = {step_id: self._step(step_id).screenshot_digest for step_id in step_ids}
+        for step_id in [step_id for step_id, digest in wanted.items() if digest is None]:
+            del wanted[step_id]
+            yield step_id, DataGone(f"step {step_id} was recorded without a screenshot")
+        try:
+            resolved = self._resolve(self.manifest.dataset, list(wanted)) if wanted else ()
+            for step_id, data in resolved:
+                wanted.pop(step_id)
+                yield step_id, _checked(step_id, data, self._step(step_id).screenshot_digest)
+        except DataGone as gone:
+            yield from ((step_id, gone) for step_id in wanted)
 
     def page(self, step_id: str) -> str:
         """The page of a step as HTML, as the data set has it. Raises `DataGone`."""
@@ -207,7 +219,10 @@ class Run:
 
     def _data(self, step_id: str) -> StepData:
         self._step(step_id)
-        return self._resolve(self.manifest.dataset, step_id)
+        ((_, data),) = self._resolve(self.manifest.dataset, [step_id])
+        if isinstance(data, DataGone):
+            raise data
+        return data
 
     @cached_property
     def _resolve(self) -> Resolver:
@@ -218,6 +233,14 @@ class Run:
         except (ImportError, AttributeError) as error:
             raise DataGone(f"nothing here can look up the data set: {error}") from error
         return resolver
+
+
+def _checked(step_id: str, data: StepData | DataGone, digest: str | None) -> bytes | DataGone:
+    if isinstance(data, DataGone):
+        return data
+    if data.screenshot is None or hashlib.sha256(data.screenshot).hexdigest() != digest:
+        return DataGone(f"the screenshot of step {step_id} is not the one of the run any more")
+    return data.screenshot
 
 
 class _Key(msgspec.Struct):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from reports.view.write import Page
 
 PORT = 8765
 
@@ -44,25 +51,28 @@ def view(
 
     Open its index.html in any browser: it needs neither a server nor a network. It holds tables and
     plots, a comparison of the runs, a list of all steps, and each step with its screenshot, boxes,
-    choices, conversation and scores.
+    choices, conversation and scores. With --serve, the page of a run under way is written again as
+    the run goes on, and says so.
     """
     if port is not None and not serve:
         raise click.UsageError("--port belongs to --serve")
-    from reports.view.write import write
+    from reports.view.write import Page
 
-    def make(folder: Path) -> None:
-        made = write(runs, folder, count=count, pictures=pictures, overwrite=overwrite, warn=_warn)
+    def make(folder: Path) -> Page:
+        page = Page(
+            *(runs, folder), count=count, pictures=pictures, follow=serve, warn=_warn, bar=_bar
+        )
+        made = page.write(overwrite=overwrite)
         click.echo(f"{folder / 'index.html'}: {made.shown:,} of {made.total:,} steps", err=serve)
+        return page
 
     if not serve:
         make(out or Path("view"))
     elif out is not None:
-        make(out)
-        _serve(out, PORT if port is None else port)
+        _serve(make(out), out, PORT if port is None else port)
     else:
         with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as folder:
-            make(Path(folder))
-            _serve(Path(folder), PORT if port is None else port)
+            _serve(make(Path(folder)), Path(folder), PORT if port is None else port)
     return 0
 
 
@@ -70,15 +80,22 @@ def _warn(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _serve(folder: Path, port: int) -> None:
+@contextmanager
+def _bar(label: str, length: int) -> Iterator[Callable[[], None]]:
+    hidden = not sys.stderr.isatty()
+    with click.progressbar(length=length, label=label, file=sys.stderr, hidden=hidden) as bar:
+        yield lambda: bar.update(1)
+
+
+def _serve(page: Page, folder: Path, port: int) -> None:
     from reports.view.folder import ViewError
-    from reports.view.serve import HOST, server
+    from reports.view.serve import HOST, following, server
 
     try:
         serving = server(folder, port)
     except OSError as error:
         raise ViewError(f"cannot serve on port {port}: {error.strerror or error}") from error
-    with serving:
+    with serving, following(page):
         click.echo(f"http://{HOST}:{serving.server_address[1]}/index.html (Ctrl-C ends it)")
         try:
             serving.serve_forever()

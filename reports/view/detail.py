@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from harness.runs import CallRecord, ChoiceRecord, MessageRecord, StepRecord
+from adapters.conversation import Picture
+from harness.runs import CallRecord, ChoiceRecord, MessageRecord, StepRecord, sent_picture
 from reports.view.points import chosen_element
 
 
@@ -49,6 +50,11 @@ def detail(record: StepRecord, calls: Iterable[CallRecord]) -> dict[str, Any]:
         },
         "tokens": [record.usage.input, record.usage.output] if record.usage else None,
         "cost": record.cost,
+        "sent": [
+            [sent.name, list(sent.part)]
+            for picture in record.pictures
+            if (sent := sent_picture(picture)) is not None and sent.part is not None
+        ],
         "rounds": [_round(call) for call in calls],
     }
 
@@ -78,6 +84,11 @@ def _parts(message: MessageRecord) -> list[list[str]]:
     return [
         ["text", part]
         if isinstance(part, str)
-        else ["picture", f"{part.width} × {part.height} pixels"]
+        else ["picture", f"{part.width} × {part.height} pixels", _name(part)]
         for part in message.parts
     ]
+
+
+def _name(picture: Picture) -> str:
+    sent = sent_picture(picture)
+    return sent.name if sent is not None else ""

@@ -1,43 +1,49 @@
-"""Downscaled screenshots of the steps, each written once even if several steps share it."""
+"""The pictures of the page: screenshots, downscaled, and what models were sent of them.
+
+Each is written once, even if several steps or runs share it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from PIL import Image
 
-from harness.runs import DataGone, Run
+from adapters.conversation import Picture as Reference
+from harness.runs import DataGone, Run, StepRecord, made_again, sent_picture
 
 WIDTH = 800
-"""Largest width in pixels: a page of 1280 stays readable beside its conversation."""
+"""Largest width of a screenshot in pixels: a page of 1280 is readable beside its conversation."""
 TALLEST = 12_000
 """Largest height in pixels; taller pages are scaled down further, with their boxes."""
 QUALITY = 72
+NARROWEST = 0.75
+"""A picture that was sent stands for the screenshot if it shows the whole page at this share of the
+width that the screenshot would have, or more."""
 
 
 class Wanted(NamedTuple):
-    """A step whose picture is needed.
+    """A step whose pictures are needed.
 
     step_id: the step.
-    source: location of its row in the data.
     digest: digest of its screenshot.
+    sent: the pictures that the model was sent, by file name.
     """
 
     step_id: str
-    source: str
     digest: str | None
+    sent: dict[str, Reference]
 
 
 class Picture(NamedTuple):
-    """A file in `pictures/`.
+    """A screenshot in `pictures/`.
 
     name: file name; None if there is no picture.
     width, height: in pixels.
@@ -50,67 +56,111 @@ class Picture(NamedTuple):
     reason: str
 
 
-def write_pictures(run: Run, wanted: Iterable[Wanted], folder: Path) -> dict[str, Picture]:
-    """Write the pictures of steps and return them by step id.
-
-    A few pictures are in memory at a time. Rows are read in the order of the data, so that each row
-    group is read once.
-    """
-    made: dict[str, Picture] = {}
-    by_digest: dict[str, Picture] = {}
-    workers = min(4, os.cpu_count() or 1)
-    with ThreadPoolExecutor(workers) as pool:
-        for batch in _batches(sorted(wanted, key=_place), 2 * workers):
-            loaded = list(_load(run, batch, by_digest, made))
-            sizes = pool.map(lambda item: _shrunk(item[1], folder, item[0]), loaded)
-            for (one, _), picture in zip(loaded, sizes, strict=True):
-                made[one.step_id] = picture
-                if one.digest:
-                    by_digest[one.digest] = picture
-    return made
+def wanted_of(record: StepRecord) -> Wanted:
+    """The pictures of a step."""
+    sent = {known.name: picture for picture in record.pictures if (known := sent_picture(picture))}
+    return Wanted(record.step_id, record.screenshot_digest, sent)
 
 
-def _batches(wanted: Iterable[Wanted], size: int) -> Iterator[list[Wanted]]:
-    rest = iter(wanted)
-    while batch := list(islice(rest, size)):
-        yield batch
+class PictureFolder:
+    """The folder of pictures, written to once or, while a run goes on, again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.screenshots: dict[str, Picture] = {}
+        """The screenshots of steps by step id."""
+        self._by_digest: dict[str, Picture] = {}
+        self._sent: set[str] = set()
+
+    def lacks(self, wanted: Wanted) -> bool:
+        """Whether a picture of the step has not been written."""
+        known = self.screenshots.get(wanted.step_id)
+        return known is None or known.name is None or not self._sent.issuperset(wanted.sent)
+
+    def write(
+        self, run: Run, wanted: Iterable[Wanted], step_done: Callable[[], None] = lambda: None
+    ) -> None:
+        """Write the pictures of steps, calling `step_done` after each.
+
+        A few pictures are in memory at a time: one thread reads while the others decode, shrink and
+        encode, which Pillow does without holding up other threads.
+        """
+        missing = {}
+        for one in wanted:
+            known = self._by_digest.get(one.digest or "")
+            if known is not None:
+                self.screenshots[one.step_id] = known
+            if known is not None and self._sent.issuperset(one.sent):
+                step_done()
+            else:
+                missing[one.step_id] = one
+        workers = os.cpu_count() or 1
+        running: deque[tuple[Wanted, Future[Picture]]] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            for step_id, data in run.screenshots(missing):
+                one = missing[step_id]
+                if isinstance(data, DataGone):
+                    self.screenshots.setdefault(step_id, Picture(None, 0, 0, str(data)))
+                    step_done()
+                    continue
+                known = self._by_digest.get(one.digest or "")
+                running.append((one, pool.submit(write_files, data, one, self.folder, known)))
+                if len(running) > 2 * workers:
+                    self._take(*running.popleft())
+                    step_done()
+            for one, made in running:
+                self._take(one, made)
+                step_done()
+
+    def _take(self, wanted: Wanted, made: Future[Picture]) -> None:
+        picture = self.screenshots[wanted.step_id] = made.result()
+        self._sent |= wanted.sent.keys()
+        if wanted.digest:
+            self._by_digest[wanted.digest] = picture
 
 
-def _load(
-    run: Run, batch: Iterable[Wanted], by_digest: Mapping[str, Picture], made: dict[str, Picture]
-) -> Iterator[tuple[Wanted, bytes]]:
-    for one in batch:
-        known = by_digest.get(one.digest or "")
-        if known is not None:
-            made[one.step_id] = known
-            continue
+def write_files(data: bytes, wanted: Wanted, folder: Path, known: Picture | None) -> Picture:
+    """Write what was sent, and the screenshot unless one is `known` or was sent whole."""
+    for name, reference in wanted.sent.items():
         try:
-            yield one, run.screenshot(one.step_id)
-        except DataGone as gone:
-            made[one.step_id] = Picture(None, 0, 0, str(gone))
+            if not (folder / name).exists():
+                (folder / name).write_bytes(made_again(reference, data))
+        except DataGone:
+            continue  # The page says that the file is missing.
+        known = known or _as_screenshot(name, reference, data)
+    return known or _shrunk(data, folder, wanted)
+
+
+def _as_screenshot(name: str, reference: Reference, data: bytes) -> Picture | None:
+    """The picture that was sent, if it shows the whole page, plain and large enough."""
+    sent = sent_picture(reference)
+    if sent is None or sent.part is None or not sent.plain:
+        return None
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            width, height = image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+    if sent.part != (0, 0, width, height) or reference.height > TALLEST:
+        return None
+    if reference.width < NARROWEST * width * _factor(width, height):
+        return None
+    return Picture(name, reference.width, reference.height, "")
+
+
+def _factor(width: int, height: int) -> float:
+    return min(1.0, WIDTH / width, TALLEST / height)
 
 
 def _shrunk(data: bytes, folder: Path, wanted: Wanted) -> Picture:
     try:
         with Image.open(io.BytesIO(data)) as image:
             image.draft("RGB", (WIDTH, image.height * WIDTH // max(image.width, 1)))
-            factor = min(1.0, WIDTH / image.width, TALLEST / image.height)
+            factor = _factor(image.width, image.height)
             size = max(1, round(image.width * factor)), max(1, round(image.height * factor))
             small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         return Picture(None, 0, 0, f"the picture cannot be read: {error}")
     name = hashlib.sha256((wanted.digest or wanted.step_id).encode()).hexdigest()[:20] + ".jpg"
-    small.save(folder / name, "JPEG", quality=QUALITY, optimize=True)
+    small.save(folder / name, "JPEG", quality=QUALITY)
     return Picture(name, *size, "")
-
-
-def _place(wanted: Wanted) -> tuple[str, int, str]:
-    """Sort key for the order of the data: `.../test.parquet, row 12` by file and number.
-
-    >>> _place(Wanted("s", "a.parquet, row 12", None))
-    ('a.parquet, row ', 12, 's')
-    """
-    number = re.search(r"(\d+)\D*$", wanted.source)
-    if number is None:
-        return wanted.source, 0, wanted.step_id
-    return wanted.source[: number.start()], int(number[1]), wanted.step_id

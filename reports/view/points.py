@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,8 +136,13 @@ def _outcome(record: StepRecord, error_class: str | None, variant: str) -> Outco
     return Outcome(result, str(prediction.status), error_class, chosen_element(record), f1)
 
 
-def as_rows(points: Points, shown: Iterable[str], pictures: Mapping[str, Any]) -> dict[str, Any]:
-    """The list as plain data; repeated strings are indices into `words`."""
+def as_rows(
+    points: Points, numbers: Mapping[str, int], pictures: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The list as plain data; repeated strings are indices into `words`.
+
+    numbers: the numbers of the scripts of the steps to list, in the order of the list.
+    """
     words: dict[str, int] = {}
     tasks: dict[str, tuple[int, str]] = {}
 
@@ -145,7 +150,7 @@ def as_rows(points: Points, shown: Iterable[str], pictures: Mapping[str, Any]) -
         return None if text is None else words.setdefault(text, len(words))
 
     rows = []
-    for step_id in shown:
+    for step_id, number in numbers.items():
         point = points.steps[step_id]
         task = tasks.setdefault(point.task_id, (len(tasks), point.task))[0]
         outcomes = [
@@ -167,8 +172,9 @@ def as_rows(points: Points, shown: Iterable[str], pictures: Mapping[str, Any]) -
                 point.value,
                 point.target,
                 word(point.invalid),
-                pictures.get(step_id),
+                pictures.get(step_id) or [None, ""],
                 outcomes,
+                number,
             ]
         )
     listed = [[task_id, text] for task_id, (_, text) in tasks.items()]

@@ -1,17 +1,27 @@
-"""Serve the folder of a page on localhost only."""
+"""Serve the folder of a page on localhost only, and write the page again as its runs go on."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from harness.runs import RunError
 from reports.view import POLICY
+
+if TYPE_CHECKING:
+    from reports.view.write import Page
 
 HOST = "127.0.0.1"
 NAMES = {HOST, "localhost"}
+LEAST_PAUSE_S = 5.0
+"""Seconds between looking whether a run has gone on."""
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -40,6 +50,33 @@ class Handler(SimpleHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
+
+
+@contextmanager
+def following(page: Page) -> Iterator[None]:
+    """Write a page again, in a thread, whenever one of its runs has gone on.
+
+    Writing takes at most a tenth of the time, so that the run is hardly slowed down.
+    """
+    ended = threading.Event()
+
+    def follow() -> None:
+        pause = LEAST_PAUSE_S
+        while not ended.wait(pause):
+            if not page.outdated:
+                continue
+            start = time.monotonic()
+            with suppress(RunError, OSError):  # It is tried again after a pause.
+                page.write()
+            pause = max(LEAST_PAUSE_S, 10 * (time.monotonic() - start))
+
+    thread = threading.Thread(target=follow, name="page", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def server(folder: Path, port: int) -> ThreadingHTTPServer:

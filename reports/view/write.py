@@ -1,17 +1,18 @@
-"""Write the folder of a page, one run in memory at a time."""
+"""Write the folder of a page, one run in memory at a time, once or again as the runs go on."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
 
-from harness.runs import Run, open_run
+from harness.runs import STEPS, SUMMARY, Run, open_run
 from harness.tables import TEST_DATA_NOTE, clean
 from reports.load import corrupt_lines, open_runs
 from reports.settings import settings_of
@@ -27,7 +28,7 @@ from reports.view.classes import (
 )
 from reports.view.detail import detail
 from reports.view.folder import check, prepare
-from reports.view.pictures import Picture, Wanted, write_pictures
+from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
 from reports.view.plots import Plot, rates_plot
 from reports.view.points import Points, as_rows, collect, sample
 from reports.view.script import call, note
@@ -57,6 +58,8 @@ SCRIPTS = (
 )
 STYLES = ("base", "summary", "list", "step")
 Warn = Callable[[str], None]
+Bar = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
+"""Shows progress: from a label and a number of items, a context whose value is called per item."""
 
 
 class Made(NamedTuple):
@@ -66,94 +69,160 @@ class Made(NamedTuple):
     total: int
 
 
-def write(
-    paths: Iterable[Path | str],
-    out: Path,
-    *,
-    count: int | None = None,
-    pictures: bool = True,
-    overwrite: bool = False,
-    warn: Warn = lambda _: None,
-) -> Made:
-    """Write the page of runs into a folder, which is left alone until the runs have been read.
+@contextmanager
+def no_bar(label: str, length: int) -> Iterator[Callable[[], None]]:
+    """Show nothing."""
+    yield lambda: None
+
+
+class Page:
+    """The page of runs in a folder; it can be written again as the runs go on.
 
     paths: the run directories.
     out: the folder.
     count: show at most this many steps; by default all.
     pictures: whether to write the screenshots.
-    overwrite: whether to replace an earlier page.
+    follow: whether the page, served, asks from time to time whether it has been written again.
     warn: called with a message about missing pictures.
-
-    Raises `RunError` for runs that cannot be read, and `ViewError` for a folder that cannot be
-    used.
+    bar: shows how far the writing is.
     """
-    check(out, overwrite=overwrite)
-    runs = open_runs(list(paths))
-    summary = summarise(runs)
-    points = collect(runs, {label: classes_of(run) for label, run in runs.items()})
-    prepare(out, overwrite=overwrite)
-    shown = list(points.steps) if count is None else sample(points, count)
-    numbers = {step_id: number for number, step_id in enumerate(shown)}
-    wanted = _write_details(runs, points, numbers, out / "data")
-    files = _pictures(runs, wanted, out / "pictures", warn) if pictures else {}
-    reason = "" if pictures else "the page was written without pictures"
-    listed = as_rows(points, shown, {s: _picture(files.get(s), reason) for s in shown})
-    listed |= _about(runs, points, len(shown))
-    script = note(TEST_DATA_NOTE) + call("VLM.load", listed) + "\n"
-    (out / "data" / "steps.js").write_text(script, encoding="ascii")
-    plots = _plots(summary, out / "data")
-    for name in [*(f"{s}.js" for s in SCRIPTS), *(f"{s}.css" for s in STYLES)]:
-        shutil.copyfile(HERE / "assets" / name, out / "assets" / name)
-    page = _page(runs, points, summary, plots, len(shown))
-    (out / "index.html").write_text(page, encoding="utf-8", errors="replace")
-    return Made(len(shown), len(points.steps))
+
+    def __init__(
+        self,
+        paths: Iterable[Path | str],
+        out: Path,
+        *,
+        count: int | None = None,
+        pictures: bool = True,
+        follow: bool = False,
+        warn: Warn = lambda _: None,
+        bar: Bar = no_bar,
+    ) -> None:
+        self._paths = list(paths)
+        self._out = out
+        self._count = count
+        self._pictures = PictureFolder(out / "pictures") if pictures else None
+        self._follow = follow
+        self._warn = warn
+        self._bar = bar
+        self._written: tuple[object, ...] | None = None
+        self._numbers: dict[str, int] = {}
+        """The numbers of the steps' scripts, which they keep when the page is written again."""
+
+    @property
+    def outdated(self) -> bool:
+        """Whether a run has gone on since the page was written."""
+        return self._state() != self._written
+
+    def _state(self) -> tuple[object, ...]:
+        files = (Path(path) / name for path in self._paths for name in (STEPS, SUMMARY))
+        stats = (file.stat() if file.exists() else None for file in files)
+        return tuple((stat.st_size, stat.st_mtime_ns) if stat else None for stat in stats)
+
+    def write(self, *, overwrite: bool = False) -> Made:
+        """Write the page; the folder is left alone until the runs have been read.
+
+        overwrite: whether to replace a page of somebody else's making.
+
+        Raises `RunError` for runs that cannot be read, and `ViewError` for a folder that cannot be
+        used.
+        """
+        again = self._written is not None
+        if not again:
+            check(self._out, overwrite=overwrite)
+        state = self._state()
+        runs = open_runs(self._paths)
+        summary = summarise(runs)
+        points = collect(runs, {label: classes_of(run) for label, run in runs.items()})
+        if not again:
+            prepare(self._out, overwrite=overwrite)
+            for name in [*(f"{s}.js" for s in SCRIPTS), *(f"{s}.css" for s in STYLES)]:
+                shutil.copyfile(HERE / "assets" / name, self._out / "assets" / name)
+        shown = list(points.steps) if self._count is None else sample(points, self._count)
+        numbers = {step: self._numbers.setdefault(step, len(self._numbers)) for step in shown}
+        wanted = self._write_details(runs, points, numbers)
+        files = self._write_pictures(runs, wanted)
+        listed = as_rows(points, numbers, files)
+        listed |= _about(runs, points, len(shown))
+        stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        going_on = not all(run.complete for run in runs.values())
+        listed["stamp"] = stamp if self._follow and going_on else ""
+        plots = _plots(summary, self._out / "data")
+        page = _page(runs, points, summary, plots, len(shown))
+        script = note(TEST_DATA_NOTE) + call("VLM.load", listed) + "\n"
+        _replace(self._out / "data" / "steps.js", script.encode("ascii"))
+        _replace(self._out / "index.html", page.encode("utf-8", "replace"))
+        if self._follow:
+            _replace(self._out / "data" / "stamp.js", (call("VLM.stamp", stamp) + "\n").encode())
+        self._written = state
+        return Made(len(shown), len(points.steps))
+
+    def _write_details(
+        self, runs: Mapping[str, Run], points: Points, numbers: Mapping[str, int]
+    ) -> list[tuple[str, list[Wanted]]]:
+        """Write a script per step, with a statement per lane. Return the pictures needed by run."""
+        folder = self._out / "data"
+        wanted: list[tuple[str, list[Wanted]]] = []
+        begun: set[str] = set()
+        lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
+        with self._bar("steps", len(numbers) * len(lanes)) as advance:
+            for label, run in runs.items():
+                of_run: dict[str, Wanted] = {}
+                for record in run.records():
+                    number = numbers.get(record.step_id)
+                    if number is None:
+                        continue
+                    new = record.step_id not in begun
+                    begun.add(record.step_id)
+                    if self._pictures is not None and record.step_id not in of_run:
+                        of_run[record.step_id] = wanted_of(record)
+                    values = detail(record, run.calls_of(record.step_id, record.repeat))
+                    line = call("VLM.add", number, lanes[label, record.repeat], values)
+                    path = folder / f"step-{number}.js.new"
+                    with path.open("w" if new else "a", encoding="ascii") as file:
+                        file.write((note(TEST_DATA_NOTE) if new else "") + line + "\n")
+                    advance()
+                wanted.append((label, list(of_run.values())))
+        for step_id in begun:
+            path = folder / f"step-{numbers[step_id]}.js.new"
+            path.replace(path.with_suffix(""))
+        return wanted
+
+    def _write_pictures(
+        self, runs: Mapping[str, Run], wanted: list[tuple[str, list[Wanted]]]
+    ) -> dict[str, list[Any]]:
+        """Write the pictures of steps; return name, width and height by step, or the reason."""
+        folder = self._pictures
+        if folder is None:
+            gone = [None, "the page was written without pictures"]
+            return dict.fromkeys(self._numbers, gone)
+        with self._bar("pictures", sum(len(listed) for _, listed in wanted)) as advance:
+            for label, listed in wanted:
+                # A later run may have a picture that an earlier one lost.
+                lacking = [one for one in listed if folder.lacks(one)]
+                for _ in range(len(listed) - len(lacking)):
+                    advance()
+                if lacking:
+                    # Opened separately, so that its index of the data is freed afterwards.
+                    run = open_run(runs[label].path, tolerant=True)
+                    folder.write(run, lacking, advance)
+        lost = [picture for picture in folder.screenshots.values() if picture.name is None]
+        if lost:
+            steps = "1 step" if len(lost) == 1 else f"{len(lost):,} steps"
+            self._warn(f"{steps} without a picture: {clean(lost[0].reason)}")
+        return {step: _picture(picture) for step, picture in folder.screenshots.items()}
 
 
-def _write_details(
-    runs: Mapping[str, Run], points: Points, numbers: Mapping[str, int], folder: Path
-) -> list[tuple[str, list[Wanted]]]:
-    """Write a script per step, with a statement per lane. Return the pictures needed by run."""
-    wanted: list[tuple[str, list[Wanted]]] = []
-    begun: set[str] = set()
-    lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
-    for label, run in runs.items():
-        of_run: list[Wanted] = []
-        for record in run.records():
-            number = numbers.get(record.step_id)
-            if number is None:
-                continue
-            new = record.step_id not in begun
-            begun.add(record.step_id)
-            if record.repeat == 0:
-                of_run.append(Wanted(record.step_id, record.source, record.screenshot_digest))
-            values = detail(record, run.calls_of(record.step_id, record.repeat))
-            line = call("VLM.add", number, lanes[label, record.repeat], values)
-            with (folder / f"step-{number}.js").open("w" if new else "a", encoding="ascii") as file:
-                file.write((note(TEST_DATA_NOTE) if new else "") + line + "\n")
-        wanted.append((label, of_run))
-    return wanted
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file that may be being read."""
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(data)
+    new.replace(path)
 
 
-def _pictures(
-    runs: Mapping[str, Run], wanted: list[tuple[str, list[Wanted]]], folder: Path, warn: Warn
-) -> dict[str, Picture]:
-    made: dict[str, Picture] = {}
-    for label, listed in wanted:
-        # A later run may have a picture that an earlier one lost.
-        missing = [one for one in listed if one.step_id not in made or not made[one.step_id].name]
-        if missing:
-            # Opened separately, so that its index of the data is freed afterwards.
-            made |= write_pictures(open_run(runs[label].path, tolerant=True), missing, folder)
-    lost = [picture for picture in made.values() if picture.name is None]
-    if lost:
-        steps = "1 step" if len(lost) == 1 else f"{len(lost):,} steps"
-        warn(f"{steps} without a picture: {clean(lost[0].reason)}")
-    return made
-
-
-def _picture(picture: Picture | None, reason: str) -> list[Any]:
-    if picture is None or picture.name is None:
-        return [None, picture.reason if picture else reason]
+def _picture(picture: Picture) -> list[Any]:
+    if picture.name is None:
+        return [None, picture.reason]
     return [picture.name, picture.width, picture.height]
 
 

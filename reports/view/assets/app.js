@@ -78,4 +78,21 @@
   });
   addEventListener("hashchange", show);
   show();
+
+  /* A served page of a run under way asks whether it has been written again, and offers to load it:
+     loading by itself would take the step away that somebody is reading. */
+  VLM.stamp = function (stamp) {
+    if (stamp === VLM.list.stamp) return;
+    clearInterval(asking);
+    const button = VLM.el("button", { type: "button" }, "Show it");
+    button.addEventListener("click", () => location.reload());
+    const said = VLM.el("p", { class: "news", role: "status" }, "The run has gone on. ", button);
+    document.querySelector("#main").prepend(said);
+  };
+  function ask() {
+    const script = VLM.el("script", { src: "data/stamp.js?" + Date.now() });
+    for (const end of ["load", "error"]) script.addEventListener(end, () => script.remove());
+    document.head.append(script);
+  }
+  const asking = VLM.list.stamp && location.protocol !== "file:" ? setInterval(ask, 5000) : 0;
 })();

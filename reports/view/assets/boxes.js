@@ -86,7 +86,7 @@
   }
 
   function zoom(stage) {
-    const button = VLM.el("button", { type: "button", "aria-pressed": "false" }, "Zoom");
+    const button = VLM.el("button", { type: "button", id: "zoom", "aria-pressed": "false" }, "Zoom");
     button.addEventListener("click", () => {
       const large = stage.classList.toggle("large");
       button.setAttribute("aria-pressed", String(large));
@@ -144,6 +144,22 @@
     return [picture];
   }
 
+  /* What the model was sent of the page, in its own resolution: laid over the screenshot where it is
+     enlarged, and loaded only then. */
+  function sent(step, detail, [width, height]) {
+    if (!step.picture[0]) return [];
+    return detail.sent.filter(([name]) => name !== step.picture[0]).map(([name, part]) => {
+      const [left, top, right, bottom] = part;
+      const picture = VLM.el("img", { src: "pictures/" + name, loading: "lazy", alt: "", class: "sent" });
+      picture.style.left = (100 * left) / width + "%";
+      picture.style.top = (100 * top) / height + "%";
+      picture.style.width = (100 * (right - left)) / width + "%";
+      picture.style.height = (100 * (bottom - top)) / height + "%";
+      picture.addEventListener("error", () => picture.remove());
+      return picture;
+    });
+  }
+
   /* The picture panel: legend and stage, scrolled to the target (or the chosen element). */
   VLM.picture = function (step, detail) {
     const page = size(step, detail);
@@ -153,7 +169,8 @@
     }
     const shot = image(step, page);
     const note = shot.length > 1 ? shot.shift() : null;
-    const sheet = VLM.el("div", { class: "sheet" }, shot, overlay(step, detail, page));
+    const drawn = [shot, sent(step, detail, page), overlay(step, detail, page)];
+    const sheet = VLM.el("div", { class: "sheet" }, drawn);
     const stage = VLM.el(
       "div",
       { class: "stage", tabindex: 0, role: "region", "aria-label": "Screenshot" },

@@ -33,6 +33,7 @@
             f1: out[4],
           },
       ),
+      script: row[13],
     }));
     VLM.numbers = new Map(VLM.steps.map((step) => [step.id, step.n]));
     VLM.tasks = list.tasks.map(([id, text], n) => ({ n, id, text, steps: [] }));
@@ -54,7 +55,8 @@
   }
 
   /* The details of a step, one per lane (missing where the step is not on record). */
-  VLM.detail = function (n) {
+  VLM.detail = function (step) {
+    const n = step.script;
     if (waiting.has(n)) return waiting.get(n);
     if (details.has(n)) return Promise.resolve(details.get(n));
     const loading = new Promise((resolve, reject) => {

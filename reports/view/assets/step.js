@@ -265,7 +265,7 @@
           verdict(step.outs[lane], detail),
           labels(),
           choices(detail),
-          section("Conversation", VLM.conversation(detail.rounds)),
+          section("Conversation", VLM.conversation(detail.rounds, Boolean(step.picture[0]))),
           section("Actions before", history(detail)),
           settings(detail),
         ),
@@ -283,7 +283,7 @@
     const [asked, run] = [step, lane];
     focused = document.activeElement.id || focused;
     const at = scrollY;
-    VLM.detail(step.n).then(
+    VLM.detail(step).then(
       (details) => {
         if (VLM.view !== "step" || step !== asked || lane !== run) return;
         fill(details);

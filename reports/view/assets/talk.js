@@ -16,9 +16,17 @@
     return VLM.el("div", null, block, button);
   }
 
-  function message([role, parts]) {
-    const shown = parts.map(([kind, content]) =>
-      kind === "picture" ? VLM.el("p", { class: "quiet" }, "[screenshot, " + content + "]") : text(content),
+  /* A picture as it was sent, in a tab of its own. */
+  function picture(size, name) {
+    const shown = "[screenshot, " + size + "]";
+    if (!name) return VLM.el("p", { class: "quiet" }, shown);
+    const link = { href: "pictures/" + name, target: "_blank", rel: "noopener" };
+    return VLM.el("p", { class: "quiet" }, VLM.el("a", link, shown));
+  }
+
+  function message([role, parts], pictures) {
+    const shown = parts.map(([kind, content, name]) =>
+      kind === "picture" ? picture(content, pictures && name) : text(content),
     );
     return VLM.el(
       "div",
@@ -45,14 +53,14 @@
     return again && first[1].length === 1 && first[1][0][1] === before.reply ? rest : round.messages;
   }
 
-  VLM.conversation = function (rounds) {
+  VLM.conversation = function (rounds, pictures) {
     if (!rounds.length) return VLM.el("p", { class: "quiet" }, "No call is on record.");
     return rounds.map((round, n) =>
       VLM.el(
         "section",
         { class: "round" },
         VLM.el("h3", null, "Round " + (n + 1), VLM.el("small", null, " " + VLM.plain(round.place))),
-        added(round, rounds[n - 1]).map(message),
+        added(round, rounds[n - 1]).map((one) => message(one, pictures)),
         VLM.el(
           "div",
           { class: "message model" },

@@ -95,7 +95,7 @@
         strip,
       );
       root.querySelector("h1").focus({ preventScroll: true });
-      Promise.all(task.steps.map((step) => VLM.detail(step.n).catch(() => []))).then((all) =>
+      Promise.all(task.steps.map((step) => VLM.detail(step).catch(() => []))).then((all) =>
         VLM.put(strip, task.steps.map((step, n) => card(step, all[n].find(Boolean)))),
       );
       return task.text;

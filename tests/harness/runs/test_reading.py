@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,8 +140,10 @@ def test_pictures_and_pages_are_checked_against_the_run(tmp_path: Path) -> None:
         "screenshot_digest": hashlib.sha256(b"png").hexdigest(),
     }
 
-    def resolve(dataset: Mapping[str, Any], step_id: str) -> StepData:
-        return data[step_id]
+    def resolve(
+        dataset: Mapping[str, Any], step_ids: Collection[str]
+    ) -> Iterator[tuple[str, StepData | DataGone]]:
+        yield from ((step_id, data[step_id]) for step_id in step_ids)
 
     steps = [step("a", **digests), step("b", **digests), step("c")]
     run = open_run(write(tmp_path / "r", (), steps), resolve)

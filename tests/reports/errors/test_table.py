@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,10 +67,13 @@ def _records() -> list[StepRecord]:
     ]
 
 
-def _page(dataset: Mapping[str, Any], step_id: str) -> StepData:
-    if step_id == "s2":
-        raise DataGone("the data is gone")
-    return StepData(PAGE, None)
+Found = Iterator[tuple[str, StepData | DataGone]]
+
+
+def _page(dataset: Mapping[str, Any], step_ids: Collection[str]) -> Found:
+    for step_id in step_ids:
+        gone = step_id == "s2"
+        yield step_id, DataGone("the data is gone") if gone else StepData(PAGE, None)
 
 
 @pytest.fixture
@@ -105,7 +108,7 @@ def test_a_run_is_classified_with_its_pages_and_calls(run: Path) -> None:
 
 
 def test_without_pages_none_is_looked_up(run: Path) -> None:
-    def refuse(dataset: Mapping[str, Any], step_id: str) -> StepData:
+    def refuse(dataset: Mapping[str, Any], step_ids: Collection[str]) -> Found:
         raise AssertionError("looked up")
 
     found = classify_run(open_run(run, refuse), pages=False)
