@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 CACHE_LIFE_S = 5 * 60.0
+Block = TypeVar("Block", bound=msgspec.Struct)
 # The API takes no empty turn.
 EMPTY_REPLY = "(no reply)"
 
@@ -89,6 +90,10 @@ def facts_of(model: str) -> ClaudeFacts:
 
 class _Text(msgspec.Struct):
     text: str
+
+
+class _Thinking(msgspec.Struct):
+    thinking: str
 
 
 class _OutputDetails(msgspec.Struct):
@@ -254,8 +259,8 @@ class AnthropicAdapter(ApiAdapter):
         return None
 
     def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
-        texts = [block for block in answer.content if block.get("type") == "text"]
-        text = "".join(msgspec.convert(block, _Text).text for block in texts)
+        text = "".join(block.text for block in _blocks(answer, "text", _Text))
+        thoughts = [block.thinking for block in _blocks(answer, "thinking", _Thinking)]
         finish = FINISHES.get(answer.stop_reason or "", Finish.STOP)
         if answer.stop_reason == "model_context_window_exceeded":
             finish = Finish.LENGTH if text else Finish.TOO_LONG
@@ -266,7 +271,12 @@ class AnthropicAdapter(ApiAdapter):
             model=answer.model or "",
             native=_native(answer.content),
             request_id=headers.get("request-id") or answer.id or "",
+            reasoning="\n\n".join(thought for thought in thoughts if thought),
         )
+
+
+def _blocks(answer: _Answer, kind: str, form: type[Block]) -> list[Block]:
+    return [msgspec.convert(block, form) for block in answer.content if block.get("type") == kind]
 
 
 def _native(content: list[Json]) -> object:

@@ -37,6 +37,9 @@ FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
 class _Message(msgspec.Struct):
     content: str | None = None
     refusal: str | None = None
+    # By SGLang and earlier versions of vLLM, and by vLLM.
+    reasoning_content: str | None = None
+    reasoning: str | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -213,6 +216,7 @@ class ChatAdapter(ApiAdapter):
             usage=_usage(answer.usage),
             model=answer.model or "",
             request_id=headers.get("x-request-id") or answer.id or "",
+            reasoning=message.reasoning_content or message.reasoning or "",
         )
 
 

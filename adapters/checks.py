@@ -60,7 +60,7 @@ def checked(reply: object) -> Reply:
     """
     if not isinstance(reply, Reply):
         raise ValueError(f"a {type(reply).__name__} instead of a reply")
-    for name in ("text", *_NAMES):
+    for name in ("text", "reasoning", *_NAMES):
         value = getattr(reply, name)
         if not isinstance(value, str):
             raise ValueError(f"`{name}` is a {type(value).__name__} instead of text")

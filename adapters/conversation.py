@@ -109,7 +109,9 @@ class Reply:
     """One reply. `model` is what the provider says it ran; `sent` the parameters that went out.
 
     `usage` is None when the server reported none. `latency_s` is the time of the successful attempt
-    in seconds. `token_ids` are (prompt, reply) ids of local models.
+    in seconds. `token_ids` are (prompt, reply) ids of local models. `reasoning` is what the model
+    thought before it answered, where the provider hands it out apart from the text: for people to
+    read, it is part of no later prompt, key or digest.
     """
 
     text: str
@@ -121,6 +123,7 @@ class Reply:
     request_id: str = ""
     sent: Mapping[str, object] = field(default_factory=dict)
     token_ids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    reasoning: str = ""
 
     def as_message(self) -> Message:
         """The reply as the assistant's turn of the conversation that goes on from it."""

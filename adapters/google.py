@@ -259,13 +259,15 @@ class GoogleAdapter(ApiAdapter):
         content = answer.candidates[0].content or {}
         parts = msgspec.convert(content, _Content).parts or []
         text = "".join(part.text for part in parts if part.text and not part.thought)
+        thoughts = "".join(part.text for part in parts if part.text and part.thought)
         reason = answer.candidates[0].finish_reason or "none"
         finish = Finish.CONTENT_FILTER if reason in FILTERED else Finish.STOP
         finish = Finish.LENGTH if reason in CUT else finish
         if finish is Finish.STOP and reason != "STOP" and not text:
             raise ValueError(f"no text, finish reason {reason}")
         signed = any(part.thought_signature for part in parts)
-        return replace(base, text=text, finish=finish, native=content if signed else None)
+        native = content if signed else None
+        return replace(base, text=text, finish=finish, native=native, reasoning=thoughts)
 
 
 def _camel(name: str) -> str:

@@ -19,6 +19,7 @@ each; then `default` (or, without one, a `Fatal`) answers. Besides `text` a line
     latency_s      how long the call takes, really waited for
     model          what the reply names as its model
     native         any JSON, given back with the conversation
+    reasoning      what the model thought, for the record only
     fault          "rate_limit", "timeout", "connection", "server", "malformed" instead of a reply,
                    with `retry_after_s` and `message` where wanted
     fatal          the message of an error that stops the run
@@ -59,6 +60,7 @@ AnswerFunction = Callable[[Request], Answer | Awaitable[Answer]]
 
 FIELDS = {
     *("step", "place", "default", "text", "finish", "usage", "latency_s", "model", "native"),
+    "reasoning",
     *("fault", "retry_after_s", "message", "fatal"),
 }
 
@@ -248,7 +250,7 @@ def _check(line: Line, where: str) -> None:
         raise Fatal(f"{where}: unknown fault '{line['fault']}'")
     if "finish" in line and line["finish"] not in list(Finish):
         raise Fatal(f"{where}: unknown finish '{line['finish']}'")
-    for name in ("text", "model", "message"):
+    for name in ("text", "model", "message", "reasoning"):
         if not isinstance(line.get(name, ""), str):
             raise Fatal(f"{where}: '{name}' must be text")
     for name in ("latency_s", "retry_after_s"):
@@ -271,4 +273,5 @@ def _reply(line: Line) -> Reply:
         usage=Usage(**line["usage"]) if "usage" in line else None,
         model=line.get("model", ""),
         native=line.get("native"),
+        reasoning=line.get("reasoning", ""),
     )

@@ -1,8 +1,9 @@
-"""`vlm-eval show`: what a model would be sent for one step."""
+"""`vlm-eval show`: what a model would be sent for one step, or what a run has on record for it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,17 +12,20 @@ from harness.commands.options import (
     MESSAGES,
     SettingsCommand,
     config_option,
+    given_settings,
     read_options,
     setting_options,
 )
-from harness.errors import DataError
+from harness.errors import DataError, UserError
 from harness.printing import printable
+from harness.settings import written
 
 if TYPE_CHECKING:
-    from harness.benchmarks import Dataset
+    from adapters import Picture
     from harness.dialogue import Ask
     from harness.evaluation.questions import Question
     from harness.protocols import AskingProtocol
+    from harness.runs import CallRecord, StepRecord
 
 REPLY = "(the model's description of the next action)"
 
@@ -33,19 +37,29 @@ REPLY = "(the model's description of the next action)"
     ["model", *MESSAGES], model={"help": "Size pictures and count tokens for this model."}
 )
 @click.option("--answer", is_flag=True, help="Print the recorded action as well.")
-def show(step: str, model: str, answer: bool, **_: Any) -> int:
+@click.option(
+    "--run",
+    "directory",
+    metavar="RUN",
+    type=click.Path(path_type=Path),
+    help="Print what was sent and replied in this run, with the model's reasoning.",
+)
+def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) -> int:
     """Print what a model would be sent for STEP, a step's id or the beginning of one.
 
     No model is called. Where a message depends on earlier replies, these are the replies of a model
     that rejects every choice, or with --answer of one that finds the correct one.
     """
+    if directory is not None:
+        return _show_run(directory, step, answer)
     from adapters import Reply
     from harness.dialogue import hold
     from harness.evaluation.model import tokens_of
     from harness.evaluation.plan import plan_run
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
-    row = plan.dataset.row(_full_id(plan.dataset, step))
+    ids = [entry.step_id for entry in plan.dataset.entries]
+    row = plan.dataset.row(_full_id(ids, step))
     question = plan.preparer().prepare(row)
     record = question.record
     info = record.info
@@ -73,20 +87,59 @@ def show(step: str, model: str, answer: bool, **_: Any) -> int:
 
     hold(plan.protocol.dialogue(question.step, question.choices), reply)
     if answer:
-        gold = record.gold
-        letters = [c.letter or "one without a letter" for c in record.choices if c.positive]
-        echo(
-            f"\n===== recorded: {gold.operation} {gold.value} on {', '.join(gold.elements)} "
-            f"(listed as {', '.join(letters) or 'nothing'}) ====="
-        )
+        _print_answer(record)
     return 0
 
 
-def _full_id(dataset: Dataset, text: str) -> str:
+def _show_run(directory: Path, text: str, answer: bool) -> int:
+    """Print the calls on record. Raises `UserError` for settings, which the run has of its own."""
+    from harness.runs import open_run
+
+    for name in given_settings():
+        raise UserError(f"{written(name)} has no effect with --run: the calls are on record")
+    run = open_run(directory)
+    records = {(record.step_id, record.repeat): record for record in run.records()}
+    step_id = _full_id([*dict.fromkeys(step_id for step_id, _ in records)], text)
+    for (found, repeat), record in records.items():
+        if found != step_id:
+            continue
+        status = record.prediction.status if record.prediction else "unsettled"
+        number = f", repeat {repeat}" if repeat else ""
+        echo(f"step {step_id}{number} in {directory}: {status}")
+        calls = run.calls_of(step_id, repeat)
+        for call in calls:
+            _print_recorded(call)
+        if not calls:
+            echo("no call is on record")
+        if answer:
+            _print_answer(record)
+    return 0
+
+
+def _print_recorded(call: CallRecord) -> None:
+    echo(f"\n===== {call.place}: {call.reply.model or 'no model named'} =====")
+    for message in call.messages:
+        echo(f"\n--- {message.role} ---")
+        for part in message.parts:
+            echo(part if isinstance(part, str) else _picture(part))
+    if call.reply.reasoning:
+        echo(f"\n--- reasoning ---\n{call.reply.reasoning}")
+    echo(f"\n--- reply ({call.reply.finish}) ---\n{call.reply.text}")
+
+
+def _print_answer(record: StepRecord) -> None:
+    gold = record.gold
+    letters = [c.letter or "one without a letter" for c in record.choices if c.positive]
+    echo(
+        f"\n===== recorded: {gold.operation} {gold.value} on {', '.join(gold.elements)} "
+        f"(listed as {', '.join(letters) or 'nothing'}) ====="
+    )
+
+
+def _full_id(ids: Sequence[str], text: str) -> str:
     """The one step whose id is or begins with `text`. Raises `DataError` for none or several."""
     import difflib
 
-    ids = [entry.step_id for entry in dataset.entries]
     if text in ids:
         return text
     matches = [step for step in ids if step.startswith(text)]
@@ -114,14 +167,17 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
 
 
 def _print_call(ask: Ask, tokens: int) -> None:
+    from adapters import Text
+
     echo(f"\n===== {ask.place}: about {tokens:,} tokens =====")
     for message in ask.conversation.added:
         echo(f"\n--- {message.role} ---")
         for part in message.parts:
-            if hasattr(part, "text"):
-                echo(part.text)
-            else:
-                echo(f"[picture {part.width} x {part.height}: {part.recipe}]")
+            echo(part.text if isinstance(part, Text) else _picture(part))
+
+
+def _picture(picture: Picture) -> str:
+    return f"[picture {picture.width} x {picture.height}: {picture.recipe}]"
 
 
 def echo(text: str) -> None:

@@ -9,7 +9,7 @@ field by field, behind the step's id and repeat.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
 
@@ -162,7 +162,13 @@ _StepLine = _line_of_a_step()
 
 
 def to_line(record: Any) -> Any:
-    """What is written for a record: a step's fields side by side, another record as it is."""
+    """What is written for a record: a step's fields side by side, another record as it is.
+
+    Reasoning is left out where there is none, as in runs of versions that did not keep it.
+    """
+    if isinstance(record, CallRecord) and not record.reply.reasoning:
+        without: Any = msgspec.UNSET
+        return replace(record, reply=replace(record.reply, reasoning=without))
     if not isinstance(record, StepRecord):
         return record
     step_id, repeat, *others = _others(record)

@@ -69,6 +69,7 @@ def _round(call: CallRecord) -> dict[str, Any]:
     return {
         "place": call.place,
         "messages": [[message.role, _parts(message)] for message in call.messages],
+        "reasoning": reply.reasoning,
         "reply": reply.text,
         "finish": str(reply.finish),
         "model": reply.model,

@@ -31,6 +31,8 @@ PLACES: Mapping[Provider, Mapping[str, tuple[str | int, ...]]] = {
         "message": ("choices", 0, "message"),
         "content": ("choices", 0, "message", "content"),
         "refusal": ("choices", 0, "message", "refusal"),
+        "reasoning_content": ("choices", 0, "message", "reasoning_content"),
+        "thought": ("choices", 0, "message", "reasoning"),
         "finish": ("choices", 0, "finish_reason"),
         "usage": ("usage",),
         "input": ("usage", "prompt_tokens"),
@@ -44,7 +46,8 @@ PLACES: Mapping[Provider, Mapping[str, tuple[str | int, ...]]] = {
         "model": ("model",),
         "content": ("content",),
         "block": ("content", 0),
-        "text": ("content", 0, "text"),
+        "thought": ("content", 0, "thinking"),
+        "text": ("content", 1, "text"),
         "finish": ("stop_reason",),
         "usage": ("usage",),
         "input": ("usage", "input_tokens"),
@@ -62,7 +65,8 @@ PLACES: Mapping[Provider, Mapping[str, tuple[str | int, ...]]] = {
         "content": ("candidates", 0, "content"),
         "parts": ("candidates", 0, "content", "parts"),
         "part": ("candidates", 0, "content", "parts", 0),
-        "text": ("candidates", 0, "content", "parts", 0, "text"),
+        "thought": ("candidates", 0, "content", "parts", 0, "text"),
+        "text": ("candidates", 0, "content", "parts", 1, "text"),
         "finish": ("candidates", 0, "finishReason"),
         "usage": ("usageMetadata",),
         "input": ("usageMetadata", "promptTokenCount"),
@@ -78,7 +82,7 @@ OBJECTS = {"choice", "message", "usage", "details", "block", "candidate", "part"
 
 def body(provider: Provider) -> Any:
     asked = Ask(1, provider, "/models/m:generateContent", {}, {"model": "m"})
-    return body_of(asked, Answer("click"))
+    return body_of(asked, Answer("click", thinking="hm"))
 
 
 def with_value(provider: Provider, place: str, value: object) -> bytes:
@@ -139,7 +143,7 @@ def ask_all(adapter: Any, count: int) -> list[Reply | str]:
 
 @every_provider
 def test_nothing_in_the_place_of_what_may_be_missing_is_no_fault(provider: Provider) -> None:
-    missing = {"id", "model", "usage", *COUNTS, "details", "refusal"}
+    missing = {"id", "model", "usage", *COUNTS, "details", "refusal", "reasoning_content"}
     places = [place for place in PLACES[provider] if place in missing]
     answers = [Answer(raw=with_value(provider, place, None)) for place in places]
     with WireServer(answers) as server:

@@ -55,8 +55,9 @@ class Answer:
     """What goes back: a reply, an HTTP error, bytes as they are, or nothing (`drop`).
 
     `usage` has the names input, cached, cache_write, output, reasoning, as totals; each wire format
-    puts them its own way. `param` and `code` are the server's words about an error. `drip_s` is the
-    time between two bytes of the body.
+    puts them its own way. `thinking_as` is the field of a served model's thoughts. `param` and
+    `code` are the server's words about an error. `drip_s` is the time between two bytes of the
+    body.
     """
 
     text: str = "fine"
@@ -66,6 +67,7 @@ class Answer:
     )
     details: bool = True
     thinking: str = ""
+    thinking_as: str = "reasoning_content"
     model: str = ""
     status: int = 200
     message: str = ""

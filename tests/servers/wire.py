@@ -59,6 +59,8 @@ def _openai(ask: Ask, answer: Answer) -> Json:
         "content": None if refused else answer.text,
         "refusal": answer.text if refused else None,
     }
+    if answer.thinking:
+        message[answer.thinking_as] = answer.thinking
     finish = "stop" if refused else answer.finish
     body: Json = {
         "id": f"chatcmpl-{ask.number}",

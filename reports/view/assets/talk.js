@@ -64,6 +64,8 @@
         VLM.el(
           "div",
           { class: "message model" },
+          round.reasoning &&
+            VLM.el("details", null, VLM.el("summary", null, "reasoning"), text(round.reasoning)),
           VLM.el("h4", null, "reply"),
           round.reply ? text(round.reply) : VLM.el("p", { class: "quiet" }, "(no text)"),
           VLM.el("p", { class: "quiet" }, facts(round)),

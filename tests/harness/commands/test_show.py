@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,12 @@ from tests.harness.commands.tool import (
     TEXT_ONLY,
     at,
     call,
+    calls,
     replying,
     steps,
     whole_text,
 )
-from tests.servers import WireServer
+from tests.servers import Answer, Ask, WireServer
 
 
 def test_what_is_shown_is_what_a_run_sends(place: Path) -> None:
@@ -87,3 +89,33 @@ def test_settings_that_change_nothing_that_is_shown_are_no_options_of_show() -> 
     for command in (("show", "x"), ("snapshot", "--out", "x.parquet")):
         refused = call(*command, *DEV, "--temperature", "0.5")
         assert (refused.code, "No such option" in refused.complaint) == (2, True)
+
+
+def test_a_run_shows_what_was_sent_thought_and_replied(place: Path) -> None:
+    def react(ask: Ask) -> Answer:
+        return replace(replying()(ask), thinking=f"thought {ask.number} \x1b[2J")
+
+    with WireServer(react) as server:
+        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
+        asked = server.count
+        record = steps("a")[0]
+        shown = call("show", record["step_id"], "--run", "a", "--answer")
+        assert (shown.code, shown.err, server.count) == (0, "", asked)
+    first, second = (line for line in calls("a") if line["step_id"] == record["step_id"])
+    for line in (first, second):
+        assert line["reply"]["reasoning"].startswith("thought ")
+        assert line["reply"]["reasoning"].replace("\x1b", "\ufffd") in shown.out
+        assert f"--- reply (stop) ---\n{line['reply']['text']}\n" in shown.out
+    assert "\x1b" not in shown.out
+    assert shown.out.index("===== round-1: m-2026") < shown.out.index("===== round-2: m-2026")
+    assert "===== recorded: " in shown.out
+    assert all("thought" not in whole_text(ask) for ask in server.asks)
+
+
+def test_a_run_has_its_own_settings(place: Path) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    step = steps("a")[0]["step_id"]
+    refused = call("show", step, "--run", "a", "--distractors", "3")
+    assert (refused.code, "--distractors has no effect with --run" in refused.err) == (2, True)
+    assert call("show", "nothing", "--run", "a").code == 2
+    assert call("show", step, "--run", "nowhere").code == 2

@@ -117,7 +117,7 @@ def calls(steps: list[StepRecord]) -> list[CallRecord]:
                 id=f"{one.step_id}/0/round-2",
                 place="round-2",
                 messages=(again, MessageRecord("user", (f"Which one? {text}",))),
-                reply=Reply(f"ELEMENT: B {text}", model=text),
+                reply=Reply(f"ELEMENT: B {text}", model=text, reasoning=f"Hm. {text}"),
             ),
         ]
     return made

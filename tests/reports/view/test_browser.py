@@ -226,6 +226,11 @@ def test_a_step_shows_choices_rounds_scores_and_settings(tab: Any, runs: list[Pa
     assert tab.locator(".choices .letter").all_inner_texts() == ["A", "B", "C"]
     assert tab.locator(".round").count() == 2
     assert "Which one?" in tab.locator(".round").nth(1).inner_text()
+    thought = tab.locator(".round details")
+    assert thought.count() == 1, "the first round has no reasoning on record"
+    assert not thought.locator("pre").is_visible()
+    tab.get_by_text("reasoning", exact=True).click()
+    assert thought.locator("pre").inner_text().startswith("Hm. ")
     scores = tab.locator(".scores").inner_text()
     for name, value in row["scores"]["operation_f1"].items():
         assert f"Op. F1 {name}\n{value:.2f}" in scores
