@@ -18,8 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from whole_run import run_rate, written
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.whole_run import run_rate, written
 from harness.evaluation.plan import plan_run
 from harness.runs import open_run
 from harness.settings import Settings
@@ -45,7 +47,7 @@ def seconds_alone(run: Path, data: Path, folder: Path) -> float:
     jobs = [(sources[record.info.action_uid], wanted_of(record)) for record in records]
     start = time.perf_counter()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda job: write_files(*job, folder, None), jobs))
+        list(pool.map(lambda job: write_files(job[0], job[1], folder, None), jobs))
     return time.perf_counter() - start
 
 
