@@ -14,6 +14,8 @@ from parsers.records import F1Variant, Status
 
 InvalidPolicy = Literal["valid", "fail"]
 Unattempted = Literal["exclude", "fail"]
+EXCLUDED = "excluded_"
+"""Begins the reason why a row of an excluded status does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,15 @@ class Counts:
     flags: Mapping[str, int] = field(default_factory=dict)
     parse_failures: int = 0
     parse_failure_rate: float | None = None
+
+    @property
+    def excluded(self) -> dict[str, int]:
+        """Rows left out because of how they ended, by status; they are among the invalid ones."""
+        return {
+            reason.removeprefix(EXCLUDED): n
+            for reason, n in self.invalid.items()
+            if reason.startswith(EXCLUDED)
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -23,10 +23,14 @@ FIELDS = (
     Field("input_tokens", "float64", "number", "tokens in", "mean per step, as billed"),
     Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
     Field("output_tokens", "float64", "number", "tokens out", "mean per step, as billed"),
-    Field("cost_per_step", "float64", "dollars", "$/step", "mean over steps whose cost is known"),
-    Field("cost_per_success", "float64", "dollars", "$/success", "cost per successful step"),
-    Field("cost", "float64", "dollars", "$ total", "sum over steps whose cost is known"),
-    Field("priced", "Int64", "hidden", "priced", "steps whose cost is known"),
+    Field("price_per_step", "float64", "dollars", "$/step", "price of the work, mean per step"),
+    Field("price_per_success", "float64", "dollars", "$/success", "the same per successful step"),
+    Field("price", "float64", "dollars", "$ work", "price of the work, replies from a cache too"),
+    Field("cost", "float64", "dollars", "$ billed", "billed in this run; a cached reply is free"),
+    Field("cost_per_step", "float64", "hidden", "$ billed/step", "billed, mean per step"),
+    Field("cost_per_success", "float64", "hidden", "$ billed/success", "the same per success"),
+    Field("worked", "Int64", "hidden", "worked", "steps the price of whose work is known"),
+    Field("priced", "Int64", "hidden", "priced", "steps whose bill is known"),
     Field("timed", "Int64", "count", "timed", "steps whose latency is known"),
     Field("latency_median", "float64", "seconds", "s/step", "median seconds of a step's calls"),
     Field("latency_p90", "float64", "seconds", "90th", "90th percentile, in seconds"),
@@ -37,9 +41,12 @@ FIELDS = (
 def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """Return calls, tokens, dollars and seconds per step of each run.
 
-    Only settled steps that were asked count. The latency of a step is the sum over its calls in
-    `calls.jsonl`. It is unknown if a call is not on record, came from the response cache, or has no
-    latency because a policy answered it. Raises `RunError` for runs that cannot be read.
+    Only settled steps that were asked count. The price of a step's work is what all its calls cost
+    when each has to be asked for; what was billed in the run is less where replies came from the
+    response cache. Either is known if it is known of every call. The latency of a step is the sum
+    over its calls in `calls.jsonl`. It is unknown if a call is not on record, came from the
+    response cache, or has no latency because a policy answered it. Raises `RunError` for runs that
+    cannot be read.
     """
     opened = open_runs(runs)
     records = [_record(rows) for rows in run_rows(opened.values())]
@@ -55,8 +62,18 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         )
     if partly:
         notes.append(f"Latency covers the timed steps only in {', '.join(partly)}.")
-    if any(record["priced"] < record["steps"] for record in records):
+    notes.append(
+        "$/step, $/success and $ work are the price of the work, replies from the cache included; "
+        "$ billed is what this run paid."
+    )
+    if any(min(record["priced"], record["worked"]) < record["steps"] for record in records):
         notes.append("Cost covers the steps with a known price.")
+    for label, run in opened.items():
+        if spent := run.manifest.unrecorded:
+            notes.append(
+                f"{label} paid or may have paid ${spent:,.4f} more, for calls without a record "
+                "(the one before the first step, and those that failed after they were sent)."
+            )
     about = about_runs(opened)
     title = "Cost, tokens and latency per step"
     return described(records, FIELDS, title=title, about=about, notes=notes)
@@ -65,23 +82,47 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 def _record(rows: RunRows) -> dict[str, Any]:
     frame = rows.frame
     asked = frame[frame["asked"].fillna(False) & frame["settled"].fillna(False)]
-    known = asked[asked["cost"].notna()]
-    cost = math.fsum(known["cost"])
-    wins = int(known["success"].fillna(False).sum())
-    seconds = _latencies(rows.run, asked)
+    won = [bool(success) for success in asked["success"].fillna(False)]
+    calls = _calls(rows.run, asked)
+    bills = [
+        (float(cost), success)
+        for cost, success, made in zip(asked["cost"], won, calls, strict=True)
+        # In older runs the cost of a step is that of the calls whose cost is known.
+        if cost == cost and all(call.cost is not None for call in made)
+    ]
+    prices = [
+        (math.fsum(call.work or 0.0 for call in made), success)
+        for success, made in zip(won, calls, strict=True)
+        if made and all(call.work is not None for call in made)
+    ]
+    seconds = [
+        math.fsum(call.latency_s or 0.0 for call in made)
+        for made in calls
+        if made and all(call.latency_s is not None for call in made)
+    ]
     return {
         "run": rows.label,
         "steps": len(asked),
         "calls_per_step": _mean(asked["calls"]),
         **{n: _mean(asked[n]) for n in ("input_tokens", "cached_tokens", "output_tokens")},
-        "cost_per_step": cost / len(known) if len(known) else None,
-        "cost_per_success": cost / wins if wins else None,
-        "cost": cost if len(known) else None,
-        "priced": len(known),
+        **_dollars("price", prices),
+        **_dollars("cost", bills),
+        "priced": len(bills),
+        "worked": len(prices),
         "timed": len(seconds),
         "latency_median": statistics.median(seconds) if seconds else None,
         "latency_p90": quantile(seconds, 0.9) if seconds else None,
         "latency_max": max(seconds, default=None),
+    }
+
+
+def _dollars(name: str, steps: Sequence[tuple[float, bool]]) -> dict[str, float | None]:
+    """The sum, and the means per step and per success, of (dollars, success) of steps."""
+    total, wins = math.fsum(dollars for dollars, _ in steps), sum(won for _, won in steps)
+    return {
+        name: total if steps else None,
+        f"{name}_per_step": total / len(steps) if steps else None,
+        f"{name}_per_success": total / wins if wins else None,
     }
 
 
@@ -100,19 +141,22 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def _latencies(run: Run, asked: pd.DataFrame) -> list[float]:
-    """Latencies in seconds of the steps whose calls are all on record and came from the model."""
-    seconds: dict[tuple[str, int], list[float]] = defaultdict(list)
-    untimed: set[tuple[str, int]] = set()
+class _Call(NamedTuple):
+    """What is counted of a call; None where unknown."""
+
+    cost: float | None
+    work: float | None
+    latency_s: float | None
+
+
+def _calls(run: Run, asked: pd.DataFrame) -> list[list[_Call]]:
+    """The calls of each of these steps; none unless all of them are on record."""
+    made: dict[tuple[str, int], list[_Call]] = defaultdict(list)
     for call in run.calls():
-        key = call.step_id, call.repeat
-        seconds[key].append(call.reply.latency_s)
-        if call.from_cache or not call.reply.latency_s:
-            untimed.add(key)
-    latencies = []
-    rows = zip(asked["step_id"], asked["repeat"], asked["calls"], strict=True)
-    for step, repeat, calls in rows:
-        key = str(step), int(repeat)
-        if key not in untimed and calls and len(seconds.get(key, ())) == calls:
-            latencies.append(math.fsum(seconds[key]))
-    return latencies
+        latency = None if call.from_cache else call.reply.latency_s or None
+        made[call.step_id, call.repeat].append(_Call(call.cost, call.work, latency))
+    keys = zip(asked["step_id"], asked["repeat"], asked["calls"], strict=True)
+    return [
+        calls if len(calls := made.get((str(step), int(repeat)), [])) == number else []
+        for step, repeat, number in keys
+    ]

@@ -86,7 +86,7 @@ def _of_protocol(
 def _by_value(values: Mapping[str, Setting]) -> list[tuple[str, list[str]]]:
     runs: dict[str, list[str]] = {}
     for run, value in values.items():
-        runs.setdefault("(none)" if value is None else _short(value), []).append(run)
+        runs.setdefault("(not set)" if value is None else _short(value), []).append(run)
     return list(runs.items())
 
 

@@ -91,7 +91,11 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     for fact in attrs["runs"]:
         run_records = [record for record in records if record["run"] == fact["run"]]
         groups = list(dict.fromkeys(record[key] for record in run_records))
-        kept = [record for record in run_records if record["headline"] or record["invalid"]]
+        kept = [
+            record
+            for record in run_records
+            if record["headline"] or record["invalid"] or record["excluded"]
+        ]
         kept.sort(key=lambda r: (groups.index(r[key]), not r["headline"]))
         rows = tuple(result_row(record, str(record[key]), average) for record in kept)
         facts = "; ".join(f"{name}: {text}" for name, text in fact_texts(fact))
@@ -124,7 +128,7 @@ def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"
     if not fact["complete"] and fact["rows"]:
-        done = (fact["settled"] + fact["invalid"]) / (fact["rows"] + fact["unreached"])
+        done = (fact["rows"] - fact["unsettled"]) / (fact["rows"] + fact["unreached"])
         state += f", {percent(done)}% done"
     rate = fact["parse_failure_rate"]
     share = "" if rate is None else f" ({percent(rate)}%)"
@@ -133,13 +137,14 @@ def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("settled", f"{fact['settled']:,} of {fact['valid']:,} valid rows"),
         ("unsettled", f"{fact['unsettled']:,}"),
         ("invalid rows", f"{fact['invalid']:,}"),
+        *([("left out by --exclude-status", fact["excluded"])] if fact["excluded"] else []),
         ("unreadable", f"{fact['parse_failures']:,}{share}"),
-        ("statuses", fact["statuses"] or "none"),
+        ("statuses", fact["statuses"] or "no step settled"),
     ]
     if fact["input_tokens"] is not None:
         texts.append(("tokens", f"{fact['input_tokens']:,} in, {fact['output_tokens'] or 0:,} out"))
     if fact["cost"] is not None:
-        texts.append(("cost", f"${fact['cost']:.4f}"))
+        texts.append(("cost", f"${fact['cost']:.4f} billed"))
     if fact["repeat_sd"] is not None:
         texts.append(("Step SR between repeats", f"SD {100 * fact['repeat_sd']:.1f}"))
     return tuple(texts)

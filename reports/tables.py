@@ -47,6 +47,7 @@ def columns(key: Key) -> tuple[Column, ...]:
         Column("repeat_sd", "float64", "standard deviation of macro step success between repeats"),
         Column("valid", "Int64", "valid rows"),
         Column("invalid", "Int64", "invalid rows"),
+        Column("excluded", "Int64", "rows left out by their status"),
         Column("unsettled", "Int64", "valid rows without an outcome yet"),
         Column("parse_failure_rate", "float64", "settled rows whose element could not be read"),
         Column("input_tokens", "Int64", "input tokens as billed"),
@@ -141,7 +142,8 @@ def _outcome_counts(evaluated: Repeated) -> dict[str, Any]:
     counts = evaluated.metrics.counts
     return {
         "valid": counts.n_valid,
-        "invalid": counts.n_invalid,
+        "invalid": counts.n_invalid - (excluded := sum(counts.excluded.values())),
+        "excluded": excluded,
         "unsettled": counts.n_unsettled,
         "parse_failure_rate": counts.parse_failure_rate,
     }

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from msgspec import UNSET, UnsetType
+
 from adapters.contract import AdapterInfo, Generation, Request
 from adapters.conversation import Conversation, Finish, Picture, Reply
 from harness.dialogue import Ask, Asks, Replies
@@ -110,6 +112,7 @@ class Calls:
             attempts=answered.attempts,
             from_cache=cached,
             cost=answered.cost,
+            price=_price(self._budget.cost_of(answered.reply.usage)) if cached else UNSET,
             earlier=earlier[1] if earlier else None,
         )
         await self._log.record_call(record)
@@ -151,6 +154,10 @@ class Calls:
         if generation not in self._model_keys:
             self._model_keys[generation] = model_key(self._info, generation)
         return self._model_keys[generation]
+
+
+def _price(cost: float | None) -> float | UnsetType:
+    return UNSET if cost is None else cost
 
 
 def _for_this_call(generation: Generation, ask: Ask) -> Generation:

@@ -95,6 +95,7 @@ class OpenDialogue:
         records = [record for record in self.calls.values() if record]
         usages = [record.reply.usage for record in records if record.reply.usage]
         costs = [record.cost for record in records if record.cost is not None]
+        priced = bool(records) and len(costs) == len(records)
         return Outcome(
             step_id=self.job.step_id,
             repeat=self.job.repeat,
@@ -102,7 +103,7 @@ class OpenDialogue:
             error=error,
             calls=tuple(record.id for record in records),
             usage=sum(usages, Usage()) if usages else None,
-            cost=sum(costs) if costs else None,
+            cost=sum(costs) if priced else None,
             prompt_tokens=self.prompt_tokens,
         )
 

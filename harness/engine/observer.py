@@ -18,7 +18,7 @@ class Outcome:
     error: why there is no reply; with `settle_failures` there is a prediction, too.
     calls: ids in the order of asking.
     usage: tokens of all replies, those from the cache included; None when no reply reports them.
-    cost: paid for the calls in US dollars; None without a price.
+    cost: billed for the calls in US dollars; None unless every call has a price.
     prompt_tokens: estimate of the longest prompt, replayed and unanswered calls included; None if
         nothing was asked or nothing estimates.
     """

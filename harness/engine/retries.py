@@ -103,7 +103,7 @@ class Attempts:
         attempts = 0
         first_failure: float | None = None
         filtered = False
-        cost: float | None = None
+        cost: float | None = 0.0
         while True:
             attempts += 1
             try:
@@ -140,4 +140,5 @@ class Attempts:
 
 
 def _sum(cost: float | None, more: float | None) -> float | None:
-    return more if cost is None else cost + (more or 0.0)
+    """What both cost together; None if either is unknown."""
+    return None if cost is None or more is None else cost + more

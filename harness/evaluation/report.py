@@ -32,7 +32,8 @@ from harness.tables import (
     result_records,
     text,
 )
-from parsers import FEW
+from parsers import FEW, Counts
+from parsers.metrics import EXCLUDED
 from parsers.records import Status
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def _rows(group: Part) -> Iterator[Row]:
         yield _rates(invalid_label("strict"), records["strict"], "macro")
         if tasks:
             clean = Cell(_task_success(tasks.clean.value, tasks.clean.complete, tasks.clean.total))
-            yield _values(f"clean tasks: {tasks.clean.total}", "", "", "", clean)
+            number = tasks.clean.total // group.repeats
+            yield _values(f"clean tasks: {number}", "", "", "", clean)
     floor = group.floor
     chance = [percent(value) for value in (floor.element, floor.operation_f1, floor.success)]
     top = [percent(group.ceiling)] * 3
@@ -169,11 +171,7 @@ def counts(
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the lists, tokens and cost."""
     totals = total.metrics.counts
-    reasons = ", ".join(f"{n} {reason}" for reason, n in totals.invalid.items())
-    lines = [
-        f"rows: {totals.n_valid} valid, {totals.n_invalid} invalid"
-        + (f" ({reasons}; not asked)" if reasons else "")
-    ]
+    lines = [_rows_line(totals, total.repeats)]
     if short := _tasks_with_missing_rows(records, task_rows):
         lines.append(
             f"tasks: {short} of {totals.n_tasks} have more recorded actions than rows; "
@@ -184,9 +182,12 @@ def counts(
         share = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
         lines.append(f"positive not among the top {top_k}: {share}")
     failures = {name: n for name, n in totals.statuses.items() if name not in FINE}
-    by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "none"
+    by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "0"
     share = f"{100 * (totals.parse_failure_rate or 0):.1f} % unreadable"
     lines.append(f"settled without an element: {by_status} ({share})")
+    if declined := totals.statuses.get(Status.NONE, 0):
+        share = f"{100 * declined / totals.n_settled:.1f} %"
+        lines.append(f"answered 'none of these': {declined} of {totals.n_settled} ({share})")
     lines += notes(totals.flags) if notes is not None else ()
     lines += points(records)
     errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
@@ -209,8 +210,28 @@ def counts(
         lines.append(f"tokens of all replies: {usage.input:,} in{cached}, {usage.output:,} out")
     costs = [record.cost for record in records if record.cost is not None]
     if any(costs):
-        lines.append(f"cost: ${sum(costs):.4f}")
+        unpriced = sum(record.settled and record.cost is None for record in asked)
+        but = f" (without {counted(unpriced, 'step')} of unknown cost)" if unpriced else ""
+        lines.append(f"cost: ${sum(costs):.4f} billed in this run{but}")
     return lines
+
+
+def _rows_line(totals: Counts, repeats: int) -> str:
+    """How many rows count and why the others do not, each row once however often it was asked."""
+    excluded = sum(totals.excluded.values())
+    valid = (totals.n_valid + excluded) // repeats
+    line = f"rows: {valid} valid, {(totals.n_invalid - excluded) // repeats} invalid"
+    reasons = [
+        f"{n // repeats} {reason}"
+        for reason, n in totals.invalid.items()
+        if not reason.startswith(EXCLUDED)
+    ]
+    if reasons:
+        line += f" ({', '.join(reasons)}; not asked)"
+    if excluded:
+        by_status = ", ".join(f"{n} {status}" for status, n in totals.excluded.items())
+        line += f"; left out by --exclude-status: {by_status}"
+    return line
 
 
 def points(records: Sequence[StepRecord]) -> list[str]:

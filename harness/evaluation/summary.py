@@ -195,8 +195,8 @@ def _prompt_tokens(records: Sequence[StepRecord]) -> tuple[int, int] | None:
 
 
 def plain(value: Any) -> Any:
-    """A record as JSON values."""
-    return msgspec.to_builtins(value)
+    """A record as JSON values, sets and mappings in a fixed order."""
+    return msgspec.to_builtins(value, order="deterministic")
 
 
 def summarise(
@@ -213,7 +213,7 @@ def summarise(
         "note": TEST_DATA_NOTE,
         "run": manifest.name,
         "model": manifest.model,
-        "answered_by": list(manifest.answered_by),
+        "answered_by": sorted(manifest.answered_by),
         "pictures": manifest.pictures,
         "oracle_pictures": show_answers(manifest.pictures),
         "scoring": {

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from adapters.conversation import Message, Picture, Reply, Text, Usage
 from parsers.records import Description, Gold, Prediction, ScoredStep, Scores, StepInfo
@@ -48,8 +49,10 @@ class CallRecord:
     attempts: requests sent until the reply came; 0 for a reply from the cache and for a prompt that
         was too long to send.
     from_cache: whether the reply came from the cache, at no cost.
-    cost: in US dollars, None without a price.
+    cost: billed for it, in US dollars; None without a price.
     earlier: digest of the conversation that this one extends.
+    price: what a reply from the cache would have cost; left out for other calls, whose price is
+        `cost`, and where it is unknown.
     """
 
     id: str
@@ -64,6 +67,14 @@ class CallRecord:
     from_cache: bool = False
     cost: float | None = None
     earlier: str | None = None
+    price: float | UnsetType = UNSET
+
+    @property
+    def work(self) -> float | None:
+        """What the reply costs where it has to be asked for, in US dollars; None if unknown."""
+        if not self.from_cache:
+            return self.cost
+        return None if isinstance(self.price, UnsetType) else self.price
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,7 @@ class StepRecord:
     short: whether the row had fewer negatives than were wanted.
     prompt_tokens: estimate for the longest prompt.
     calls: ids of the calls, in order.
-    cost: in US dollars, None without a price.
+    cost: billed for the calls, in US dollars; None unless every call has a price.
     """
 
     step_id: str

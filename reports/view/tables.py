@@ -111,7 +111,7 @@ def _card(fact: Mapping[str, Any], section: Section) -> Card:
     return Card(
         run=section.title,
         complete=bool(fact["complete"]),
-        done=int(fact["settled"]) + int(fact["invalid"]),
+        done=int(fact["rows"]) - int(fact["unsettled"]),
         rows=int(fact["rows"]) + int(fact["unreached"]),
         headline=tuple(zip(HEADS, _rates(row), strict=True)) if row else (),
         facts=fact_texts(fact),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,53 @@ def test_costs_are_means_per_settled_step(tmp_path: Path) -> None:
     assert row["cost_per_success"] == pytest.approx(2.5 / 5)
     assert (row["timed"], row["latency_median"], row["latency_p90"]) == (6, 3.5, 6.0)
     assert row["latency_max"] == 6.0
+
+
+def test_replies_from_the_cache_are_work_and_are_not_billed(tmp_path: Path) -> None:
+    # Three steps of two calls at $0.003: the first asks both, the second takes one from the cache,
+    # the third both. Billed are 0.006 + 0.003 + 0; the work of each is worth 0.006.
+    steps, calls = [], []
+    for index, cached in enumerate((0, 1, 2)):
+        one = replace(step("A", index, index > 0, total_steps=3), cost=0.003 * (2 - cached))
+        names = [f"{one.step_id}/0/round-{number}" for number in (1, 2)]
+        steps.append(replace(one, calls=tuple(names)))
+        for number, name in enumerate(names, 1):
+            reused = number > 2 - cached
+            made = replace(call(one, "B"), id=name, place=f"round-{number}", from_cache=reused)
+            calls.append(
+                replace(made, cost=0.0, price=0.003) if reused else replace(made, cost=0.003)
+            )
+    run = write(tmp_path / "run", steps, setup(dataset={"rows": 3}), calls=calls)
+    row = cost_table(run).iloc[0]
+    assert row["price_per_step"] == pytest.approx(0.006)
+    assert row["price"] == pytest.approx(0.018)
+    assert row["price_per_success"] == pytest.approx(0.018 / 2)
+    assert row["cost"] == pytest.approx(0.009)
+    assert row["cost_per_step"] == pytest.approx(0.003)
+    head = render(cost_table(run))
+    assert "$ work" in head and "$ billed" in head
+    # Only replies from the cache have a price beside their cost.
+    lines = [json.loads(line) for line in (run / "calls.jsonl").read_text().splitlines()]
+    assert ["price" in line for line in lines] == [line["from_cache"] for line in lines]
+
+
+def test_a_step_is_priced_if_all_its_calls_are(tmp_path: Path) -> None:
+    # An older run gave a step the cost of the calls whose cost is known.
+    one = replace(step("A", 0, True), cost=0.003)
+    names = [f"{one.step_id}/0/round-{number}" for number in (1, 2)]
+    one = replace(one, calls=tuple(names))
+    calls = [
+        replace(call(one, "B"), id=name, place=name[-7:], cost=cost)
+        for name, cost in zip(names, (0.003, None), strict=True)
+    ]
+    made = setup(dataset={"rows": 1})
+    table = cost_table(write(tmp_path / "run", [one], made, calls=calls))
+    assert table[["cost", "cost_per_step", "price", "price_per_step"]].isna().all(axis=None)
+    assert "known price" in render(table)
+    # What a cached reply would have cost is not on record in older runs.
+    calls = [replace(one, cost=0.0, from_cache=True) for one in calls]
+    row = cost_table(write(tmp_path / "old", [replace(one, cost=0.0)], made, calls=calls)).iloc[0]
+    assert row["cost"] == 0 and pd.isna(row["price"])
 
 
 def test_latency_is_left_out_where_calls_are_missing_and_said_so(tmp_path: Path) -> None:

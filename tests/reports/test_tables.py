@@ -178,6 +178,17 @@ def test_rows_still_to_come_leave_no_task_success(tmp_path: Path) -> None:
     assert table.attrs["runs"][0]["unreached"] == 3
 
 
+def test_rows_left_out_by_their_status_are_not_invalid(tmp_path: Path) -> None:
+    # Of seven rows one is invalid; the refusal on top is left out.
+    steps = [*worked(), step("D", 0, False, status=Status.REFUSAL)]
+    run = write(tmp_path / "run", steps, setup(exclude_statuses=["refusal"]))
+    table = main_table(run)
+    assert set(table["invalid"]) == {1} and set(table["excluded"]) == {1}
+    assert _lines(table)["strict"]["steps"] == 8
+    shown = " ".join(render(table).split())
+    assert "invalid rows: 1; left out by --exclude-status: refusal 1; unreadable" in shown
+
+
 def test_runs_are_never_pooled(tmp_path: Path) -> None:
     runs = [write(tmp_path / n, worked(), setup(distractors=d)) for n, d in (("a", 5), ("b", 20))]
     table = main_table(runs)

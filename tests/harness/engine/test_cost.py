@@ -1,12 +1,21 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from adapters.contract import Fatal, Fault, Request
 from adapters.conversation import Finish, Reply, Usage
-from harness.engine import CostLimitReached, EnginePolicy, Job, Pricing
+from harness.engine import (
+    CostLimitReached,
+    EnginePolicy,
+    Job,
+    Outcome,
+    Pricing,
+    ReplyCache,
+)
 from tests.harness.engine.support import (
     BatchModel,
     Log,
@@ -64,6 +73,38 @@ def test_without_usage_the_most_is_counted_towards_the_limit_and_no_cost_recorde
     (outcome,) = run(driver, [two_rounds("a")])
     assert driver.spent == pytest.approx(0.6)
     assert outcome.cost is None
+
+
+def test_a_step_is_priced_if_all_its_calls_are() -> None:
+    # The second of two replies says nothing of its tokens.
+    usages = iter([Usage(10), None])
+    model = Model(lambda request: Reply("x", usage=next(usages)))
+    (outcome,) = run(engine(model, pricing=PRICING), [two_rounds("a")])
+    assert outcome.cost is None
+    # A reply that the provider filtered, and its repetition, are one call.
+    replies = iter([Reply("", Finish.CONTENT_FILTER), Reply("x", usage=Usage(10))])
+    model = Model(lambda request: next(replies))
+    (outcome,) = run(engine(model, pricing=PRICING), [Job("a", rounds("only"))])
+    assert outcome.cost is None
+
+
+def test_what_a_reply_from_the_cache_would_have_cost_is_on_record(tmp_path: Path) -> None:
+    # Two replies of 0.10 each, asked for in one run and found by the next.
+    async def hold(log: Log) -> list[Outcome]:
+        cache = ReplyCache(tmp_path / "cache.sqlite", pytest.fail)
+        outcomes: list[Outcome] = []
+        driver = engine(Model(), log, pricing=PRICING, cache=cache)
+        await driver.run([two_rounds("a")], outcomes.append)
+        await cache.close()
+        return outcomes
+
+    first, second = Log(), Log()
+    (asked,), (found,) = asyncio.run(hold(first)), asyncio.run(hold(second))
+    assert asked.cost == pytest.approx(0.2)
+    assert found.cost == 0.0
+    assert [call.price for call in first.records] == [UNSET, UNSET]
+    assert [call.price for call in second.records] == [pytest.approx(0.1)] * 2
+    assert [call.work for call in first.records] == [call.work for call in second.records]
 
 
 def test_a_filtered_first_reply_is_paid_for_as_well() -> None:
