@@ -136,21 +136,8 @@ class AnthropicAdapter(ApiAdapter):
     ) -> None:
         from anthropic import AsyncAnthropic
 
-        from adapters.transport import HostedClient
-
         self._facts = facts_of(model)
         self._prefixes = Prefixes(CACHE_LIFE_S)
-        key = endpoint.key or "none"
-        self._client = AsyncAnthropic(
-            api_key=key,
-            # The SDK adds /v1 by itself.
-            base_url=endpoint.url.rstrip("/").removesuffix("/v1"),
-            max_retries=0,
-            http_client=HostedClient(timeout_s),
-            # Gateways that know only the older header; the SDK sends the key as a bearer token.
-            default_headers=None if endpoint.is_official else {"x-api-key": key},
-            open_telemetry=False,
-        )
         info = hosted(
             endpoint,
             model,
@@ -162,9 +149,17 @@ class AnthropicAdapter(ApiAdapter):
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
-
-    async def close(self) -> None:
-        await self._client.close()
+        key = endpoint.key or "none"
+        self._client = AsyncAnthropic(
+            api_key=key,
+            # The SDK adds /v1 by itself.
+            base_url=endpoint.url.rstrip("/").removesuffix("/v1"),
+            max_retries=0,
+            http_client=self.http,
+            # Gateways that know only the older header; the SDK sends the key as a bearer token.
+            default_headers=None if endpoint.is_official else {"x-api-key": key},
+            open_telemetry=False,
+        )
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         conversation = request.conversation

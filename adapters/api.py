@@ -47,6 +47,9 @@ class ApiAdapter(ABC):
     answers: ClassVar[type]
 
     def __init__(self, info: AdapterInfo, endpoint: Endpoint, *, timeout_s: float) -> None:
+        from adapters.transport import HostedClient
+
+        self.http = HostedClient(timeout_s)
         self._info = info
         self._timeout_s = timeout_s
         self._clean = cleaner(endpoint.key)
@@ -98,8 +101,8 @@ class ApiAdapter(ABC):
         """Who answers, for messages: the address if the user gave one, since it may be wrong."""
         return self._info.endpoint or self._info.provider
 
-    @abstractmethod
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        await self.http.aclose()
 
     @abstractmethod
     async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...

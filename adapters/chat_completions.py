@@ -97,8 +97,6 @@ class ChatAdapter(ApiAdapter):
     ) -> None:
         from openai import AsyncOpenAI
 
-        from adapters.transport import HostedClient
-
         super().__init__(info, endpoint, timeout_s=timeout_s)
         self._detail = detail
         self._extra = dict(extra_body or {})
@@ -107,11 +105,8 @@ class ChatAdapter(ApiAdapter):
             api_key=endpoint.key or "none",
             base_url=endpoint.url,
             max_retries=0,
-            http_client=HostedClient(timeout_s),
+            http_client=self.http,
         )
-
-    async def close(self) -> None:
-        await self._client.close()
 
     def _marks(self, request: Request) -> set[int]:
         """The indexes of the messages at whose end the provider's prompt cache is to be written."""

@@ -143,8 +143,6 @@ class GoogleAdapter(ApiAdapter):
         concurrency: int,
         media_resolution: str | None,
     ) -> None:
-        from adapters.transport import HostedClient
-
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
         # A part's own resolution and the moving aliases exist in the older version only.
@@ -156,7 +154,6 @@ class GoogleAdapter(ApiAdapter):
             "x-goog-api-key": endpoint.key or "none",
             "x-server-timeout": str(math.ceil(timeout_s)),
         }
-        self._client = HostedClient(timeout_s)
         info = hosted(
             endpoint,
             model,
@@ -167,9 +164,6 @@ class GoogleAdapter(ApiAdapter):
             coordinates="per-mille",
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
-
-    async def close(self) -> None:
-        await self._client.aclose()
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         messages = request.conversation.messages
@@ -230,7 +224,7 @@ class GoogleAdapter(ApiAdapter):
         return content | {"generationConfig": config}
 
     async def _send(self, body: bytes) -> httpx2.Response:
-        response = await self._client.post(self._url, content=body, headers=self._headers)
+        response = await self.http.post(self._url, content=body, headers=self._headers)
         return response.raise_for_status()
 
     def _failure(self, error: Exception) -> Failure | None:
