@@ -22,6 +22,7 @@ from adapters.conversation import Conversation, Finish, Message, Reply, Text, Us
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure, retry_after
 from adapters.prefixes import Prefixes
+from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -62,12 +63,11 @@ def anthropic(
 
 @dataclass(frozen=True, slots=True)
 class ClaudeFacts:
-    """`cache_minimum`: a shorter prefix is silently not cached. `thinks`: without being asked."""
+    """`cache_minimum`: a shorter prefix is silently not cached."""
 
     rule: ImageRule
     cache_minimum: int
-    thinks: bool
-    adaptive: bool
+    thinking: Thinking
 
 
 _CACHE_MINIMUM = {(3, 5): 2048, (4, 7): 2048, (4, 8): 1024, (5, 0): 512, (5, 1): 512, (5, 5): 512}
@@ -83,9 +83,7 @@ def facts_of(model: str) -> ClaudeFacts:
     if model.startswith("claude-sonnet-5") and version == (5, 0):
         minimum = 1024
     tier = (2576, 4784) if version >= (4, 7) else (1568, 1568)
-    return ClaudeFacts(
-        image_rules.claude(*tier), minimum, thinks=version >= (5, 0), adaptive=version >= (4, 6)
-    )
+    return ClaudeFacts(image_rules.claude(*tier), minimum, thinking_of(model))
 
 
 class _Text(msgspec.Struct):
@@ -144,6 +142,7 @@ class AnthropicAdapter(ApiAdapter):
             settings={"api": "messages", "oversized_image": "error"},
             concurrency=concurrency,
             context_tokens=prices.context_tokens("anthropic", model),
+            thinking=self._facts.thinking,
             image_rule=self._facts.rule,
             coordinates="absolute",
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
@@ -222,7 +221,8 @@ class AnthropicAdapter(ApiAdapter):
             wanted["thinking"] = {"type": "enabled", "budget_tokens": budget}
         if generation.effort not in {None, "none"}:
             wanted["output_config"] = {"effort": generation.effort}
-            if budget is None and self._facts.adaptive and not self._facts.thinks:
+            thinking = self._facts.thinking
+            if budget is None and "effort" in thinking.switches and not thinking.by_default:
                 wanted["thinking"] = {"type": "adaptive"}
         return wanted
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from adapters.conversation import Conversation, Picture, Reply
+from adapters.thinking import NEVER, Thinking
 
 Coordinates = Literal["absolute", "unit", "per-mille"]
 """How a model gives places in a picture: pixels of the picture sent, 0 to 1, or 0 to 1000."""
@@ -153,6 +154,8 @@ class AdapterInfo:
     """The most dialogues whose state the adapter keeps between rounds; None: no limit."""
     context_tokens: int | None = None
     """Context length of the model, None if unknown."""
+    thinking: Thinking = NEVER
+    """When the model thinks before it replies; a run then has room for it in the token limit."""
     takes_pictures: bool = True
     image_rule: ImageRule | None = None
     coordinates: Coordinates | None = None

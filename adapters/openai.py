@@ -16,6 +16,7 @@ from adapters.chat_completions import ChatAdapter, ServedModel, longest, served
 from adapters.contract import Adapter, AdapterInfo, Fatal, Generation, ImageRule, Request
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.prefixes import Prefixes
+from adapters.thinking import thinking_of
 
 HOSTS = ("api.openai.com", "openai.azure.com")
 CACHE_LIFE_S = 30 * 60.0
@@ -67,6 +68,7 @@ def openai(
         },
         concurrency=concurrency,
         context_tokens=prices.context_tokens("openai", model) if endpoint.is_official else None,
+        thinking=thinking_of(model, extra_body),
         image_rule=rule,
         coordinates=coordinates,
     )

@@ -74,6 +74,11 @@ class Family(Protocol):
     @property
     def coordinates(self) -> Coordinates | None: ...
 
+    @property
+    def opens_thought(self) -> bool:
+        """Whether the chat template ends a prompt in an open thought, for the model to go on."""
+        ...
+
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
         """The prompt, with `images` (RGB) for the conversation's pictures in order.
 

@@ -84,6 +84,10 @@ class HuggingFaceFamily:
     def coordinates(self) -> Coordinates | None:
         return None
 
+    @property
+    def opens_thought(self) -> bool:
+        return self._prompter.opens_thought
+
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
         """See `Family`."""
         made, built_on = self._prompter.encode(conversation, images)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
-from adapters.conversation import Conversation, Message, Text
+from adapters.conversation import Conversation, Message, Text, user
 from adapters.local.chat import Guard, escaped, guarded, reply_ids
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_OPEN = re.compile(r"(<(think|thinking|thought)>|\u25c1think\u25b7|\[THINK\])\s*\Z", re.IGNORECASE)
+"""The end of a prompt that has the model begin with its thought."""
 _HERE = "\udfff\udffe\udfff"
 """Where a reply stands while a template is read: like escaped text, it cannot be forged."""
 
@@ -66,6 +69,11 @@ class Prompter:
             if whole.count(_HERE) == 1:
                 return self.text(messages[:place]) + reply_ids(ids) + whole.partition(_HERE)[2]
         return self._rendered(messages)
+
+    @property
+    def opens_thought(self) -> bool:
+        """Whether the template ends a prompt in an open thought."""
+        return _OPEN.search(self.text([user("a")])) is not None
 
     def _kept_ids(self, message: Message) -> list[int] | None:
         """The ids that a reply was generated with, where they can be put in as they are."""

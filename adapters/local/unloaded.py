@@ -8,6 +8,7 @@ from adapters.local.checkpoint import Checkpoint, locate
 from adapters.local.contract import Loaded, Unloaded
 from adapters.local.options import HUB, LocalOptions
 from adapters.local.processors import check_torchvision
+from adapters.thinking import Thinking, thinking_of
 
 NATIVE = ("qwen-vl", "seeclick")
 """Names of models that our own implementation runs."""
@@ -54,11 +55,18 @@ def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:
         revision=identity,
         batch_size=options.batch_size or 1,
         context_tokens=model.context_tokens,
+        thinking=_thinking(options, model),
         image_rule=family.image_rule,
         coordinates=family.coordinates,
         text_tokens=family.text_tokens,
         settings={"family": family.name, "max_pixels": options.max_pixels, **model.settings},
     )
+
+
+def _thinking(options: LocalOptions, model: Unloaded) -> Thinking:
+    names = filter(None, (options.model, options.model_path))
+    known = any(thinking_of(str(name)).by_default for name in names)
+    return Thinking(known or model.family.opens_thought)
 
 
 def _is_original(checkpoint: Checkpoint, options: LocalOptions) -> bool:

@@ -45,6 +45,7 @@ def run(dry_run: bool, **_: Any) -> int:
     import asyncio
 
     from harness.evaluation.display import Display
+    from harness.evaluation.estimate import estimate, lines
     from harness.evaluation.evaluate import check_cost_limit, how_to_go_on
     from harness.evaluation.plan import plan_run
     from harness.evaluation.report import print_result
@@ -54,13 +55,12 @@ def run(dry_run: bool, **_: Any) -> int:
     console, display = output(), Display(settings)
     with display.adapter_messages():
         plan = plan_run(settings, asks=not dry_run)
+    display.completed(plan.settings)
     if not dry_run:
         check_cost_limit(plan)
     for line in heading(plan):
         display.say(line)
     if dry_run:
-        from harness.evaluation.estimate import estimate, lines
-
         for line in lines(estimate(plan), plan):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         return 0
@@ -82,6 +82,8 @@ def run(dry_run: bool, **_: Any) -> int:
 def heading(plan: Plan) -> Iterator[str]:
     """What is about to be done, defaults included."""
     from harness.benchmarks import benchmark
+    from harness.evaluation import reply_limit
+    from harness.evaluation.estimate import cost_line
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset
@@ -108,6 +110,10 @@ def heading(plan: Plan) -> Iterator[str]:
         yield "warning:  these pictures show where the right answer is: an upper bound only"
     if not dataset.entries:
         yield "this shard has none of the selected tasks"
+    if limit := reply_limit.heading(settings, plan.model.info):
+        yield f"{'limit:':<9} {limit}"
+    if cost := cost_line(plan):
+        yield f"{'cost:':<9} {cost}"
     yield from dataset.notices
 
 

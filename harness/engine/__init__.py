@@ -10,7 +10,7 @@ limit. It does not know which steps there are, nor what an answer is worth.
 from harness.engine.cache import ReplyCache, default_cache_path, model_key, request_key
 from harness.engine.calls import CallLog, PromptTokens
 from harness.engine.dialogues import Job, Jobs
-from harness.engine.engine import Engine, EnginePolicy
+from harness.engine.engine import Engine, EnginePolicy, first_request
 from harness.engine.limits import Pricing
 from harness.engine.observer import Observer, Outcome
 from harness.engine.progress import Counters, Progress
@@ -48,6 +48,7 @@ __all__ = [
     "Stopped",
     "TooManyFailures",
     "default_cache_path",
+    "first_request",
     "model_key",
     "on_interrupt",
     "request_key",

@@ -235,7 +235,7 @@ class BatchQueue:
         for call in batch:
             self._waiting.remove(call)
         if chosen and not batch and not self._budget.waiting:
-            self._halt.set(self._budget.exhausted())
+            self._halt.set(self._budget.exhausted(chosen[0].upper))
         return batch
 
     async def _ask(self, batch: Sequence[Waiting]) -> None:

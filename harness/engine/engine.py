@@ -164,9 +164,7 @@ class Engine:
         not recorded. Raises `Fatal` with one line when the run cannot work, `Stopped` when the cost
         limit does not allow even this call.
         """
-        parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
-        conversation = Conversation((user(*parts),))
-        request = Request(conversation, self._generation, "preflight", "preflight")
+        request = first_request(picture, self._generation)
         seat = Seat(-1, request.step_id)
         try:
             async with asyncio.TaskGroup() as group:
@@ -323,6 +321,12 @@ class Engine:
     def _pass_notices(self) -> None:
         for text in self._adapter.notices():
             self._observer.notice(text)
+
+
+def first_request(picture: Picture | None, generation: Generation) -> Request:
+    """The preflight call, with `picture` unless it is None."""
+    parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
+    return Request(Conversation((user(*parts),)), generation, "preflight", "preflight")
 
 
 def _batch_adapter(adapter: Adapter) -> BatchAdapter | None:

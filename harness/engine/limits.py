@@ -77,11 +77,11 @@ class Budget:
         """Book a call that has failed, as free where failures of this kind are not billed."""
         self.settle(upper, 0.0 if kind in UNBILLED else None)
 
-    def exhausted(self) -> CostLimitReached:
-        """Return the reason to end the session, in one line."""
+    def exhausted(self, upper: float) -> CostLimitReached:
+        """Return the reason to end the session before a call of at most `upper`, in one line."""
         return CostLimitReached(
             f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} spent, and the next "
-            "call might exceed it"
+            f"call may cost up to ${upper:.4f}"
         )
 
 

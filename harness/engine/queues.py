@@ -154,7 +154,7 @@ class ConcurrentQueue:
                 return
             if not self._budget.fits(first.upper):
                 if not self._budget.waiting:
-                    self._halt.set(self._budget.exhausted())
+                    self._halt.set(self._budget.exhausted(first.upper))
                 return
             heapq.heappop(self._queue)
             self._in_use += 1

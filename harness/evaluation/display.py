@@ -28,6 +28,10 @@ class Display:
         self._scores = ""
         self._scored = 0
 
+    def completed(self, settings: Settings) -> None:
+        """Go on with these settings, in which nothing is left open any more."""
+        self._settings = settings
+
     def say(self, line: str) -> None:
         """Print a line as it is, however long."""
         self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
@@ -72,9 +76,14 @@ class Display:
             self._records.append(record)
 
     def scores(self) -> str:
-        """Step success and element accuracy so far; worked out again for every 2 % more steps."""
+        """Step success and element accuracy so far, and whether many replies could not be used.
+
+        Worked out again for every 2 % more steps.
+        """
         count = len(self._records)
         if count >= max(1, self._scored * 1.02, self._scored + 1):
+            from harness.evaluation.model import limits_of
+            from harness.evaluation.reply_limit import unusable_replies
             from harness.evaluation.summary import aggregation_rules, part
             from harness.tables import estimate_cell
 
@@ -83,6 +92,8 @@ class Display:
                 f"so far: element {estimate_cell(steps.element.macro)}, "
                 f"step {estimate_cell(steps.success.macro)}"
             )
+            if unusable := unusable_replies(self._records, limits_of(self._settings)):
+                self._scores += f" | {unusable}"
             self._scored = count
         return self._scores
 

@@ -3,21 +3,28 @@
 Text is counted with cl100k times the adapter's factor, pictures by the provider's documented rule.
 Replies, also those that a later round sends back, are counted as 0, 250 and the maximum number of
 tokens. Where the number of calls depends on the replies, the calls of a dialogue with empty replies
-are counted and scaled to the fewest, the mean and the most calls that the protocol declares. Prompt
-caches and the reply cache are ignored; with them a run takes less.
+are counted and scaled to the fewest and the mean number of calls that the protocol declares; the
+highest estimate has the dearest call as often as it may come. Prompt caches and the reply cache are
+ignored; with them a run takes less.
+
+The highest cost is a bound: it adds up what the cost limit of a run sets aside for its calls, so
+that a run with this limit is never ended by it, retries of lost calls apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters import Conversation, Reply
+from adapters import Conversation, Reply, Usage
 from harness.dialogue import Ask, hold
-from harness.evaluation.model import generation, text_tokens, tokens_of
+from harness.engine import first_request
+from harness.evaluation.model import DEAREST_PICTURE, Model, generation, text_tokens, tokens_of
 from harness.evaluation.plan import Plan
 from harness.evaluation.questions import Question
 from harness.evaluation.run import wants_preflight
+from harness.pictures import built_in_picture
 
 CASES = ("low", "expected", "high")
 EXPECTED_REPLY = 250
@@ -35,6 +42,13 @@ class Case:
     output: int = 0
     cost: float | None = 0.0
 
+    def add(self, other: Case, times: float = 1) -> None:
+        """Add another case so many times."""
+        self.input += round(other.input * times)
+        self.output += round(other.output * times)
+        if self.cost is not None:
+            self.cost = None if other.cost is None else self.cost + other.cost * times
+
 
 @dataclass(slots=True)
 class Estimate:
@@ -50,7 +64,7 @@ class Estimate:
     calls_at_least, calls_at_most: bounds, where the number depends on the replies.
     pictures, picture_tokens, text_tokens: sent in `calls`; tokens are None where no rule is known.
     too_long: prompts over the model's context.
-    cases: by the names in `CASES`.
+    cases: by the names in `CASES`; the highest includes the preflight call.
     """
 
     steps: int = 0
@@ -93,58 +107,118 @@ def estimate(plan: Plan) -> Estimate:
             continue
         for _ in range(plan.settings.times):
             _count(result, plan, question)
+    result.cases["high"].add(_preflight(plan))
     return result
 
 
-def _count(result: Estimate, plan: Plan, question: Question) -> None:
-    info = plan.model.info
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a dialogue with empty replies, and what it takes in each case."""
+
+    ask: Ask
+    prompt: int
+    """Tokens of the prompt if earlier replies were empty."""
+    cases: Mapping[str, Case]
+
+
+def _calls(plan: Plan, question: Question) -> list[_Call]:
+    model, info = plan.model, plan.model.info
     usual_limit = generation(plan.settings).max_tokens
     # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
-    reply_tokens: dict[int, tuple[Conversation, list[int]]] = {}
-    cases = {name: Case() for name in CASES}
-    calls = 0
+    reply_tokens: dict[int, tuple[Conversation, tuple[int, ...]]] = {}
+    calls: list[_Call] = []
 
     def answer(ask: Ask) -> Reply:
-        nonlocal calls
-        calls += 1
         limit = ask.max_tokens or usual_limit
         prompt = tokens_of(ask.conversation, info)
-        lengths = (0, min(EXPECTED_REPLY, limit), limit)
-        _, sent_back = reply_tokens.get(id(ask.conversation.earlier), (None, [0, 0, 0]))
-        for name, earlier, length in zip(CASES, sent_back, lengths, strict=True):
-            _add(cases[name], prompt + earlier, length, plan)
-        grown = [old + new for old, new in zip(sent_back, lengths, strict=True)]
-        reply_tokens[id(ask.conversation)] = ask.conversation, grown
-        if info.context_tokens is not None and prompt > info.context_tokens:
-            result.too_long += 1
-        _add_parts(result, ask, plan)
+        most = tokens_of(ask.conversation, info, upper=True) if model.spends else prompt
+        _, sent_back = reply_tokens.get(id(ask.conversation.earlier), (None, (0, 0, 0)))
+        expected = min(EXPECTED_REPLY, limit)
+        low, usual, high = sent_back
+        cases = {
+            "low": _usual(model, prompt + low, 0),
+            "expected": _usual(model, prompt + usual, expected),
+            "high": _at_most(model, most + high, limit),
+        }
+        calls.append(_Call(ask, prompt, cases))
+        reply_tokens[id(ask.conversation)] = (
+            ask.conversation,
+            (low, usual + expected, high + model.upper_reply(limit)),
+        )
         return Reply("")
 
     hold(plan.protocol.dialogue(question.step, question.choices), answer)
+    return calls
+
+
+def cost_line(plan: Plan) -> str | None:
+    """What a call of a run may cost and what the run, for the user; None where nothing is spent.
+
+    Raises `DataError`.
+    """
+    cost = call_at_most(plan)
+    if cost is None:
+        return None
+    limit = plan.settings.max_cost
+    whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"
+    return f"at most ${cost:,.4f} a call, as far as the first step shows; {whole}"
+
+
+def _usual(model: Model, prompt: int, reply: int) -> Case:
+    usage = Usage(input=prompt, output=reply)
+    return Case(
+        prompt, reply, 0.0 if model.policy is not None else model.sheet.price_of(model.info, usage)
+    )
+
+
+def _at_most(model: Model, prompt: int, reply: int) -> Case:
+    cost = 0.0 if model.policy else model.sheet.upper_bound(model.info, prompt, reply)
+    return Case(prompt, reply, cost)
+
+
+def _count(result: Estimate, plan: Plan, question: Question) -> None:
+    context = plan.model.info.context_tokens
+    calls = _calls(plan, question)
+    for call in calls:
+        result.too_long += context is not None and call.prompt > context
+        _add_parts(result, call.ask, plan)
     least, most = plan.protocol.calls(len(question.choices))
-    result.calls += calls
+    result.calls += len(calls)
     result.calls_at_least += least
     result.calls_at_most += most
-    for name, wanted in zip(CASES, (least, (least + most) / 2, most), strict=True):
-        _join(result.cases[name], cases[name], wanted / calls if calls else 0.0)
+    for name, wanted in (("low", least), ("expected", (least + most) / 2)):
+        for call in calls:
+            result.cases[name].add(call.cases[name], wanted / len(calls))
+    for call in calls:
+        result.cases["high"].add(call.cases["high"])
+    if calls:
+        dearest = max((call.cases["high"] for call in calls), key=lambda case: case.cost or 0.0)
+        result.cases["high"].add(dearest, max(0, most - len(calls)))
 
 
-def _join(total: Case, case: Case, factor: float) -> None:
-    total.input += round(case.input * factor)
-    total.output += round(case.output * factor)
-    if total.cost is not None:
-        total.cost = None if case.cost is None else total.cost + case.cost * factor
+def _preflight(plan: Plan) -> Case:
+    """The most that the call before the first step takes."""
+    if not wants_preflight(plan):
+        return Case()
+    picture = built_in_picture() if plan.pictures.name != "none" else None
+    request = first_request(picture, generation(plan.settings))
+    tokens = tokens_of(request.conversation, plan.model.info, upper=plan.model.spends)
+    return _at_most(plan.model, tokens, request.generation.max_tokens)
 
 
-def _add(case: Case, prompt: int, reply: int, plan: Plan) -> None:
-    from adapters import Usage
+def call_at_most(plan: Plan) -> float | None:
+    """Upper bound for the cost of a call of the first step, in US dollars.
 
-    case.input += prompt
-    case.output += reply
-    if plan.model.policy is not None:
-        return
-    cost = plan.model.sheet.price_of(plan.model.info, Usage(input=prompt, output=reply))
-    case.cost = None if cost is None or case.cost is None else case.cost + cost
+    It is what `max_cost` sets aside for such a call while it is under way. None where nothing is
+    asked or nothing can be spent. Raises `DataError`.
+    """
+    if plan.model.pricing() is None or not plan.model.spends:
+        return None
+    for question in plan.preparer().questions(plan.dataset):
+        if question.record.invalid is None:
+            cases = [call.cases["high"] for call in _calls(plan, question)]
+            return max((case.cost or 0.0 for case in (*cases, _preflight(plan))), default=None)
+    return None
 
 
 def _add_parts(result: Estimate, ask: Ask, plan: Plan) -> None:
@@ -179,6 +253,8 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     text = [f"rows:      {rows}", f"calls:     {number} (counted{preflight})"]
     if result.picture_tokens is None:
         seen = "no rule for their tokens is known, so they are not included below"
+        if plan.model.spends:
+            seen += f" but for the highest cost ({DEAREST_PICTURE:,} each)"
     else:
         source = f" ({info.image_rule.source})" if info.image_rule else ""
         seen = f"{result.picture_tokens:,} tokens by the documented rule{source}"

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from adapters import Adapter
 from harness.errors import UserError
 from harness.evaluation.display import Display
+from harness.evaluation.estimate import cost_line
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.run import Finished, carry_out
 from harness.policies.contract import Policy
@@ -111,10 +112,13 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
         plan = await asyncio.to_thread(
             plan_run, settings, None if isinstance(model, str) else model
         )
+    display.completed(plan.settings)
     check_cost_limit(plan)
     check_confirmed(plan)
     for notice in plan.dataset.notices:
         display.say(notice)
+    if line := await asyncio.to_thread(cost_line, plan):
+        display.say(f"cost: {line}")
     finished = await carry_out(
         plan, display.watching, display.add, display.say, stop.can_be_stopped
     )

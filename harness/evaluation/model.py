@@ -90,8 +90,11 @@ class Model:
     def upper_cost(self, request: Request) -> float:
         """Upper bound for the cost of a call, in US dollars."""
         tokens = tokens_of(request.conversation, self.info, upper=True)
-        upper = self.sheet.upper_bound(self.info, tokens, request.generation.max_tokens)
-        return upper or 0.0
+        return self.sheet.upper_bound(self.info, tokens, request.generation.max_tokens) or 0.0
+
+    def upper_reply(self, limit: int) -> int:
+        """Upper bound for what a reply of at most `limit` tokens adds to the next prompt."""
+        return round(limit * self.info.text_factor * UPPER_TEXT)
 
 
 def open_policy(
@@ -190,10 +193,15 @@ def _with_policies(name: str, error: UnknownName) -> str:
     return str(error)
 
 
+def limits_of(settings: Settings) -> tuple[int, ...]:
+    """The token limits of completed settings."""
+    return settings.max_tokens or (Generation().max_tokens,)
+
+
 def generation(settings: Settings) -> Generation:
     """The generation parameters of the first round; a protocol limits the others itself."""
     return Generation(
-        max_tokens=settings.max_tokens[0],
+        max_tokens=limits_of(settings)[0],
         temperature=settings.temperature,
         top_p=settings.top_p,
         seed=settings.model_seed,

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adapters import Adapter
+from adapters import Adapter, AdapterInfo
 from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.model import Model, model_of, open_model, open_policy
 from harness.evaluation.questions import Preparer
+from harness.evaluation.reply_limit import default_limit, place_of
 from harness.evaluation.resolve import (
     as_stored,
     check_model,
@@ -28,7 +29,7 @@ from harness.policies.contract import Policy
 from harness.protocols import AskingProtocol
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import Setup, settled_before
-from harness.settings import Settings, directory_name, on_record
+from harness.settings import Settings, directory_of, on_record
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,8 @@ def plan_run(
         policy = instance
     elif settings.model not in POLICIES.names():
         model = open_model(settings, asks=asks)
-    protocol = open_with(settings, model.info if model else None)
-    settings = complete(settings, protocol, is_policy=model is None, is_own=instance is not None)
+    info = model.info if model else None
+    settings, protocol, directory = _completed(settings, info, is_own=instance is not None)
     pictures = picture_policy(settings, protocol)
     ranks = None
     if settings.ranker is not None:
@@ -141,9 +142,28 @@ def plan_run(
     _check_letters(protocol, settings)
     if ranks is not None:
         check_covered(ranks, [entry.step_id for entry in selected.part.entries])
-    directory = Path(settings.out or Path("runs") / directory_name(settings))
     plan = Plan(settings, selected, protocol, pictures, model, directory, ranks)
     return _loaded(plan) if asks and model.on_this_machine else plan
+
+
+def _completed(
+    settings: Settings, info: AdapterInfo | None, *, is_own: bool
+) -> tuple[Settings, AskingProtocol, Path]:
+    """The settings with all that was left open, the protocol that has them, and the directory."""
+
+    def opened(limits: tuple[int, ...]) -> tuple[Settings, AskingProtocol]:
+        limited = replace(settings, max_tokens=limits)
+        protocol = open_with(limited, info)
+        return complete(limited, protocol, is_policy=info is None, is_own=is_own), protocol
+
+    if settings.max_tokens is not None:
+        whole, protocol = opened(settings.max_tokens)
+        return whole, protocol, directory_of(whole)
+    whole, protocol = opened(default_limit(settings, info))
+    directory, begun = place_of(whole)
+    if begun is not None:
+        whole, protocol = opened(begun)
+    return whole, protocol, directory
 
 
 def _loaded(plan: Plan) -> Plan:

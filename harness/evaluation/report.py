@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
+from harness.evaluation.model import limits_of
+from harness.evaluation.reply_limit import unusable_replies
 from harness.evaluation.summary import Part, aggregation_rules, not_offered, part, parts
 from harness.pictures import show_answers
 from harness.runs import StepRecord
@@ -91,8 +93,14 @@ def result_grid(
             *_footnotes(list(by_split.values()), settings.step_rule),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
             *counts(records, total, task_rows, top_k, notes),
+            *_warnings(records, settings),
         ),
     )
+
+
+def _warnings(records: Sequence[StepRecord], settings: Settings) -> Iterator[str]:
+    if unusable := unusable_replies(records, limits_of(settings)):
+        yield f"warning: {unusable}"
 
 
 def _rows(group: Part) -> Iterator[Row]:

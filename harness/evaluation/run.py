@@ -21,8 +21,9 @@ from harness.engine import (
     default_cache_path,
     on_interrupt,
 )
-from harness.evaluation.model import Model, generation, tokens_of
+from harness.evaluation.model import Model, generation, limits_of, tokens_of
 from harness.evaluation.plan import Plan, setup_of
+from harness.evaluation.reply_limit import preflight_warning
 from harness.evaluation.session import Session
 from harness.evaluation.summary import summarise
 from harness.pictures import PictureStats, PictureStore, built_in_picture
@@ -104,7 +105,10 @@ async def carry_out(
                     try:
                         if len(directory.settled) < total and wants_preflight(plan):
                             sends = plan.pictures.name != "none"
-                            await engine.preflight(built_in_picture() if sends else None)
+                            picture = built_in_picture() if sends else None
+                            reply = await engine.preflight(picture)
+                            if warning := preflight_warning(reply, limits_of(settings)):
+                                watching.notice(warning)
                         await engine.run(session.jobs(), session.settle)
                     except Stopped as reason:
                         stopped = reason

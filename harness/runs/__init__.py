@@ -10,7 +10,14 @@ A line is a record of `harness.runs.records`. A run directory holds
     steps.parquet   the steps as a table
 """
 
-from harness.runs.directory import STEPS, SUMMARY, RunDirectory, StepKey, settled_before
+from harness.runs.directory import (
+    STEPS,
+    SUMMARY,
+    RunDirectory,
+    StepKey,
+    begun_with,
+    settled_before,
+)
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
 from harness.runs.manifest import Manifest, Session, Setup, difference
 from harness.runs.pictures import SentPicture, made_again, sent_picture
@@ -46,6 +53,7 @@ __all__ = [
     "StepData",
     "StepKey",
     "StepRecord",
+    "begun_with",
     "difference",
     "made_again",
     "merge",

@@ -224,6 +224,16 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
     return manifest
 
 
+def begun_with(path: Path) -> dict[str, Any] | None:
+    """The configuration of the run at `path`, None where nothing is on record yet.
+
+    Raises `RunError` when it cannot be read.
+    """
+    if not (path / MANIFEST).exists() or _untouched(path):
+        return None
+    return read_manifest(path).config
+
+
 def settled_before(path: Path, setup: Setup) -> int:
     """How many dialogues of a run are settled, without going on with it; 0 where there is none.
 

@@ -75,9 +75,10 @@ class Settings:
         needs=("adapter",),
         heading="never",
     )
-    max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] = _model(
-        (1024,),
-        "Token limit of a reply, one for all rounds or one per round (800,300).",
+    max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] | None = _model(
+        None,
+        "Token limit of a reply, thoughts included: one for all rounds, or one per round "
+        "(800,300). Default: 8192 for models that think, 1024 for others.",
         parse=values.per_round,
         one_text=True,
         metavar="N[,N]",

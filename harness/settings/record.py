@@ -209,6 +209,11 @@ def directory_name(settings: Settings) -> str:
     return f"{name}-{settings.benchmark}-{offered}-{short}"
 
 
+def directory_of(settings: Settings) -> Path:
+    """Where a run lies: in the folder that was named, or in one named by its settings."""
+    return Path(settings.out or Path("runs") / directory_name(settings))
+
+
 def written(name: str) -> str:
     """A setting as it is written on a command line: `--no-cache` for a switch that is on."""
     setting = SETTINGS[name]

@@ -100,7 +100,7 @@ def test_a_setting_that_older_runs_lack_has_the_value_it_had_then() -> None:
 
 def test_directories_are_named_as_they_always_were() -> None:
     # Names that the first versions gave: a run goes on where it was begun.
-    lexical = read_settings({"model": "lexical", "benchmark": "sample"})
+    lexical = read_settings({"model": "lexical", "benchmark": "sample", "max_tokens": 1024})
     assert directory_name(lexical) == "lexical-sample-k20-17f32d55"
 
 
@@ -183,7 +183,7 @@ def test_a_setting_that_is_declared_is_known_everywhere(
     plain = read_settings(
         {"model": "oracle", "benchmark": "sample", "split": "dev", "limit": 1, "none": "last"}
         | {"history": "all", "image_policy": "full", "candidates": "snapshot"}
-        | {"value_style": "plain", "first_of_many": False}
+        | {"value_style": "plain", "first_of_many": False, "max_tokens": 1024}
     )
     assert named[0] == 0
     assert f"runs/{directory_name(plain)}" in named[2]

@@ -58,6 +58,10 @@ class QwenVLFamily:
     name: str = "qwen-vl"
 
     @property
+    def opens_thought(self) -> bool:
+        return False
+
+    @property
     def stop_ids(self) -> tuple[int, ...]:
         return stop_ids(self.tokenizer)
 

@@ -139,6 +139,60 @@ def test_no_call_is_sent_when_the_first_could_already_pass_the_limit() -> None:
     assert "0.01" in called.err
 
 
+def test_a_limit_as_high_as_the_rehearsal_says_ends_no_run() -> None:
+    """Even if every reply is as long as it may be, and goes back with the next round."""
+    Path("prices.toml").write_text(PRICES + "cache_write = 1250.0\n")
+    words = " ".join(["look"] * 60)
+
+    def longest(ask: Ask) -> Answer:
+        text = replying()(ask).text if ask.rounds else words
+        sent = count_tokens(whole_text(ask)) + PER_MESSAGE * len(ask.messages)
+        return Answer(text=text, usage={"input": sent, "cache_write": sent, "output": 64})
+
+    with WireServer(longest) as server:
+        line = at(server, *DEV, *TEXT_ONLY, "--prices", "prices.toml", "--no-cache", "--out", "a")
+        line = (*line, "--max-tokens", "64", "--preflight")
+        rehearsed = call(*line, "--dry-run")
+        [high] = re.findall(r"^high: .*\$([\d,.]+)$", rehearsed.out, re.M)
+        done = call(*line, "--max-cost", str(float(high.replace(",", "")) + 0.005))
+    assert done.code == 0, done.err
+    assert "cost limit" not in done.err
+
+
+@pytest.mark.parametrize("dry", [("--dry-run",), ()])
+def test_what_a_call_may_cost_is_said_before_any_is_sent(dry: tuple[str, ...]) -> None:
+    Path("prices.toml").write_text(PRICES)
+    with WireServer(honest) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a", *dry)
+        called = call(*line, "--max-cost", "3")
+        assert (called.code, server.count > 0) == ((0, False) if dry else (1, True))
+    [told] = [line for line in called.err.splitlines() if line.startswith("cost: ")]
+    [most] = re.findall(r"at most \$([\d.]+) a call", told)
+    assert told.endswith("$3.00 in all")
+    # 1,024 tokens of reply for two dollars a thousand, and what the prompt takes.
+    assert 2.048 < float(most) < 5
+    if not dry:
+        assert re.search(r"the next call may cost up to \$\d\.\d{4}", called.err)
+
+
+def test_a_call_that_fits_what_was_said_is_sent() -> None:
+    Path("prices.toml").write_text(PRICES)
+    with WireServer(honest) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
+        [most] = re.findall(r"at most \$([\d.]+) a call", call(*line, "--dry-run").err)
+        assert call(*line, "--max-cost", str(float(most) + 0.0001)).code == 1
+        assert server.count > 0
+
+
+@pytest.mark.parametrize("model", ["lexical", "openai:m"])
+def test_where_nothing_is_spent_nothing_is_said_about_cost(model: str) -> None:
+    with WireServer(honest) as server:
+        place = ("--base-url", server.base_url("openai")) if ":" in model else ()
+        done = call("--model", model, *place, *ONE_TASK, *TEXT_ONLY, "--out", "a")
+    assert done.code == 0
+    assert "cost:" not in done.err + done.out
+
+
 def test_prices_may_be_json_and_wrong_ones_are_refused() -> None:
     Path("p.json").write_text(json.dumps({"openai:m": {"input": 1.0, "output": 1.0}}))
     with WireServer(honest) as server:
