@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from harness.commands.listing import step_lines, steps_of
 from harness.commands.options import DATA, read_options, setting_options
 from harness.printing import printable
 
@@ -45,6 +46,23 @@ def check(file: Path | None, **_: Any) -> int:
     for line in checked.lines():
         click.echo(printable(line))
     return 2 if checked.errors else 0
+
+
+@data.command("list", short_help="List steps with their tasks and actions.")
+@setting_options(DATA)
+def list_steps(**_: Any) -> int:
+    """List the steps of a selection: number in the task, recorded action, id.
+
+    `vlm-eval show TASK:3` shows the third step of a task as a model would see it.
+    """
+    from harness.evaluation.plan import open_data
+
+    dataset = open_data(read_options(distractors=0)).part
+    for notice in dataset.notices:
+        click.echo(printable(notice), err=True)
+    for line in step_lines(steps_of(dataset)):
+        click.echo(printable(line))
+    return 0
 
 
 @data.command(short_help="Rewrite parquet files with small row groups.")

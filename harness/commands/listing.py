@@ -1,14 +1,64 @@
-"""`vlm-eval models`, `policies`, `benchmarks`, `protocols`: what there is, a line each."""
+"""What there is, a line each: models, policies, benchmarks, protocols, and steps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
+    from harness.benchmarks import Dataset
     from harness.protocols import AskingProtocol
+    from parsers.records import StepInfo
+
+LONGEST = 60
+"""Characters of a value that a line shows."""
+
+
+class Listed(NamedTuple):
+    """A step in a list: its id, what it is, and its recorded action in a few words."""
+
+    step_id: str
+    info: StepInfo
+    action: str
+
+
+def steps_of(dataset: Dataset) -> Iterator[Listed]:
+    """The steps of a selection. Raises `DataError` for a damaged file."""
+    for entry, row in dataset.decoded():
+        if isinstance(row, Exception):
+            info = entry.info(dataset.benchmark, "")
+            yield Listed(entry.step_id, info, f"unreadable: {_line(str(row))}")
+        else:
+            action = recorded_action(row.operation, row.value, row.invalid)
+            yield Listed(entry.step_id, row.info, action)
+
+
+def recorded_action(operation: str, value: str, invalid: str | None) -> str:
+    """An action in a few words, with the reason why its row is invalid."""
+    value = value[:LONGEST] + ("…" if len(value) > LONGEST else "")
+    action = operation + (f" {json.dumps(value, ensure_ascii=False)}" if value else "")
+    return f"{action} ({invalid})" if invalid else action
+
+
+def step_lines(steps: Iterable[Listed]) -> Iterator[str]:
+    """A line per step with its number in the task and its action, under a line per task.
+
+    `TASK:3` in front is what `vlm-eval show` takes.
+    """
+    task = None
+    for step_id, info, action in steps:
+        if (info.split, info.task_id) != task:
+            task = info.split, info.task_id
+            yield f"task {info.task_id} ({info.split}, {info.website}): {_line(info.task)}"
+        number = f"{info.task_id}:{info.index + 1}"
+        yield f"  {number} of {info.total_steps}  {action}  [{step_id}]"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _print(names: Mapping[str, str]) -> None:

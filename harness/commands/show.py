@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from harness.commands.listing import Listed, recorded_action, step_lines, steps_of
 from harness.commands.options import (
     MESSAGES,
     SettingsCommand,
@@ -45,7 +46,10 @@ REPLY = "(the model's description of the next action)"
     help="Print what was sent and replied in this run, with the model's reasoning.",
 )
 def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) -> int:
-    """Print what a model would be sent for STEP, a step's id or the beginning of one.
+    """Print what a model would be sent for STEP.
+
+    STEP is a step's id, a task's id with the number of the step (TASK:3), or the beginning of
+    either; if several steps begin with it, they are listed. vlm-eval data list prints all of them.
 
     No model is called. Where a message depends on earlier replies, these are the replies of a model
     that rejects every choice, or with --answer of one that finds the correct one.
@@ -58,8 +62,12 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     from harness.evaluation.plan import plan_run
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
-    ids = [entry.step_id for entry in plan.dataset.entries]
-    row = plan.dataset.row(_full_id(ids, step))
+    dataset = plan.dataset
+    known = {entry.step_id: (entry.task_id, entry.index) for entry in dataset.entries}
+    found = _matching(known, step)
+    if len(found) > 1:
+        _refuse(steps_of(dataset.without(known.keys() - found)), step)
+    row = dataset.row(*found)
     question = plan.preparer().prepare(row)
     record = question.record
     info = record.info
@@ -99,9 +107,15 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
         raise UserError(f"{written(name)} has no effect with --run: the calls are on record")
     run = open_run(directory)
     records = {(record.step_id, record.repeat): record for record in run.records()}
-    step_id = _full_id([*dict.fromkeys(step_id for step_id, _ in records)], text)
-    for (found, repeat), record in records.items():
-        if found != step_id:
+    known = {
+        record.step_id: (record.info.task_id, record.info.index) for record in records.values()
+    }
+    found = _matching(known, text)
+    if len(found) > 1:
+        one_each = {step: record for (step, _), record in records.items() if step in set(found)}
+        _refuse(map(_listed, one_each.values()), text)
+    for (step_id, repeat), record in records.items():
+        if step_id not in found:
             continue
         status = record.prediction.status if record.prediction else "unsettled"
         number = f", repeat {repeat}" if repeat else ""
@@ -129,27 +143,55 @@ def _print_recorded(call: CallRecord) -> None:
 
 def _print_answer(record: StepRecord) -> None:
     gold = record.gold
-    letters = [c.letter or "one without a letter" for c in record.choices if c.positive]
+    action = f"{gold.operation} {gold.value}".strip()
+    listed = [
+        f"{choice.letter or 'one without a letter'}: {choice.text}"
+        for choice in record.choices
+        if choice.positive
+    ]
     echo(
-        f"\n===== recorded: {gold.operation} {gold.value} on {', '.join(gold.elements)} "
-        f"(listed as {', '.join(letters) or 'nothing'}) ====="
+        f"\n===== recorded: {action} on {', '.join(gold.elements)} "
+        f"(listed as {', '.join(listed) or 'nothing'}) ====="
     )
 
 
-def _full_id(ids: Sequence[str], text: str) -> str:
-    """The one step whose id is or begins with `text`. Raises `DataError` for none or several."""
+def _matching(known: Mapping[str, tuple[str, int]], text: str) -> Sequence[str]:
+    """The steps that `text` may mean: the one with this id or number, else all that begin with it.
+
+    `known` has the task and the index of each step. Raises `DataError` for none.
+    """
     import difflib
 
-    if text in ids:
-        return text
-    matches = [step for step in ids if step.startswith(text)]
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise DataError(f"{len(matches)} steps begin with '{text}', among them {matches[0]}")
-    near = difflib.get_close_matches(text, ids, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the first is {ids[0]}" if ids else ""
-    raise DataError(f"no step '{text}' among the {len(ids)} selected; {hint}")
+    task, _, number = text.rpartition(":")
+    numbers = {step: f"{task_id}:{index + 1}" for step, (task_id, index) in known.items()}
+    begun = [step for step, name in numbers.items() if name.endswith(f":{number}")] if task else []
+    for matches in (
+        [step for step, name in numbers.items() if text in (step, name)],
+        [step for step in begun if known[step][0].startswith(task)],
+        [step for step in known if step.startswith(text)],
+    ):
+        if matches:
+            return matches
+    near = difflib.get_close_matches(text, [*numbers, *numbers.values()], n=1)
+    first = next(iter(numbers), None)
+    hint = f"did you mean {near[0]}?" if near else f"the first is {first}" if first else ""
+    raise DataError(f"no step '{text}' among the {len(known)} selected; {hint}")
+
+
+def _refuse(matches: Iterable[Listed], text: str) -> NoReturn:
+    """List the steps that may be meant, and raise `DataError`."""
+    listed = list(matches)
+    for line in step_lines(listed):
+        echo(line)
+    raise DataError(
+        f"{len(listed)} steps begin with '{text}': name one as TASK:NUMBER or by its id"
+    )
+
+
+def _listed(record: StepRecord) -> Listed:
+    gold = record.gold
+    action = recorded_action(gold.operation, gold.value, record.invalid)
+    return Listed(record.step_id, record.info, action)
 
 
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:

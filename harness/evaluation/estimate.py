@@ -64,7 +64,7 @@ class Estimate:
     calls_at_least, calls_at_most: bounds, where the number depends on the replies.
     pictures, picture_tokens, text_tokens: sent in `calls`; tokens are None where no rule is known.
     too_long: prompts over the model's context.
-    cases: by the names in `CASES`; the highest includes the preflight call.
+    cases: by the names in `CASES`; the highest cost includes the preflight call.
     """
 
     steps: int = 0
@@ -107,7 +107,8 @@ def estimate(plan: Plan) -> Estimate:
             continue
         for _ in range(plan.settings.times):
             _count(result, plan, question)
-    result.cases["high"].add(_preflight(plan))
+    # Its tokens are those of no step.
+    result.cases["high"].add(Case(cost=_preflight(plan).cost))
     return result
 
 

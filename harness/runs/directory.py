@@ -229,9 +229,8 @@ def begun_with(path: Path) -> dict[str, Any] | None:
 
     Raises `RunError` when it cannot be read.
     """
-    if not (path / MANIFEST).exists() or _untouched(path):
-        return None
-    return read_manifest(path).config
+    manifest = _manifest_at(path)
+    return None if manifest is None or _untouched(path) else manifest.config
 
 
 def settled_before(path: Path, setup: Setup) -> int:

@@ -123,7 +123,12 @@ _OUTCOME = (
     _of("value", "str", "its value", _predicted("value")),
     _of("flags", "str", "what the parser repaired, separated by spaces", _flags),
     _of("element_correct", "boolean", "right element", _scored(lambda scores: scores.element)),
-    _of("operation_exact", "boolean", "same string", _scored(attrgetter("operation_exact"))),
+    _of(
+        "operation_exact",
+        "boolean",
+        "operation and value are exactly the recorded ones",
+        _scored(attrgetter("operation_exact")),
+    ),
     _of("success", "boolean", "step success by the run's rules", _scored(attrgetter("success"))),
     *(
         _of(f"operation_f1.{name}", "float64", f"operation F1, variant {name}", _variant(name))

@@ -176,7 +176,7 @@
       { class: "scores" },
       entry("step success", yes(scores.success)),
       entry("element", yes(scores.element)),
-      entry("exact action", yes(scores.exact)),
+      entry("operation and value exact", yes(scores.exact)),
       scores.f1.map(([name, value]) => entry("Op. F1 " + VLM.plain(name), VLM.number(value))),
     );
   }

@@ -56,18 +56,73 @@ def test_the_answer_is_shown_only_when_asked_for(place: Path) -> None:
     record = steps("a")[0]
     assert "recorded" not in call("show", record["step_id"], *DEV).out
     answer = call("show", record["step_id"], *DEV, "--answer").out.splitlines()[-1]
-    letter = next(c["letter"] for c in record["choices"] if c["positive"])
+    listed = next(c for c in record["choices"] if c["positive"])
     assert answer.startswith(f"===== recorded: {record['gold']['operation']} ")
-    assert f"(listed as {letter})" in answer
+    assert f"(listed as {listed['letter']}: {listed['text']})" in answer
 
 
 def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(place: Path) -> None:
     assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
     record = steps("a")[0]
     assert call("show", record["step_id"][:44], *DEV).code == 0
-    several = call("show", record["task_id"], *DEV)
+
+
+def test_steps_that_begin_alike_are_listed_with_numbers_that_name_them(place: Path) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    records = sorted(steps("a"), key=lambda record: record["index"])
+    task = records[0]["task_id"]
+    several = call("show", task[:20], *DEV)
     assert several.code == 2
     assert "7 steps begin with" in several.complaint
+    listed = [line for line in several.out.splitlines() if line.startswith("  ")]
+    assert len(listed) == len(records)
+    for number, (line, record) in enumerate(zip(listed, records, strict=True), 1):
+        gold = record["gold"]
+        assert f"{task}:{number} of {record['total_steps']} " in line
+        assert gold["operation"] in line
+        assert gold["value"] in line
+        assert record["step_id"] in line
+    third = records[2]["step_id"]
+    for name in (f"{task}:3", f"{task[:20]}:3", third):
+        shown = call("show", name, *DEV)
+        assert shown.code == 0
+        assert shown.out.startswith(f"step {third} ")
+
+
+def test_steps_of_a_run_are_named_and_listed_in_the_same_way(place: Path) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--repeats", "2", "--out", "a").code == 0
+    records = {record["index"]: record for record in steps("a")}
+    task = records[0]["task_id"]
+    of_data, of_run = call("show", task[:9], *DEV), call("show", task[:9], "--run", "a")
+    assert (of_run.code, of_run.out, of_run.err) == (2, of_data.out, of_data.err)
+    shown = call("show", f"{task}:3", "--run", "a", "--answer").out
+    assert shown.startswith(f"step {records[2]['step_id']} in a: answered")
+    listed = next(c for c in records[2]["choices"] if c["positive"])
+    assert f"(listed as {listed['letter']}: {listed['text']})" in shown
+
+
+@pytest.mark.parametrize("name", ["TASK:0", "TASK:99", "TASK:x", "nobody:1", ":"])
+def test_a_number_that_no_step_has_is_one_line(place: Path, name: str) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    refused = call("show", name.replace("TASK", steps("a")[0]["task_id"]), *DEV)
+    assert refused.code == 2
+    assert "no step" in refused.complaint
+
+
+def test_data_list_prints_every_step_once_with_its_action(place: Path) -> None:
+    assert call("--model", "oracle", *DEV, "--limit", "2", "--out", "a").code == 0
+    records = steps("a")
+    listed = call("data", "list", *DEV, "--limit", "2")
+    assert (listed.code, listed.err) == (0, "")
+    tasks = [line for line in listed.out.splitlines() if not line.startswith(" ")]
+    lines = [line for line in listed.out.splitlines() if line.startswith("  ")]
+    assert len(tasks) == len({record["task_id"] for record in records}) == 2
+    assert all(any(record["task"] in line for line in tasks) for record in records)
+    assert len(lines) == len(records)
+    for record in records:
+        [line] = [line for line in lines if f"[{record['step_id']}]" in line]
+        assert f"{record['gold']['operation']}" in line
+        assert (f"({record['invalid']})" in line) is (record["invalid"] is not None)
 
 
 def test_an_invalid_step_says_why_nobody_is_asked() -> None:
