@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from harness.settings.declared import Settings
 from harness.settings.setting import UNKNOWN, Group, Setting
+from parsers.records import READING
 
 GROUPS: tuple[Group, ...] = (
     "Model",
@@ -68,6 +69,7 @@ FACTS: dict[str, Setting] = {
             follows=("candidates", "ranker"),
             absent=None,
         ),
+        _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
         _fact("dataset.files", about="data", forbids_ranking=True, heading="unusual"),
         _fact("dataset.revision", about="data", heading="unusual"),
     )
