@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters import Adapter, AdapterInfo
+from adapters.secrets import masked
 from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
@@ -244,7 +245,7 @@ def setup_of(plan: Plan) -> Setup:
             "provider": info.provider,
             "revision": info.revision,
             "endpoint": info.endpoint,
-            "settings": dict(info.settings),
+            "settings": masked(info.settings),
         },
         dataset={
             **plan.dataset.fingerprint,
