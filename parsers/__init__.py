@@ -36,7 +36,6 @@ from parsers.operation_f1 import operation_exact, operation_f1, operation_string
 from parsers.records import (
     F1_VARIANTS,
     OPERATIONS,
-    READING,
     Answer,
     F1Variant,
     Gold,
@@ -57,7 +56,6 @@ __all__ = [
     "GROUP_KEYS",
     "OPERATIONS",
     "PARSE_FAILURES",
-    "READING",
     "AggregationRules",
     "Answer",
     "Counts",

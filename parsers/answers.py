@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parsers.answer_blocks import Block, group, read_fields, read_json
-from parsers.elements import ElementReading, Labels, names_option, read_element, read_prose
+from parsers.elements import ElementReading, Labels, read_element, read_prose
 from parsers.letters import is_letter, letters_for
 from parsers.operations import OperationReading, operation_in_prose, read_operation
 from parsers.records import Answer, Operation, Status
@@ -142,10 +142,11 @@ def _from_prose(
         shadow = shadow[: block.start]
     else:
         operation = operation_in_prose(shadow)
-    if refused and block is None and not names_option(shadow):
-        return Answer(Status.REFUSAL)
     element = read_prose(shadow, labels)
-    if element.status is Status.NO_ELEMENT and not operation.readable:
+    named = element.status in (Status.ANSWERED, Status.AMBIGUOUS, Status.OUT_OF_RANGE)
+    if refused and block is None and not named:
+        return Answer(Status.REFUSAL)
+    if element.status is Status.NO_ELEMENT and not (operation.readable or element.denied):
         return _answer(ElementReading(Status.PARSE_ERROR), operation, block, flags, style)
     return _answer(element, operation, block, flags | {"prose"}, style)
 

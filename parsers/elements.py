@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parsers.letter_tokens import NONE
+from parsers.named_letters import Named, named_letters
+from parsers.option_text import disagrees, option_with_text
 from parsers.records import Status
 from parsers.reply_text import Source
 
-# A letter is isolated if no letter or digit of a cased script and no apostrophe touches it;
-# ideographs may. Dotted abbreviations ("D.C.") and hyphenated words ("X-ray") do not count.
-_WORD = r"0-9A-Za-z_\u00c0-\u024f\u0370-\u052f"
-_BEFORE = rf"(?<![{_WORD}])(?<![A-Za-z]\.)(?<![{_WORD}]['\u2019&-])"
-_AFTER = rf"(?![{_WORD}])(?!['\u2019][a-z])(?!-[a-z])(?!\.[A-Za-z](?![A-Za-z]))"
-_ONE = re.compile(rf"{_BEFORE}[A-Z]{_AFTER}")
-_TWO = re.compile(rf"{_BEFORE}[A-Z]{{1,2}}{_AFTER}")
-_ARTICLE = re.compile(r"[ \t\n]+[a-z]")
-_NAMED = re.compile(r"\b(?:option|choice|letter|answer|element)\s{1,3}[(\[\"'*`]{0,3}$", re.I)
-
 _OPEN = "\\s*_`\"'\u201c\u201d\u2018\u2019\u00ab(\\[{#:\\-\u2013\u2014>\u300c"
 _LEAD = re.compile(rf"[{_OPEN}]*+(?:<(?=[A-Za-z]{{1,2}}>))?[{_OPEN}]*+")
-_DIRECT_REST = re.compile(r"$|[^\sA-Za-z]|\s+[^A-Za-z\s]")
-_LOWER = re.compile(r"([a-z]{1,2})(?=[^a-z\s'\u2019-]|\s*$)(?!\.[a-z])")
-_LOWER_NAMED = re.compile(r"\b(?:option|choice|letter)\s{1,3}\W{0,3}([a-z])\W{0,5}$", re.I)
-_JOINT = re.compile(
-    rf"[\s\"'*`_)\]\u201d\u2019>.]*+(?:[,;/&+|\u3001]|(?i:or|and)\b)[{_OPEN}]*+(?:(?i:or|and)\b[{_OPEN}]*+)?"
-)
-_DASHED = re.compile(r"\s*[\-\u2013\u2014]\s*[A-Z]{1,2}\W*$")
-
 _NONE = re.compile(
     r"(?:none|null|nil|nothing|n/a|n\.a\.|not (?:applicable|available)"
     r"|no (?:option|element|match|choice|answer)\w*)(?![\w-])",
@@ -38,12 +23,10 @@ _NONE_SHORT = re.compile(r"(?:na|no)\W*$|NA(?=\W)", re.I)
 _NONE_OF = re.compile(
     r"\bnone of (?:the |these|those|them|above)|\bno option (?:matches|fits|is)", re.I
 )
-# Letters that only look like the offered ones; accepted if nothing else is on the line.
-_LOOKALIKES = str.maketrans(
-    "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0422\u0425\u0391\u0392"
-    "\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7",
-    "ABCEHIJKMOPTXABEZHIKMNOPTX",
-)
+
+# Longer lines name no option, and what counts of a long reply is at its end.
+_LONGEST_LINE = 4_000
+_LONGEST_PROSE = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,43 +42,49 @@ class Labels:
         """Whether any letter has two characters."""
         return any(len(known) > 1 for known in (*self.index, self.none_letter or ""))
 
-    def known(self, letter: str) -> bool:
-        """Whether the letter was offered."""
-        return letter in self.index or letter == self.none_letter
+    def text(self, letter: str) -> str | None:
+        """The text of the option with a letter, "" for None; None if the letter was not offered."""
+        if letter in self.index:
+            return self.options[self.index[letter]]
+        return "" if letter == self.none_letter else None
 
 
 @dataclass(frozen=True, slots=True)
 class ElementReading:
-    """The element that a text names; `option` is set only with `Status.ANSWERED`."""
+    """The element that a text names; `option` is set only with `Status.ANSWERED`.
+
+    denied: whether the text only says which options are not meant.
+    """
 
     status: Status
     option: int | None = None
     flags: tuple[str, ...] = ()
+    denied: bool = False
 
 
 def read_element(content: Source, labels: Labels, *, first_of_many: bool = False) -> ElementReading:
     """The option that the content of an ELEMENT line names.
 
-    Tried in this order: a word for none; a leading letter followed by punctuation or nothing; a
-    quoted choice text; one isolated letter anywhere in the line.
+    Tried in this order: a word for none at its start; a whole choice text; letters (see
+    `named_letters`). A letter that was read from running text is flagged `in_text`, one beside a
+    choice text of another option `text_mismatch`.
     """
-    shadow = content.shadow
-    start = _LEAD.match(shadow).end()  # type: ignore[union-attr]
-    body = shadow[start:]
-    if says_none(body):
+    shadow = content.shadow[:_LONGEST_LINE]
+    names = named_letters(shadow, labels.text, long=labels.long)
+    if says_none(shadow) and not (names.letters and names.letters[0].letter == NONE):
         return ElementReading(Status.NONE)
-    if direct := _direct(body, labels):
-        letter, end = direct
-        letters = [letter, *_joined(body, end, labels)]
-        if len(set(letters)) > 1:
-            return _many(letters, labels, first_of_many)
-        reading = _resolve(letter, labels)
-        if reading.option is not None and _disagrees(body[end:], reading.option, labels.options):
+    if (option := option_with_text(content.text, labels.options)) is not None:
+        return ElementReading(Status.ANSWERED, option, ("by_text",))
+    if len(letters := _distinct(names.letters)) > 1:
+        return _many(letters, labels, first_of_many)
+    if letters:
+        reading = _resolve(letters[0], labels)
+        if reading.option is None or letters[0].in_text:
+            return reading
+        if disagrees(shadow[letters[0].end :], reading.option, labels.options):
             return ElementReading(reading.status, reading.option, ("text_mismatch",))
         return reading
-    if (option := _by_text(content.text, labels.options)) is not None:
-        return ElementReading(Status.ANSWERED, option, ("by_text",))
-    return _isolated(shadow, labels, first_of_many)
+    return _no_letter(shadow, denied=names.denied)
 
 
 def says_none(content: str) -> bool:
@@ -105,126 +94,39 @@ def says_none(content: str) -> bool:
 
 
 def read_prose(shadow: str, labels: Labels) -> ElementReading:
-    """The option that a reply without any ELEMENT line names: its only isolated letter."""
-    return _isolated(shadow, labels, first_of_many=False)
+    """The option that a reply without any ELEMENT line names."""
+    shadow = shadow[-_LONGEST_PROSE:]
+    names = named_letters(shadow, labels.text, long=labels.long)
+    letters = _distinct(names.letters)
+    if len(letters) > 1:
+        return ElementReading(Status.AMBIGUOUS)
+    return _resolve(letters[0], labels) if letters else _no_letter(shadow, denied=names.denied)
 
 
-def names_option(text: str) -> bool:
-    """Whether prose explicitly names a letter as the answer (`option H`, `answer: H`)."""
-    return any(
-        _NAMED.search(text[max(0, m.start() - 16) : m.start()].replace(":", " "))
-        for m in _ONE.finditer(text[:4_000])
-    )
+def _distinct(named: Sequence[Named]) -> list[Named]:
+    first: dict[str, Named] = {}
+    for one in named:
+        first.setdefault(one.letter, one)
+    return list(first.values())
 
 
-def _direct(body: str, labels: Labels) -> tuple[str, int] | None:
-    """The letter at the start of the line, and its end."""
-    match = (_TWO if labels.long else _ONE).match(body)
-    if match and _DIRECT_REST.match(body, match.end()):
-        return match[0], match.end()
-    lower = _LOWER.match(body)
-    if lower and (len(lower[1]) == 1 or labels.long):
-        return lower[1].upper(), lower.end()
-    alone = body[:4].strip(" .)*\"'`]").translate(_LOOKALIKES)
-    if len(alone) == 1 and not body[0].isascii() and len(body.strip()) <= 4 and "A" <= alone <= "Z":
-        return alone, 1
-    return None
-
-
-def _joined(body: str, end: int, labels: Labels) -> Iterator[str]:
-    """Further letters joined to the first by commas, slashes, "or" and the like."""
-    pattern = _TWO if labels.long else _ONE
-    if dashed := _DASHED.match(body, end):
-        yield from (m[0] for m in pattern.finditer(body, end, dashed.end()))
-        return
-    while joint := _JOINT.match(body, end):
-        match = pattern.match(body, joint.end())
-        if match is None or _is_article(body, match):
-            return
-        yield match[0]
-        end = match.end()
-
-
-def _is_article(text: str, match: re.Match[str]) -> bool:
-    """Whether an A or I is a word: it precedes a lower-case word and does not follow "option"."""
-    if match[0] not in ("A", "I") or not _ARTICLE.match(text, match.end()):
-        return False
-    return not _NAMED.search(text[max(0, match.start() - 16) : match.start()])
-
-
-def _isolated(shadow: str, labels: Labels, first_of_many: bool) -> ElementReading:
-    letters: list[str] = []
-    for match in (_TWO if labels.long else _ONE).finditer(shadow):
-        letter = match[0]
-        if letter in letters or _is_article(shadow, match):
-            continue
-        # Short words in capitals (OK, TV) are common: two letters count only if offered.
-        if len(letter) > 1 and not labels.known(letter):
-            continue
-        letters.append(letter)
-        if len(letters) > 1:
-            return _many(letters, labels, first_of_many)
-    if letters:
-        return _resolve(letters[0], labels)
-    if lower := _LOWER_NAMED.search(shadow[-200:]):
-        return _resolve(lower[1].upper(), labels)
+def _no_letter(shadow: str, *, denied: bool) -> ElementReading:
     if _NONE_OF.search(shadow):
         return ElementReading(Status.NONE)
-    return ElementReading(Status.NO_ELEMENT)
+    return ElementReading(Status.NO_ELEMENT, denied=denied)
 
 
-def _many(letters: Sequence[str], labels: Labels, first_of_many: bool) -> ElementReading:
+def _many(letters: Sequence[Named], labels: Labels, first_of_many: bool) -> ElementReading:
     if not first_of_many:
         return ElementReading(Status.AMBIGUOUS)
     first = _resolve(letters[0], labels)
-    return ElementReading(first.status, first.option, ("first_of_many",))
+    return ElementReading(first.status, first.option, (*first.flags, "first_of_many"))
 
 
-def _resolve(letter: str, labels: Labels) -> ElementReading:
-    if letter == labels.none_letter:
+def _resolve(named: Named, labels: Labels) -> ElementReading:
+    if named.letter in (NONE, labels.none_letter):
         return ElementReading(Status.NONE)
-    if letter in labels.index:
-        return ElementReading(Status.ANSWERED, labels.index[letter])
-    return ElementReading(Status.OUT_OF_RANGE)
-
-
-_TAG = re.compile(r"<(\w+)(?:\s+id=(\d+))?")
-_QUOTED = re.compile(r"[\"'`\u201c\u2018](.+?)[\"'`\u201d\u2019]\W*$")
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).lower()
-
-
-def _disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
-    """Whether a choice text quoted after the letter belongs to another option.
-
-    A quotation is text in angle brackets, text in quotes, or the exact text of another option;
-    anything else after the letter is a remark. Quotations may be cut short or end in dots.
-    """
-    if option >= len(options):
-        return False
-    quotation = _plain(rest[:600]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
-    choice = _plain(options[option])
-    if quotation.startswith("<"):
-        head, choice_head = _TAG.match(quotation), _TAG.match(choice)
-        if head and choice_head and head[2] and choice_head[2]:
-            return head.groups() != choice_head.groups()
-        cut = re.split(r"\u2026|\.\.\.", quotation)[0].strip()
-        return not (choice.startswith(cut) or cut.startswith(choice))
-    if quoted := _QUOTED.match(quotation):
-        return quoted[1] not in choice
-    if not quotation or quotation == choice:
-        return False
-    return any(quotation == _plain(text) for text in options)
-
-
-def _by_text(content: str, options: Sequence[str]) -> int | None:
-    """The option whose text equals the content, if exactly one does."""
-    if len(content) > 4_000:
-        return None
-    plain = _plain(content).strip("`*\"' ")
-    if len(plain) < 3:
-        return None
-    same = [index for index, option in enumerate(options) if _plain(option) == plain]
-    return same[0] if len(same) == 1 else None
+    if named.letter not in labels.index:
+        return ElementReading(Status.OUT_OF_RANGE)
+    flags = ("in_text",) if named.in_text else ()
+    return ElementReading(Status.ANSWERED, labels.index[named.letter], flags)

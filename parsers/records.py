@@ -10,10 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-READING = 2
-"""Edition of the rules by which replies are read. It rises whenever some reply is read as something
-else than before; runs record it, and older ones are read anew."""
-
 Operation = Literal["CLICK", "TYPE", "SELECT"]
 OPERATIONS: tuple[Operation, ...] = ("CLICK", "TYPE", "SELECT")
 
@@ -57,8 +53,9 @@ class Answer:
     """The parsed content of one reply, in terms of the offered options.
 
     option: index among the listed choices, from 0.
-    flags: short names of what the parser had to ignore or repair (`multiple`, `text_mismatch`,
-        `mapped_operation`, `missing_value`, `truncated`, ...), in alphabetical order.
+    flags: short names of what the parser had to ignore or repair (`multiple`, `in_text`,
+        `text_mismatch`, `mapped_operation`, `missing_value`, `truncated`, ...), in alphabetical
+        order.
     """
 
     status: Status

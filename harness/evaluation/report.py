@@ -196,6 +196,8 @@ def counts(
     if declined := totals.statuses.get(Status.NONE, 0):
         share = f"{100 * declined / totals.n_settled:.1f} %"
         lines.append(f"answered 'none of these': {declined} of {totals.n_settled} ({share})")
+    if in_text := totals.flags.get("in_text", 0):
+        lines.append(f"letters read from running text: {in_text} of {totals.n_settled}")
     lines += notes(totals.flags) if notes is not None else ()
     lines += points(records)
     errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)

@@ -8,19 +8,18 @@ A line is a record of `harness.runs.records`. A run directory holds
     steps.jsonl     a line per row of the selection; of several lines of a step the last one holds
     summary.json    written when the run is finished, with
     steps.parquet   the steps as a table
-    set_aside.jsonl lines that do not count any more (`harness.runs.revision`)
 """
 
 from harness.runs.directory import (
+    STEPS,
     SUMMARY,
     RunDirectory,
     StepKey,
-    manifest_before,
+    begun_with,
     settled_before,
 )
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
-from harness.runs.files import STEPS
-from harness.runs.manifest import Manifest, Session, Setup, check_same, difference
+from harness.runs.manifest import Manifest, Session, Setup, difference
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.records import (
     SCHEMA,
@@ -29,7 +28,6 @@ from harness.runs.records import (
     MessageRecord,
     StepRecord,
 )
-from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
 
@@ -44,7 +42,6 @@ __all__ = [
     "Manifest",
     "MessageRecord",
     "Resolver",
-    "Revision",
     "Run",
     "RunDiffers",
     "RunDirectory",
@@ -56,13 +53,11 @@ __all__ = [
     "StepData",
     "StepKey",
     "StepRecord",
-    "check_same",
+    "begun_with",
     "difference",
     "made_again",
-    "manifest_before",
     "merge",
     "open_run",
     "sent_picture",
     "settled_before",
-    "sizes_of",
 ]

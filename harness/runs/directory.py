@@ -14,8 +14,6 @@ from filelock import FileLock, Timeout
 
 from harness.runs.errors import RunError, RunInUse
 from harness.runs.files import (
-    CALLS,
-    STEPS,
     cut_torn,
     decode,
     read_lines,
@@ -35,10 +33,9 @@ from harness.runs.manifest import (
     write_manifest,
 )
 from harness.runs.records import SCHEMA, CallRecord, StepRecord, line_decoder
-from harness.runs.revision import Revision, revise
 from harness.runs.table import write_table
-from parsers.records import READING
 
+CALLS, STEPS = "calls.jsonl", "steps.jsonl"
 SUMMARY, TABLE = "summary.json", "steps.parquet"
 LOCK = ".lock"
 
@@ -56,20 +53,13 @@ class RunDirectory:
 
     @classmethod
     def start(
-        cls,
-        path: Path,
-        setup: Setup,
-        settings: Mapping[str, Any] | None = None,
-        *,
-        revision: Revision | None = None,
-        reading: int = READING,
+        cls, path: Path, setup: Setup, settings: Mapping[str, Any] | None = None
     ) -> RunDirectory:
         """Start the run at `path`, or go on with the one that is there.
 
-        `settings` are those of this session only. A `revision` is carried out first. `reading` is
-        the edition of the reading rules of a run that is begun. Raises `RunInUse` while another
-        process has the run, `RunDiffers` when it was started with another setup, `RunError` for a
-        folder that holds something else or a run that cannot be read.
+        `settings` are those of this session only. Raises `RunInUse` while another process has the
+        run, `RunDiffers` when it was started with another setup, `RunError` for a folder that holds
+        something else or a run that cannot be read.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -77,11 +67,7 @@ class RunDirectory:
             raise RunError(f"cannot create {path}: {error.strerror or error}") from error
         lock = _lock(path)
         try:
-            manifest = _begin(path, setup, settings, reading)
-            if revision is not None:
-                manifest = revise(path, manifest, revision)
-                _remove_results(path)
-            return cls(path, lock, manifest)
+            return cls(path, lock, _begin(path, setup, settings))
         except BaseException:
             lock.release()
             raise
@@ -159,7 +145,7 @@ class RunDirectory:
         write_table(self.path / STEPS, self.path / TABLE, str(summary.get("note", "")))
         content = {"complete": complete, **summary}
         data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-        replace_file(self.path / SUMMARY, [data])
+        replace_file(self.path / SUMMARY, data)
         self._stale = True
 
     def close(self) -> None:
@@ -185,13 +171,9 @@ class RunDirectory:
     def _unfinish(self) -> None:
         # A summary that lines were added behind would pass for that of the whole run.
         if self._stale:
-            _remove_results(self.path)
+            for name in (SUMMARY, TABLE):
+                (self.path / name).unlink(missing_ok=True)
             self._stale = False
-
-
-def _remove_results(path: Path) -> None:
-    for name in (SUMMARY, TABLE):
-        (path / name).unlink(missing_ok=True)
 
 
 def _lock(path: Path) -> FileLock:
@@ -214,7 +196,7 @@ def _owner(path: Path) -> str:
     return f" ({sessions[-1].pid})" if sessions else ""
 
 
-def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading: int) -> Manifest:
+def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
     now = Session.now(settings or {})
     manifest = _manifest_at(path)
     if manifest is not None and not _untouched(path):
@@ -237,11 +219,18 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading
             pictures=setup.pictures,
             unrecorded=manifest.unrecorded if manifest else 0.0,
         )
-    if _untouched(path):
-        manifest = replace(manifest, reading=reading)
     manifest = manifest.started(now)
     write_manifest(path, manifest)
     return manifest
+
+
+def begun_with(path: Path) -> dict[str, Any] | None:
+    """The configuration of the run at `path`, None where nothing is on record yet.
+
+    Raises `RunError` when it cannot be read.
+    """
+    manifest = _manifest_at(path)
+    return None if manifest is None or _untouched(path) else manifest.config
 
 
 def settled_before(path: Path, setup: Setup) -> int:
@@ -249,20 +238,11 @@ def settled_before(path: Path, setup: Setup) -> int:
 
     Raises `RunDiffers` when it was started with another setup, `RunError` when it cannot be read.
     """
-    manifest = manifest_before(path)
-    if manifest is None:
+    manifest = _manifest_at(path)
+    if manifest is None or _untouched(path):
         return 0
     check_same(path, manifest, setup)
     return len(_settled(path))
-
-
-def manifest_before(path: Path) -> Manifest | None:
-    """The manifest of a run that has something on record, None where there is none.
-
-    Raises `RunError` when it cannot be read.
-    """
-    manifest = _manifest_at(path)
-    return None if _untouched(path) else manifest
 
 
 def _manifest_at(path: Path) -> Manifest | None:

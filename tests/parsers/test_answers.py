@@ -48,7 +48,6 @@ H_CLICK = {
     "closing bracket": three("H)"),
     "period": three("H."),
     "angle brackets": three("<H>"),
-    "isolated letter in a sentence": three("The correct choice is H."),
     "option before the letter": three("Option H"),
     "option before a lower-case letter": three("option h"),
     "letter with its choice text": three("H. <button id=7 submit search> Search </button>"),
@@ -162,6 +161,10 @@ def test_first_of_many_letters_on_request(element: str) -> None:
     assert read(three(element), first_of_many=True) == answered(5, flags=("first_of_many",))
 
 
+def test_a_letter_in_a_sentence_is_flagged() -> None:
+    assert read(three("The correct choice is H.")) == answered(flags=("in_text",))
+
+
 def test_article_after_option_is_a_letter() -> None:
     assert read(three("Option A is right")).option == 0
     assert read(three("A")).option == 0
@@ -174,7 +177,8 @@ def test_two_letters_with_many_options(count: int) -> None:
     for place, letter in enumerate(letters_for(count)):
         for written in (letter, f"({letter})", f"The choice is {letter}.", letter.lower()):
             answer = read_answer(three(written), options, none_letter=None)
-            assert answer == answered(place), written
+            flags = ("in_text",) if written.startswith("The") else ()
+            assert answer == answered(place, flags=flags), written
     assert read_answer(three("ZA"), options, none_letter=None).status is Status.OUT_OF_RANGE
 
 
@@ -362,6 +366,13 @@ PROSE = {
     "article besides": ("A button named H is what I want", Status.ANSWERED, H),
     "only an article": ("A button is what I want", Status.PARSE_ERROR, None),
     "two letters": ("It is H, perhaps G", Status.AMBIGUOUS, None),
+    "two sentences": ("Option C is a menu. So the answer is H.", Status.AMBIGUOUS, None),
+    "a letter and a remark": ("H. It stands below option C.", Status.ANSWERED, H),
+    "a letter on its own line": ("I look for the search.\n\n**H**", Status.ANSWERED, H),
+    "denied": ("It is not C.", Status.NO_ELEMENT, None),
+    "denied, then named": ("Option C is wrong.\nThe answer is H.", Status.ANSWERED, H),
+    "corrected": ("I choose C.\nWait, it should be H.", Status.ANSWERED, H),
+    "a name": ("I look for a seat in Row K, with Plan A.", Status.PARSE_ERROR, None),
     "bare letter": ("H", Status.ANSWERED, H),
     "beyond the list": ("It must be X", Status.OUT_OF_RANGE, None),
     "none": ("None of the options matches.", Status.NONE, None),
@@ -382,7 +393,8 @@ def test_operation_without_element_line_is_kept() -> None:
     assert read("ACTION: TYPE\nVALUE: ab") == Answer(
         Status.NO_ELEMENT, operation="TYPE", value="ab", flags=("prose",)
     )
-    assert read("The answer is H.\nACTION: CLICK") == answered(flags=("prose",))
+    assert read("H.\nACTION: CLICK") == answered(flags=("prose",))
+    assert read("The answer is H.\nACTION: CLICK") == answered(flags=("in_text", "prose"))
 
 
 def test_neither_element_nor_operation_is_a_parse_error() -> None:

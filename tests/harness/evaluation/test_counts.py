@@ -52,6 +52,17 @@ def test_answers_of_none_are_counted_with_their_share() -> None:
     assert not any(text.startswith("answered 'none") for text in below(worked()))
 
 
+def test_letters_read_from_running_text_are_counted() -> None:
+    plainly = [ended(Status.ANSWERED, number) for number in range(4)]
+    assert not any(told.startswith("letters read") for told in below(plainly))
+    steps = [plainly[0]]
+    for record in plainly[1:]:
+        assert record.prediction is not None
+        in_text = replace(record.prediction, flags=("in_text",))
+        steps.append(replace(record, prediction=in_text))
+    assert line(below(steps), "letters read") == "letters read from running text: 3 of 4"
+
+
 def test_nothing_is_not_called_none() -> None:
     told = line(below(worked()), "settled without an element")
     assert told == "settled without an element: 0 (0.0 % unreadable)"

@@ -1,0 +1,129 @@
+"""The closed classes of words by which replies name, deny, join and take back what they mention.
+
+English first; then, for plain sentences only, words of German, French, Spanish, Portuguese,
+Italian, Dutch, the Scandinavian and some other languages. All are in lower case. Phrases are tokens
+of their own (`wording`).
+"""
+
+from __future__ import annotations
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
+
+
+NAMING = _words(
+    "option options choice choices letter letters answer answers element elements candidate",
+    "selection",
+    "wahl auswahl antwort buchstabe buchstaben lösung choix réponse lettre élément opción opciones",
+    "elección respuesta letra elemento opção escolha resposta opzione scelta risposta lettera",
+    "optie keuze antwoord alternativ alternativet svar svaret valet opcja opcję odpowiedź",
+    "odpowiedzi litera možnost odpověď volba seçenek cevap yanıt harf jawaban jawabannya opsi",
+    "pilihan huruf án vastaus vaihtoehto válasz răspunsul opțiunea",
+    "вариант ответ опция буква 选项 選項 选择 答案 選択肢 答え 정답 옵션",
+)
+"""Nouns for an option, right before its letter: "option H"."""
+
+BEING = _words(
+    "is was are be being been were would should must may might could seems seem looks look appears",
+    "appear matches match fits fit corresponds represents remains becomes works",
+    "ist wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
+    "er jest je adalah là olur este",
+)
+"""Verbs that join a letter to what is said of it: "H is the right one", "the answer is H"."""
+
+CHOOSING = _words(
+    "choose chooses chose choosing chosen pick picks picked picking select selects selected",
+    "selecting click clicks clicked clicking go goes going opt opting settle use take press tap",
+    "prefer say recommend suggest guess vote try want identify identified named namely",
+    "equals becomes it's that's = \\boxed \\text \\mathbf",
+    "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
+    "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
+    "cliccare kies klik väljer velger vælger wybieram volím pilih",
+)
+"""Verbs, and the like, that take a letter as their object: "click on H"."""
+
+CONCLUDING = _words(
+    "so therefore thus hence then thereby probably likely maybe perhaps possibly definitely",
+    "clearly certainly surely think believe first either both between final finally correct best",
+    "daher deshalb vermutlich donc entonces logo portanto quindi dunque dus więc",
+)
+"""Words that announce a letter: "therefore H"."""
+
+INTRODUCING = NAMING | BEING | CHOOSING | CONCLUDING
+
+FILLING = _words(
+    "the a an this that my our your on for with as to at of also just indeed really still only it",
+    "he i we you i'd i'll we'd would should could will can do does did have has been be need like",
+    "likely think believe right correct best most one which going able any other user action here",
+    "there next first second more very",
+    "der die das den dem ein eine auf mit für ich richtige le la les un une sur pour je bonne bon",
+    "el los las una en con yo correcta correcto lo il gli su per io o um uma na em de het een op",
+)
+"""Words between a letter and the word that introduces or denies it."""
+
+LABELLING = _words("labeled labelled marked lettered called")
+CONTRASTING = _words("but yet sondern sino mais mas ma maar pero")
+ANY = _words("any anything anyone all every everything")
+"""Before "but" these make a denial of it: "anything but B"."""
+
+NEGATING = _words(
+    "not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
+    "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
+    "excludes excluded eliminate eliminated reject rejected ignore ignored skip skipped without",
+    "than besides unlike",
+    "nicht kein keine weder noch statt anstatt außer pas ni sauf excepto salvo non né tranne não",
+    "nem exceto niet geen behalve nie ani kromě ikke inte değil bukan không не ни",
+) | {
+    *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
+    *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
+    "ruling out",
+}
+"""Words before a mention that deny it."""
+NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
+"""The same in Chinese, which does not separate words."""
+
+WRONG = _words(
+    "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
+    "disabled mistaken unclickable not never no excluded eliminated",
+    "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
+) | {"ruled out"}
+FAILING = _words(
+    "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails"
+)
+HELPING = _words("do does did has have will can")
+SOFTENING = _words(
+    "clearly definitely obviously simply probably likely also both all therefore thus completely",
+    "just a an the option choice",
+)
+"""Words between a mention and the words behind it that deny it: "C is clearly wrong"."""
+
+JOINING = _words(
+    "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
+    "finally else otherwise both too",
+    "und oder ou et y e ed od en of lub i eller",
+) | {"followed by", "as well as", "if not"}
+"""Words between two mentions that offer both."""
+SHARING = _words("and or nor und oder ou et o y e en of noch ni né nem")
+"""Those of them over which a denial reaches."""
+
+CORRECTING = _words(
+    "wait actually sorry correction oops hmm hm rather instead moment better",
+    "nein warte attends perdón espera",
+) | {
+    *("on second thought", "on second thoughts", "make that", "scratch that", "strike that"),
+    "i mean",
+}
+"""Words that take back what was mentioned before them."""
+
+REASONING = _words(
+    "because since as which that with based for to due given when where while so",
+    "weil da denn car puisque parce porque pues perch\u00e9 omdat",
+)
+"""Words that may follow a letter, but neither an article nor the pronoun."""
+CLAUSING = _words(
+    "that so but because since and or therefore hence thus then while whereas think believe if",
+    "dass que che",
+)
+"""Words behind which a clause begins."""
+NONE_WORDS = _words("none null nil n/a na nothing")

@@ -1,0 +1,263 @@
+"""Find the option letters that a text names.
+
+A letter names an option
+
+1. alone on its line, or at its start before a mark, a verb of being, or the option's own text;
+2. in running text behind a word that introduces it ("option H", "click on H", "the answer is H"),
+   as the subject of a clause ("so H is right"), alone in a sentence, or behind its option's text;
+3. joined to such a letter ("H or K").
+
+Which tokens can be letters at all is found in `letter_tokens`; of those that name an option, the
+ones that are denied or taken back do not count (`wording`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
+from parsers.lexicon import BEING, CLAUSING, JOINING, NAMING
+from parsers.option_text import shares_words
+from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
+
+_OPENING = QUOTES | frozenset("([*_")
+_BRACKETS = frozenset(")]}>")
+_EMPHASIS = frozenset("*_")
+# Before these a letter that ends a line may stand behind its option's text: "Search (H)".
+_SETTING_OFF = frozenset("([{:,*-\u2013\u2014\u2192") | {"->", "=>", "--"}
+_BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
+# Words of a name that are not capitalised.
+_SMALL = frozenset(("of", "the", "and", "de", "for", "in", "to"))
+_LONGEST_NAME = 6
+_LONGEST_GAP = 40
+
+Place = Literal["start", "doubtful start", "text"]
+"""Where a letter stands: at the start of its line, there but perhaps as part of a name, or in
+running text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An option letter that a text names, or `NONE`.
+
+    in_text: whether it may be a word, since it does not plainly start its line.
+    end: where it ends in the text, with the marks that close around it.
+    """
+
+    letter: str
+    in_text: bool
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The letters that a text names, in order; `denied` if it denies every letter that it names."""
+
+    letters: tuple[Named, ...]
+    denied: bool
+
+
+def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
+    """The letters that `text` names. `long` says whether letters of two characters were offered.
+
+    A letter at the start of a line hides those of the remark behind it ("H. It is below option C"),
+    unless they are joined to it or it is struck out. A sentence about a letter is no remark.
+
+    >>> names = named_letters("C is wrong, so the answer is D", lambda letter: "", long=False)
+    >>> [named.letter for named in names.letters]
+    ['D']
+    """
+    seen = LetterTokens(text, option_text, long)
+    found = dict(_mentions(seen))
+    letters: list[Named] = []
+    hidden_to = 0
+    last: Mention | None = None
+    for mention in standing(seen.tokens, list(found)):
+        joined = last is not None and _joined(seen, last.place, mention.place)
+        hidden = mention.place < hidden_to
+        if hidden and not joined:
+            continue
+        if not hidden and found[mention] != "text" and not _is_subject(seen, mention.place):
+            hidden_to = _line_end(seen, mention.place)
+        end = seen.tokens[seen.behind(mention.place) - 1].end
+        letters.append(Named(mention.name, found[mention] != "start", end))
+        last = mention
+    return Names(tuple(letters), denied=bool(found) and not letters)
+
+
+def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
+    """The letters that are named or denied, and where each of them stands."""
+    last: int | None = None
+    at_start = True
+    for place, token in enumerate(seen.tokens):
+        name = seen.name(place, at_start=at_start)
+        if name is not None and (where := _place(seen, place, name, last, at_start)):
+            yield Mention(place, name), where
+            last = place
+        at_start = token.low == "\n" or (at_start and (name == NONE or _is_label(seen, place)))
+
+
+def _is_label(seen: LetterTokens, place: int) -> bool:
+    """Whether a letter behind the token still starts its line: quotes, "1.", "the option"."""
+    token, following = seen.tokens[place], seen.low(place + 1)
+    if not token.word or token.low in NAMING:
+        return True
+    if token.text.isdecimal():
+        return following in (".", ")", ":")
+    return token.low in _BEFORE_NOUN and following in NAMING | _BEFORE_NOUN
+
+
+def _place(
+    seen: LetterTokens, place: int, name: str, last: int | None, at_start: bool
+) -> Place | None:
+    """Where a letter stands by the first rule that applies; None if it is a word."""
+    if at_start and (start := _starts_line(seen, place, name)):
+        return start
+    if seen.may_be_letter(place, name):
+        named = (
+            _is_introduced(seen, place, name)
+            or (last is not None and _follows(seen, last, place))
+            or before(seen.tokens, place).denied
+            or rejected(seen.tokens, place)
+        )
+    else:
+        named = _is_called_option(seen, place, name)
+    return "text" if named else None
+
+
+def _starts_line(seen: LetterTokens, place: int, name: str) -> Place | None:
+    """Rule 1."""
+    if name == NONE or seen.begins_text(place):
+        return "start"
+    following = seen.at(seen.behind(place))
+    if following is not None and following.latin:
+        closing = seen.closing(place)
+        if closing & _BRACKETS:
+            return "doubtful start"
+        if closing & _EMPHASIS and following.text[0].isupper():
+            return "start"
+    if not seen.may_be_letter(place, name):
+        return None
+    if following is None or not following.word:
+        return "doubtful start" if _begins_name(seen, place, name) else "start"
+    return "start" if following.low in BEING | JOINING | TURNING else "doubtful start"
+
+
+def _begins_name(seen: LetterTokens, place: int, name: str) -> bool:
+    """Whether capitalised words follow that are not the option's: "J. Crew", "I, Robot"."""
+    if not seen.option_text(name):
+        return False
+    words: list[str] = []
+    at = seen.behind(place)
+    for token in seen.tokens[at : at + 2 * _LONGEST_NAME]:
+        if token.low == "\n":
+            break
+        if token.low in QUOTES or token.low == "<":
+            return False
+        if token.word:
+            words.append(token.text)
+    capital = all(word[0].isupper() or word[0].isdigit() or word in _SMALL for word in words)
+    return capital and len(words) <= _LONGEST_NAME and any(len(word) > 2 for word in words)
+
+
+def _is_introduced(seen: LetterTokens, place: int, name: str) -> bool:
+    """Rule 2."""
+    return name != NONE and (
+        before(seen.tokens, place).introduced
+        or (_is_subject(seen, place) and _begins_clause(seen, place))
+        or _is_sentence(seen, place)
+        or _is_foreign(seen, place)
+        or _follows_text(seen, place, name)
+    )
+
+
+def _is_called_option(seen: LetterTokens, place: int, name: str) -> bool:
+    """Whether a noun makes an option of the letter: "option H search", "the H option"."""
+    following = seen.at(seen.behind(place))
+    led = before(seen.tokens, place)
+    if following is not None and following.low in NAMING:
+        further = seen.at(seen.behind(place) + 1)
+        called = led.introduced or seen.low(place - 1) in ("the", "an")
+        return called and (further is None or not further.word)
+    pronoun = name == "I" and following is not None and following.text.islower()
+    return led.named and not pronoun
+
+
+def _is_subject(seen: LetterTokens, place: int) -> bool:
+    """Whether a verb of being follows the letter."""
+    return seen.low(seen.behind(place)) in BEING
+
+
+def _begins_clause(seen: LetterTokens, place: int) -> bool:
+    low = seen.low(place - 1)
+    return low in CLAUSING or low in ENDING or low in (",", ":")
+
+
+def _is_sentence(seen: LetterTokens, place: int) -> bool:
+    """Whether the letter stands alone between the ends of two sentences."""
+    following, end, last = (seen.at(at) for at in (seen.behind(place), place - 1, place - 2))
+    if following is not None and following.low not in ENDING:
+        return False
+    if end is None or end.low not in ENDING or last is None:
+        return False
+    # Not behind an abbreviation: "Apt. B".
+    return not last.word or (last.text.islower() and len(last.text) > 3)
+
+
+def _is_foreign(seen: LetterTokens, place: int) -> bool:
+    """Whether the word before or behind the letter is of another script."""
+    for step in (-1, 1):
+        for neighbour in range(place + step, place + 5 * step, step):
+            token = seen.at(neighbour)
+            if token is None or token.low == "\n":
+                break
+            if token.word:
+                if not token.latin:
+                    return True
+                break
+    return False
+
+
+def _follows_text(seen: LetterTokens, place: int, name: str) -> bool:
+    """Whether the letter ends its line behind the text of its option: "Search flights (H)"."""
+    behind, text = seen.at(place - 1), seen.option_text(name)
+    if not text or behind is None or behind.low not in _SETTING_OFF:
+        return False
+    said = seen.text[max(0, behind.start - 400) : behind.start].rpartition("\n")[2]
+    return seen.is_alone(place) and shares_words(said, text)
+
+
+def _follows(seen: LetterTokens, last: int, place: int) -> bool:
+    """Whether a letter is joined to the last one, or alone behind one that is denied."""
+    alone = seen.low(place - 1) == "," and seen.is_alone(place)
+    return _joined(seen, last, place) or (alone and rejected(seen.tokens, last))
+
+
+def _joined(seen: LetterTokens, first: int, second: int) -> bool:
+    """Rule 3: whether joining words or marks connect two letters, or a letter's remark and the
+    next letter ("H (Search) or K (Find)")."""
+    if second - first > _LONGEST_GAP:
+        return False
+    between = seen.tokens[first + 1 : second]
+    if joint(seen.tokens, first, second) is not None:
+        if any(token.low in JOINING for token in between):
+            return True
+        # 'H: "L"' quotes the option's text.
+        quoted = bool(seen.closing(second) & QUOTES) and not seen.closing(first) & QUOTES
+        return not quoted and not seen.begins_text(first)
+    listed = False
+    for token in reversed(between):
+        if token.low in JOINING or token.low == ",":
+            listed = True
+        elif listed or token.low not in _OPENING:
+            return listed and token.low in _BRACKETS | QUOTES
+    return False
+
+
+def _line_end(seen: LetterTokens, place: int) -> int:
+    """The place of the line break behind a token, or of the end of the text."""
+    while (token := seen.at(place)) and token.low != "\n":
+        place += 1
+    return place

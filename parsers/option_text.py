@@ -1,0 +1,98 @@
+"""Compare what a model says about an option with the option's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_WORD = re.compile(r"[^\W_]+")
+_TAGS = re.compile(r"<[^<>]{0,400}>")
+_HEAD = re.compile(r"<\w+(?:\s+\w*id=\S+)?([^<>]*)>")
+_TAG = re.compile(r"<(\w+)(?:\s+id=(\d+))?")
+_QUOTED = re.compile(r"[\"'`\u201c\u2018](.+?)[\"'`\u201d\u2019]\W*$")
+_ENOUGH = 600
+# Words of tags and attributes, which tell no option from another.
+_COMMON = frozenset(("button", "link", "field", "text", "box", "input", "icon", "menu", "submit"))
+_COMMON |= {"select", "the", "and", "for"}
+
+
+def begins_with_text(said: str, option: str) -> bool:
+    """Whether `said` begins with the words of an option, or with enough of them to tell.
+
+    The words are the visible text, with or without the name of the tag, or the attributes.
+
+    >>> begins_with_text("Search flights", "<button id=7 submit> Search flights </button>")
+    True
+    """
+    words = _words(said[:_ENOUGH])
+    visible, attributes = _parts(option)
+    tag = _words(option[:40])[:1] if option.startswith("<") else []
+    return any(
+        _agrees(words, own, least)
+        for own, least in ((visible, 1), (attributes, 1), (tag + visible, 2))
+    )
+
+
+def _agrees(said: Sequence[str], own: Sequence[str], least: int) -> bool:
+    common = 0
+    for one, other in zip(said, own, strict=False):
+        if one != other:
+            break
+        common += 1
+    return common >= 2 or least <= common == min(len(said), len(own))
+
+
+def shares_words(said: str, option: str) -> bool:
+    """Whether `said` and the text of an option have a telling word in common."""
+    own = {word for part in _parts(option) for word in part if len(word) > 2} - _COMMON
+    return not own.isdisjoint(_words(said[-_ENOUGH:]))
+
+
+def _parts(option: str) -> tuple[list[str], list[str]]:
+    """The words that an option shows, and those of its first tag's attributes."""
+    option = option[:_ENOUGH]
+    head = _HEAD.match(option)
+    return _words(_TAGS.sub(" ", option)), _words(head[1]) if head else []
+
+
+def _words(text: str) -> list[str]:
+    return [match[0].lower() for match in _WORD.finditer(text)]
+
+
+def plain(text: str) -> str:
+    """The text in lower case with single blanks."""
+    return " ".join(text.split()).lower()
+
+
+def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
+    """Whether a choice text quoted after the letter belongs to another option.
+
+    A quotation is text in angle brackets, text in quotes, or the exact text of another option;
+    anything else after the letter is a remark. Quotations may be cut short or end in dots.
+    """
+    if option >= len(options):
+        return False
+    quotation = plain(rest[:_ENOUGH]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
+    choice = plain(options[option])
+    if quotation.startswith("<"):
+        head, choice_head = _TAG.match(quotation), _TAG.match(choice)
+        if head and choice_head and head[2] and choice_head[2]:
+            return head.groups() != choice_head.groups()
+        cut = re.split(r"\u2026|\.\.\.", quotation)[0].strip()
+        return not (choice.startswith(cut) or cut.startswith(choice))
+    if quoted := _QUOTED.match(quotation):
+        return quoted[1] not in choice
+    if not quotation or quotation == choice:
+        return False
+    return any(quotation == plain(text) for text in options)
+
+
+def option_with_text(content: str, options: Sequence[str]) -> int | None:
+    """The option whose text equals the content, if exactly one does."""
+    if len(content) > 4_000:
+        return None
+    words = plain(content).strip("`*\"' ")
+    if len(words) < 3:
+        return None
+    same = [index for index, option in enumerate(options) if plain(option) == words]
+    return same[0] if len(same) == 1 else None
