@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -29,6 +30,7 @@ from adapters.contract import (
 from adapters.conversation import Finish, Reply
 from adapters.endpoints import Endpoint, is_private, public
 from adapters.faults import Failure, cleaner, judge, refused
+from adapters.secrets import masked, secrets
 
 if TYPE_CHECKING:
     import httpx2
@@ -46,13 +48,21 @@ class ApiAdapter(ABC):
     spellings: ClassVar[Mapping[str, Sequence[str]]] = {}
     answers: ClassVar[type]
 
-    def __init__(self, info: AdapterInfo, endpoint: Endpoint, *, timeout_s: float) -> None:
+    def __init__(
+        self,
+        info: AdapterInfo,
+        endpoint: Endpoint,
+        *,
+        timeout_s: float,
+        options: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        """`options` are those of the user that go out, which may hold secrets."""
         from adapters.transport import HostedClient
 
         self.http = HostedClient(timeout_s)
         self._info = info
         self._timeout_s = timeout_s
-        self._clean = cleaner(endpoint.key)
+        self._clean = cleaner(endpoint.key, *secrets(options))
         self._refused: set[str] = set()
         self._notified: set[str] = set()
         self._notices: list[str] = []
@@ -192,6 +202,6 @@ def hosted(
         endpoint=shown,
         billed=endpoint.is_official or not is_private(endpoint.url),
         price_ref=model if endpoint.is_official else None,
-        settings={**settings, "endpoint": shown},
+        settings={**masked(settings), "endpoint": shown},
         **more,
     )

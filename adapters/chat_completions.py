@@ -97,9 +97,9 @@ class ChatAdapter(ApiAdapter):
     ) -> None:
         from openai import AsyncOpenAI
 
-        super().__init__(info, endpoint, timeout_s=timeout_s)
-        self._detail = detail
         self._extra = dict(extra_body or {})
+        super().__init__(info, endpoint, timeout_s=timeout_s, options=self._extra)
+        self._detail = detail
         self._limit = "max_tokens"
         self._client = AsyncOpenAI(
             api_key=endpoint.key or "none",

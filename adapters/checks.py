@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from adapters.conversation import Reply
+from adapters.secrets import masked
 
 MAX_TOKENS = 100_000_000
 """More tokens than any call can have."""
@@ -55,7 +56,8 @@ def read_json(data: bytes, kind: type[T]) -> T:
 def checked(reply: object) -> Reply:
     """The reply as it will be read from its record.
 
-    Half a surrogate pair, which no file can hold, is replaced. Raises ValueError for anything else
+    Secrets among the parameters are masked, and half a surrogate pair, which no file can hold, is
+    replaced. Raises ValueError for anything else
     that would be read back differently, and for values that no reply has.
     """
     if not isinstance(reply, Reply):
@@ -69,7 +71,7 @@ def checked(reply: object) -> Reply:
     if _depth([reply.native, reply.sent]) > MAX_DEPTH:
         raise ValueError("a native part that is nested too deeply")
     try:
-        same = _decode(_encoded(replace(reply, sent=dict(reply.sent))))
+        same = _decode(_encoded(replace(reply, sent=masked(reply.sent))))
     except _FAILURES as error:
         raise ValueError(str(error) or type(error).__name__) from None
     for count in astuple(same.usage) if same.usage else ():

@@ -100,7 +100,11 @@ def find_key(api_key: str | None, variables: Sequence[str], *, needed: bool = Tr
 
 
 def base_url_from(base_url: str | None, variable: str) -> str | None:
-    """The base URL given or in the environment. Raises `Fatal` if it is not an http address."""
+    """The base URL given or in the environment.
+
+    Raises `Fatal` if it is not an http address, and for a query, which may hold a secret and would
+    stand in the middle of the addresses that are called.
+    """
     url = base_url or os.environ.get(variable) or None
     if url is None:
         return None
@@ -111,6 +115,8 @@ def base_url_from(base_url: str | None, variable: str) -> str | None:
         raise Fatal("the base URL is not a valid URL") from None
     if not sound:
         raise Fatal(f"the base URL must begin with http:// or https://: {public(url)}")
+    if "?" in url or "#" in url:
+        raise Fatal(f"the base URL must end with its path: {public(url)}, without '?' and '#'")
     return url
 
 

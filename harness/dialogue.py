@@ -8,7 +8,7 @@ resumed by replaying the replies on record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -42,8 +42,18 @@ Dialogue = Generator[Asks, Replies, Prediction]
 def hold(dialogue: Generator[Asks, Replies, T], answer: Callable[[Ask], Reply]) -> T:
     """Drive a dialogue to its end, replying `answer(ask)` to every ask, and return its result.
 
-    Asks yielded together are answered in order. The dialogue is closed in any case, also when
-    `answer` raises. For calls that take time and may fail there is `harness.engine`.
+    Asks yielded together are answered in order; otherwise as `hold_turns`.
+    """
+    return hold_turns(dialogue, lambda asks: [answer(ask) for ask in asks])
+
+
+def hold_turns(
+    dialogue: Generator[Asks, Replies, T], answer: Callable[[tuple[Ask, ...]], Sequence[Reply]]
+) -> T:
+    """Drive a dialogue to its end, answering what it asks at the same time in one go.
+
+    Returns its result. The dialogue is closed in any case, also when `answer` raises. For calls
+    that take time and may fail there is `harness.engine`.
     """
     replies: Replies | None = None
     try:
@@ -53,10 +63,8 @@ def hold(dialogue: Generator[Asks, Replies, T], answer: Callable[[Ask], Reply]) 
             except StopIteration as stop:
                 result: T = stop.value
                 return result
-            if isinstance(asks, Ask):
-                replies = answer(asks)
-            else:
-                replies = tuple([answer(ask) for ask in asks])
+            answers = tuple(answer(_as_tuple(asks)))
+            replies = answers[0] if isinstance(asks, Ask) else answers
     finally:
         dialogue.close()
 

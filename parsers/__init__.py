@@ -36,6 +36,7 @@ from parsers.operation_f1 import operation_exact, operation_f1, operation_string
 from parsers.records import (
     F1_VARIANTS,
     OPERATIONS,
+    READING,
     Answer,
     F1Variant,
     Gold,
@@ -56,6 +57,7 @@ __all__ = [
     "GROUP_KEYS",
     "OPERATIONS",
     "PARSE_FAILURES",
+    "READING",
     "AggregationRules",
     "Answer",
     "Counts",

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+READING = 2
+"""Edition of the rules by which replies are read. It rises whenever some reply is read as something
+else than before; runs record it, and older ones are read anew."""
+
 Operation = Literal["CLICK", "TYPE", "SELECT"]
 OPERATIONS: tuple[Operation, ...] = ("CLICK", "TYPE", "SELECT")
 

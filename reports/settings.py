@@ -78,6 +78,7 @@ def settings_of(manifest: Manifest) -> dict[str, Setting]:
     values.pop("none_rule", None)
     values["prompts_sha256"] = manifest.prompts
     values["pictures"] = manifest.pictures
+    values["reading"] = manifest.reading
     kept = {name: value for name, value in values.items() if not _is_left_out(name)}
     return {name: _plain(value) for name, value in kept.items()}
 

@@ -23,8 +23,10 @@ from harness.engine import first_request
 from harness.evaluation.model import DEAREST_PICTURE, Model, generation, text_tokens, tokens_of
 from harness.evaluation.plan import Plan
 from harness.evaluation.questions import Question
+from harness.evaluation.rescoring import Calls, StepKey
 from harness.evaluation.run import wants_preflight
 from harness.pictures import built_in_picture
+from harness.tables import counted
 
 CASES = ("low", "expected", "high")
 EXPECTED_REPLY = 250
@@ -89,8 +91,11 @@ class Estimate:
         return plain
 
 
-def estimate(plan: Plan) -> Estimate:
-    """Estimate a run from all of its rows. Raises `DataError` for a row that cannot be read."""
+def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Estimate:
+    """Estimate a run from all of its rows. Raises `DataError` for a row that cannot be read.
+
+    With `recorded` only these dialogues count, and of them the calls that are not on record.
+    """
     result = Estimate()
     asks_if_missed = plan.settings.missed == "ask"
     for question in plan.preparer().questions(plan.dataset):
@@ -105,8 +110,10 @@ def estimate(plan: Plan) -> Estimate:
         if question.missed and not asks_if_missed:
             result.not_offered += 1
             continue
-        for _ in range(plan.settings.times):
-            _count(result, plan, question)
+        for repeat in range(plan.settings.times):
+            key = record.step_id, repeat
+            if recorded is None or key in recorded:
+                _count(result, plan, question, recorded[key] if recorded else {})
     # Its tokens are those of no step.
     result.cases["high"].add(Case(cost=_preflight(plan).cost))
     return result
@@ -122,7 +129,7 @@ class _Call:
     cases: Mapping[str, Case]
 
 
-def _calls(plan: Plan, question: Question) -> list[_Call]:
+def _calls(plan: Plan, question: Question, recorded: Calls) -> list[_Call]:
     model, info = plan.model, plan.model.info
     usual_limit = generation(plan.settings).max_tokens
     # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
@@ -130,6 +137,8 @@ def _calls(plan: Plan, question: Question) -> list[_Call]:
     calls: list[_Call] = []
 
     def answer(ask: Ask) -> Reply:
+        if ask.place in recorded:
+            return recorded[ask.place].reply
         limit = ask.max_tokens or usual_limit
         prompt = tokens_of(ask.conversation, info)
         most = tokens_of(ask.conversation, info, upper=True) if model.spends else prompt
@@ -177,13 +186,14 @@ def _at_most(model: Model, prompt: int, reply: int) -> Case:
     return Case(prompt, reply, cost)
 
 
-def _count(result: Estimate, plan: Plan, question: Question) -> None:
+def _count(result: Estimate, plan: Plan, question: Question, recorded: Calls) -> None:
     context = plan.model.info.context_tokens
-    calls = _calls(plan, question)
+    calls = _calls(plan, question, recorded)
     for call in calls:
         result.too_long += context is not None and call.prompt > context
         _add_parts(result, call.ask, plan)
     least, most = plan.protocol.calls(len(question.choices))
+    least, most = max(0, least - len(recorded)), max(0, most - len(recorded))
     result.calls += len(calls)
     result.calls_at_least += least
     result.calls_at_most += most
@@ -217,7 +227,7 @@ def call_at_most(plan: Plan) -> float | None:
         return None
     for question in plan.preparer().questions(plan.dataset):
         if question.record.invalid is None:
-            cases = [call.cases["high"] for call in _calls(plan, question)]
+            cases = [call.cases["high"] for call in _calls(plan, question, {})]
             return max((case.cost or 0.0 for case in (*cases, _preflight(plan))), default=None)
     return None
 
@@ -274,4 +284,26 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     )
     if result.too_long:
         text.append(f"{result.too_long} prompts exceed the model's context and will not be sent")
+    return text
+
+
+def rereading_lines(plan: Plan) -> list[str]:
+    """What going on with a run of an older edition of the reading rules takes, for the user."""
+    again = plan.rereading
+    if again is None:
+        return []
+    counts = again.counts
+    text = [
+        f"reading:  {counted(counts['steps'], 'settled step')} read anew, before by edition "
+        f"{again.edition} of the reading rules and now by edition {again.revision.reading}: "
+        f"{counts['changed']} differently, {counts['asked']} to be asked what is not on record"
+    ]
+    if again.asked:
+        new = estimate(plan.only({step_id for step_id, _ in again.asked}), again.asked)
+        low, high = new.cases["low"].cost, new.cases["high"].cost
+        cost = "price unknown" if low is None or high is None else f"${low:,.4f} to ${high:,.4f}"
+        text.append(
+            f"new calls: {new.calls_at_least} to {new.calls_at_most}"
+            + (f", {cost} (an estimate)" if plan.model.spends else "")
+        )
     return text

@@ -172,11 +172,13 @@ def _refuse_secrets(settings: Settings) -> None:
             "keys are read from the environment only, since a run writes its options down"
         )
     try:
-        hidden = urlsplit(settings.base_url or "").password is not None
+        parts = urlsplit(settings.base_url or "")
     except ValueError:  # The adapter complains about addresses that are none.
         return
-    if hidden:
-        raise UserError("--base-url holds a password, which a run would write down; leave it out")
+    hidden = {"a user or password": "@" in parts.netloc, "a query": parts.query or parts.fragment}
+    for what, is_there in hidden.items():
+        if is_there:
+            raise UserError(f"--base-url holds {what}, which a run would write down; leave it out")
 
 
 def _with_policies(name: str, error: UnknownName) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adapters import Adapter, AdapterInfo
+from adapters.secrets import masked
 from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.model import Model, model_of, open_model, open_policy
-from harness.evaluation.questions import Preparer
+from harness.evaluation.questions import Preparer, Question
 from harness.evaluation.reply_limit import default_limit, place_of
+from harness.evaluation.rereading import Rereading, rereading
 from harness.evaluation.resolve import (
     as_stored,
     check_model,
@@ -65,6 +67,8 @@ class Plan:
     directory: Path
     ranks: Ranks | None = None
     """The ranks of the candidates; None unless a ranker is used."""
+    rereading: Rereading | None = None
+    """What an older run in the directory needs before it goes on."""
 
     @property
     def dataset(self) -> Dataset:
@@ -88,6 +92,15 @@ class Plan:
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
         return self.dialogues * self.protocol.calls(self.usual_count)[1]
+
+    def only(self, step_ids: Collection[str]) -> Plan:
+        """The plan for some of its steps."""
+        others = {entry.step_id for entry in self.dataset.entries}.difference(step_ids)
+        return replace(self, selected=replace(self.selected, part=self.dataset.without(others)))
+
+    def questions(self, step_ids: Collection[str]) -> Iterator[Question]:
+        """The questions of some steps, in file order, one at a time."""
+        return self.preparer().questions(self.only(step_ids).dataset)
 
     def preparer(self) -> Preparer:
         return Preparer(
@@ -143,7 +156,11 @@ def plan_run(
     if ranks is not None:
         check_covered(ranks, [entry.step_id for entry in selected.part.entries])
     plan = Plan(settings, selected, protocol, pictures, model, directory, ranks)
-    return _loaded(plan) if asks and model.on_this_machine else plan
+    if not asks:
+        return plan
+    again = rereading(directory, lambda: setup_of(plan), settings, protocol, plan.questions)
+    plan = replace(plan, rereading=again)
+    return _loaded(plan) if model.on_this_machine else plan
 
 
 def _completed(
@@ -169,6 +186,8 @@ def _completed(
 def _loaded(plan: Plan) -> Plan:
     """The plan with its local model loaded, unless no step is left to ask about."""
     settled = settled_before(plan.directory, setup_of(plan))
+    if plan.rereading is not None:
+        settled -= plan.rereading.revision.unsettled
     if settled >= plan.dialogues or plan.most_calls == 0:
         return plan
     return replace(plan, model=plan.model.loaded())
@@ -226,7 +245,7 @@ def setup_of(plan: Plan) -> Setup:
             "provider": info.provider,
             "revision": info.revision,
             "endpoint": info.endpoint,
-            "settings": dict(info.settings),
+            "settings": masked(info.settings),
         },
         dataset={
             **plan.dataset.fingerprint,

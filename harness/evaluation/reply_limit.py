@@ -14,7 +14,7 @@ from pathlib import Path
 from adapters import AdapterInfo, Reply
 from adapters.contract import Generation
 from adapters.conversation import Finish
-from harness.runs import StepRecord, begun_with
+from harness.runs import StepRecord, manifest_before
 from harness.settings import SETTINGS, Settings, directory_of
 from parsers import PARSE_FAILURES
 from parsers.records import Status
@@ -45,11 +45,11 @@ def place_of(settings: Settings) -> tuple[Path, Limits | None]:
     """
     places = [directory_of(settings), directory_of(replace(settings, max_tokens=(USUAL,)))]
     for place in places:
-        begun = begun_with(place)
+        begun = manifest_before(place)
         if begun is None:
             continue
         try:
-            limits: Limits | None = SETTINGS["max_tokens"].read(begun.get("max_tokens"))
+            limits: Limits | None = SETTINGS["max_tokens"].read(begun.config.get("max_tokens"))
         except ValueError:  # Reported as a difference when the run is opened.
             limits = None
         return place, limits if limits != settings.max_tokens else None

@@ -1,15 +1,21 @@
-"""Scoring a run again from its recorded replies."""
+"""Scoring a run again from its recorded replies.
+
+Newer reading rules may lead a dialogue to a question that was never asked. Such a step keeps the
+prediction that it has, flagged with the edition of the rules that read it; going on with the run
+asks the question (`harness.evaluation.rereading`).
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adapters import Reply
-from harness.dialogue import hold
+from harness.dialogue import Ask, hold
 from harness.errors import UserError
 from harness.evaluation.report import Notes, print_result, result_grid
 from harness.evaluation.resolve import open_with
@@ -17,10 +23,11 @@ from harness.evaluation.scene import RecordedScene
 from harness.evaluation.step_records import choices_of_record, step_of_record
 from harness.evaluation.summary import scoring_rules, summarise
 from harness.protocols.contract import AskingProtocol
+from harness.protocols.groups import flagged
 from harness.runs import CallRecord, Run, RunError, StepRecord, open_run
 from harness.settings import Settings, from_record
-from harness.tables import Grid
-from parsers import score
+from harness.tables import Grid, counted
+from parsers import READING, score
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
@@ -28,6 +35,25 @@ if TYPE_CHECKING:
 
 UNASKED = frozenset({Status.NO_REPLY, Status.NOT_OFFERED})
 """Statuses of predictions that are not read from a reply."""
+StepKey = tuple[str, int]
+Calls = Mapping[str, CallRecord]
+"""The calls of a dialogue by place."""
+_NUMBERED = re.compile(r"[<(]([^\s<>()/]+) id=(\d+)[\s>]*([^\W_]*)")
+"""An element that a question numbers: its tag, its number, the first word of its text."""
+
+
+class NotOnRecord(RunError):
+    """A dialogue asks something that the run has no reply to."""
+
+
+class Rescored(NamedTuple):
+    """The lines of a run, read and scored again."""
+
+    records: list[StepRecord]
+    changed: int
+    """Number of predictions that differ from the recorded ones."""
+    kept: int
+    """Number of predictions kept as an older edition of the reading rules read them."""
 
 
 def settings_of(run: Run) -> Settings:
@@ -52,30 +78,50 @@ def result_grid_of(run: Run) -> Grid:
     return result_grid(records, settings, *rest)
 
 
-def rescored(run: Run, settings: Settings) -> tuple[list[StepRecord], int]:
+def rescored(run: Run, settings: Settings) -> Rescored:
     """Read and score the predictions of a run again.
 
-    Returns the new records and how many predictions differ from the recorded ones. Raises
-    `RunError` if the recorded calls do not belong to the run's protocol.
+    Raises `RunError` if the recorded calls do not belong to the run's protocol.
     """
     protocol = protocol_of(settings)
     rules = scoring_rules(settings)
-    calls: dict[tuple[str, int], dict[str, CallRecord]] = {}
-    for call in run.calls():
-        calls.setdefault((call.step_id, call.repeat), {})[call.place] = call
-    records, changed = [], 0
+    edition = run.manifest.reading
+    calls = calls_by_step(run)
+    records, changed, kept = [], 0, 0
     for record in run.records():
         prediction = record.prediction
-        if record.settled and prediction and prediction.status not in UNASKED:
+        if is_read(record):
             of_step = calls.get((record.step_id, record.repeat), {})
-            shuffled = settings.shuffles > 1
-            prediction = replayed(protocol, record, of_step, record.repeat if shuffled else 0)
-            changed += prediction != record.prediction
+            shuffle = record.repeat if settings.shuffles > 1 else 0
+            try:
+                prediction, _ = reread(protocol, record, of_step, shuffle)
+                if edition < READING:
+                    check_questions(protocol, record, of_step, shuffle, prediction)
+                changed += prediction != record.prediction
+            except NotOnRecord:
+                if record.prediction is None or edition >= READING:
+                    raise
+                prediction = flagged(record.prediction, [f"read_by_{edition}"])
+                kept += 1
         if prediction is not None:
             scores = score(prediction, record.gold, rules)
             record = replace(record, prediction=prediction, scores=scores)
         records.append(record)
-    return records, changed
+    return Rescored(records, changed, kept)
+
+
+def is_read(record: StepRecord) -> bool:
+    """Whether a step is settled with a prediction that was read from replies."""
+    prediction = record.prediction
+    return record.settled and prediction is not None and prediction.status not in UNASKED
+
+
+def calls_by_step(run: Run) -> dict[StepKey, dict[str, CallRecord]]:
+    """The calls of every dialogue, by place. Raises `RunError`."""
+    calls: dict[StepKey, dict[str, CallRecord]] = {}
+    for call in run.calls():
+        calls.setdefault((call.step_id, call.repeat), {})[call.place] = call
+    return calls
 
 
 def protocol_of(settings: Settings) -> AskingProtocol:
@@ -91,23 +137,53 @@ def notes_of(settings: Settings) -> Notes | None:
         return None
 
 
-def replayed(
-    protocol: AskingProtocol,
-    record: StepRecord,
-    calls: Mapping[str, CallRecord],
-    shuffle: int = 0,
-) -> Prediction:
-    """Hold the dialogue of a step again with the replies on record."""
+def reread(
+    protocol: AskingProtocol, record: StepRecord, calls: Calls, shuffle: int
+) -> tuple[Prediction, tuple[str, ...]]:
+    """Hold the dialogue of a step again with the replies on record.
+
+    Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
+    """
     choices = choices_of_record(record)
     step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
-    dialogue = protocol.dialogue(step, choices)
-    return hold(dialogue, lambda ask: _reply(record, calls, ask.place))
+    used: list[str] = []
+
+    def reply(ask: Ask) -> Reply:
+        call = calls.get(ask.place)
+        if call is None:
+            raise NotOnRecord(f"step {record.step_id} has no call '{ask.place}' on record")
+        used.append(call.id)
+        return call.reply
+
+    return hold(protocol.dialogue(step, choices), reply), tuple(used)
 
 
-def _reply(record: StepRecord, calls: Mapping[str, CallRecord], place: str) -> Reply:
-    if place not in calls:
-        raise RunError(f"step {record.step_id} has no call '{place}' on record")
-    return calls[place].reply
+def check_questions(
+    protocol: AskingProtocol,
+    record: StepRecord,
+    calls: Calls,
+    shuffle: int,
+    prediction: Prediction,
+) -> None:
+    """Raise `NotOnRecord` if `prediction` was read from a reply to another question.
+
+    Other winners of a round may have led to other elements under the same name. Without the page
+    only what both texts number can be compared (`<a id=2> Help`). A question that numbers nothing
+    without the page is the same as long as the prediction is.
+    """
+    step = replace(step_of_record(record), shuffle=shuffle)
+
+    def reply(ask: Ask) -> Reply:
+        call = calls[ask.place]
+        on_record = (part for part in call.messages[-1].parts if isinstance(part, str))
+        texts = ask.conversation.messages[-1].text, "".join(on_record)
+        listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
+        same = listed <= recorded and {n for _, n, _ in listed} == {n for _, n, _ in recorded}
+        if not same and (listed or prediction != record.prediction):
+            raise NotOnRecord(f"step {record.step_id} asks something else as '{ask.place}'")
+        return call.reply
+
+    hold(protocol.dialogue(step, choices_of_record(record)), reply)
 
 
 def rescore_run(
@@ -116,7 +192,7 @@ def rescore_run(
     """Print the scores of a run under its own rules, or changed ones. Returns the exit code."""
     run = open_run(path)
     settings = replace(settings_of(run), **changes)
-    records, changed = rescored(run, settings)
+    records, changed, kept = rescored(run, settings)
     pointed = any(record.prediction and record.prediction.point for record in records)
     if "point_rule" in changes and not pointed:
         raise UserError(f"{path} has no answers by coordinates; leave out --point-rule")
@@ -131,7 +207,23 @@ def rescore_run(
     print_result(console, records, settings, *rest)
     comparison = f"{changed} of {_read(records)} predictions read differently than in the run"
     console.print(comparison, markup=False, highlight=False, soft_wrap=True)
+    if run.manifest.reading < READING:
+        console.print(
+            edition_note(run.manifest.reading, kept), markup=False, highlight=False, soft_wrap=True
+        )
     return 0
+
+
+def edition_note(edition: int, kept: int) -> str:
+    """What scoring a run of an older edition of the reading rules means."""
+    note = f"read by edition {edition} of the reading rules, and here by edition {READING}"
+    if not kept:
+        return note
+    return (
+        f"{note}; {counted(kept, 'step')} for which that asks something that is not on record "
+        f"{'keeps' if kept == 1 else 'keep'} the prediction by edition {edition} "
+        f"(flag read_by_{edition}): run the model again with the same settings to ask"
+    )
 
 
 def task_rows_of(run: Run, records: Sequence[StepRecord]) -> dict[str, int]:

@@ -70,7 +70,13 @@ async def carry_out(
     """
     settings, model = plan.settings, plan.model
     of_this_session = {**of_session(settings), "prices_from": source()}
-    with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
+    again = plan.rereading
+    revision = None if again is None else again.revision
+    with RunDirectory.start(
+        plan.directory, setup_of(plan), of_this_session, revision=revision
+    ) as directory:
+        if again is not None:
+            directory.note_measured({"reread": again.counts})
         pictures = PictureStore(settings.workers)
         cache = _cache(settings, model, say)
         stopped: Stopped | None = None

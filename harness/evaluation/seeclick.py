@@ -33,7 +33,7 @@ NOT_COMPARABLE = (
 def show_as_seeclick(path: Path, console: Console, *, as_json: bool = False) -> int:
     """Print the table; the exit code. Raises `UserError` for a run without points."""
     run = open_run(path)
-    records, _ = rescored(run, settings_of(run))
+    records = rescored(run, settings_of(run)).records
     answers = [record.prediction for record in records if record.prediction and record.settled]
     no_points = all(answer.point is None for answer in answers)
     if no_points and any(answer.element is not None for answer in answers):

@@ -8,18 +8,19 @@ A line is a record of `harness.runs.records`. A run directory holds
     steps.jsonl     a line per row of the selection; of several lines of a step the last one holds
     summary.json    written when the run is finished, with
     steps.parquet   the steps as a table
+    set_aside.jsonl lines that do not count any more (`harness.runs.revision`)
 """
 
 from harness.runs.directory import (
-    STEPS,
     SUMMARY,
     RunDirectory,
     StepKey,
-    begun_with,
+    manifest_before,
     settled_before,
 )
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
-from harness.runs.manifest import Manifest, Session, Setup, difference
+from harness.runs.files import STEPS
+from harness.runs.manifest import Manifest, Session, Setup, check_same, difference
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.records import (
     SCHEMA,
@@ -28,6 +29,7 @@ from harness.runs.records import (
     MessageRecord,
     StepRecord,
 )
+from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
 
@@ -42,6 +44,7 @@ __all__ = [
     "Manifest",
     "MessageRecord",
     "Resolver",
+    "Revision",
     "Run",
     "RunDiffers",
     "RunDirectory",
@@ -53,11 +56,13 @@ __all__ = [
     "StepData",
     "StepKey",
     "StepRecord",
-    "begun_with",
+    "check_same",
     "difference",
     "made_again",
+    "manifest_before",
     "merge",
     "open_run",
     "sent_picture",
     "settled_before",
+    "sizes_of",
 ]

@@ -14,6 +14,8 @@ from filelock import FileLock, Timeout
 
 from harness.runs.errors import RunError, RunInUse
 from harness.runs.files import (
+    CALLS,
+    STEPS,
     cut_torn,
     decode,
     read_lines,
@@ -33,9 +35,10 @@ from harness.runs.manifest import (
     write_manifest,
 )
 from harness.runs.records import SCHEMA, CallRecord, StepRecord, line_decoder
+from harness.runs.revision import Revision, revise
 from harness.runs.table import write_table
+from parsers.records import READING
 
-CALLS, STEPS = "calls.jsonl", "steps.jsonl"
 SUMMARY, TABLE = "summary.json", "steps.parquet"
 LOCK = ".lock"
 
@@ -53,13 +56,20 @@ class RunDirectory:
 
     @classmethod
     def start(
-        cls, path: Path, setup: Setup, settings: Mapping[str, Any] | None = None
+        cls,
+        path: Path,
+        setup: Setup,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        revision: Revision | None = None,
+        reading: int = READING,
     ) -> RunDirectory:
         """Start the run at `path`, or go on with the one that is there.
 
-        `settings` are those of this session only. Raises `RunInUse` while another process has the
-        run, `RunDiffers` when it was started with another setup, `RunError` for a folder that holds
-        something else or a run that cannot be read.
+        `settings` are those of this session only. A `revision` is carried out first. `reading` is
+        the edition of the reading rules of a run that is begun. Raises `RunInUse` while another
+        process has the run, `RunDiffers` when it was started with another setup, `RunError` for a
+        folder that holds something else or a run that cannot be read.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -67,7 +77,11 @@ class RunDirectory:
             raise RunError(f"cannot create {path}: {error.strerror or error}") from error
         lock = _lock(path)
         try:
-            return cls(path, lock, _begin(path, setup, settings))
+            manifest = _begin(path, setup, settings, reading)
+            if revision is not None:
+                manifest = revise(path, manifest, revision)
+                _remove_results(path)
+            return cls(path, lock, manifest)
         except BaseException:
             lock.release()
             raise
@@ -145,7 +159,7 @@ class RunDirectory:
         write_table(self.path / STEPS, self.path / TABLE, str(summary.get("note", "")))
         content = {"complete": complete, **summary}
         data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-        replace_file(self.path / SUMMARY, data)
+        replace_file(self.path / SUMMARY, [data])
         self._stale = True
 
     def close(self) -> None:
@@ -171,9 +185,13 @@ class RunDirectory:
     def _unfinish(self) -> None:
         # A summary that lines were added behind would pass for that of the whole run.
         if self._stale:
-            for name in (SUMMARY, TABLE):
-                (self.path / name).unlink(missing_ok=True)
+            _remove_results(self.path)
             self._stale = False
+
+
+def _remove_results(path: Path) -> None:
+    for name in (SUMMARY, TABLE):
+        (path / name).unlink(missing_ok=True)
 
 
 def _lock(path: Path) -> FileLock:
@@ -196,7 +214,7 @@ def _owner(path: Path) -> str:
     return f" ({sessions[-1].pid})" if sessions else ""
 
 
-def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
+def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading: int) -> Manifest:
     now = Session.now(settings or {})
     manifest = _manifest_at(path)
     if manifest is not None and not _untouched(path):
@@ -219,18 +237,11 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
             pictures=setup.pictures,
             unrecorded=manifest.unrecorded if manifest else 0.0,
         )
+    if _untouched(path):
+        manifest = replace(manifest, reading=reading)
     manifest = manifest.started(now)
     write_manifest(path, manifest)
     return manifest
-
-
-def begun_with(path: Path) -> dict[str, Any] | None:
-    """The configuration of the run at `path`, None where nothing is on record yet.
-
-    Raises `RunError` when it cannot be read.
-    """
-    manifest = _manifest_at(path)
-    return None if manifest is None or _untouched(path) else manifest.config
 
 
 def settled_before(path: Path, setup: Setup) -> int:
@@ -238,11 +249,20 @@ def settled_before(path: Path, setup: Setup) -> int:
 
     Raises `RunDiffers` when it was started with another setup, `RunError` when it cannot be read.
     """
-    manifest = _manifest_at(path)
-    if manifest is None or _untouched(path):
+    manifest = manifest_before(path)
+    if manifest is None:
         return 0
     check_same(path, manifest, setup)
     return len(_settled(path))
+
+
+def manifest_before(path: Path) -> Manifest | None:
+    """The manifest of a run that has something on record, None where there is none.
+
+    Raises `RunError` when it cannot be read.
+    """
+    manifest = _manifest_at(path)
+    return None if _untouched(path) else manifest
 
 
 def _manifest_at(path: Path) -> Manifest | None:

@@ -16,7 +16,7 @@ import errno
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,6 +26,7 @@ from harness.runs.errors import DiskFull, RunError
 from harness.runs.records import line_decoder, to_line
 
 T = TypeVar("T")
+CALLS, STEPS = "calls.jsonl", "steps.jsonl"
 CHUNK = 1 << 16
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CHECKSUM = "checksum"
@@ -170,15 +171,36 @@ def cut_torn(path: Path) -> int:
     return size - keep
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Put `data` in the place of `path`, synced: a reader finds the old file or the new one.
+def append_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Append lines to a file that nobody else writes to, synced. Raises `RunError`."""
+    try:
+        with path.open("ab") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def move_lines(path: Path, numbers: Collection[int], into: Path) -> None:
+    """Move lines of a file to the end of another. Raises `RunError`.
+
+    Nothing is lost if the process ends in between: the lines may then stand in both.
+    """
+    if numbers:
+        append_lines(into, (line.data for line in read_lines(path) if line.number in numbers))
+        replace_file(path, (x.data for x in read_lines(path) if x.number not in numbers))
+
+
+def replace_file(path: Path, parts: Iterable[bytes]) -> None:
+    """Put `parts` in the place of `path`, synced: a reader finds the old file or the new one.
 
     Raises `RunError`.
     """
     new = path.with_name(path.name + ".new")
     try:
         with new.open("wb") as file:
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)

@@ -17,13 +17,15 @@ from typing import Any
 import msgspec
 
 from harness.runs.errors import RunDiffers, RunError
-from harness.runs.files import replace_file
+from harness.runs.files import UNREADABLE, replace_file
 from harness.runs.records import SCHEMA
 from harness.settings import with_absent
 
 MANIFEST = "manifest.json"
 DISTRIBUTION = "vlm-web-eval"
 GIT_TIMEOUT_S = 10
+LATER = {"reading": 1, "reread": 0}
+"""Keys that earlier versions did not write, each with the value that its absence stands for."""
 _ABSENT = "(not set)"
 _VERSION = re.compile(r"^Version: *(.+)$", re.MULTILINE)
 DESCRIPTIONS = ("candidates_told", "none_rule")
@@ -79,7 +81,9 @@ class Manifest(Setup):
     """`manifest.json`. `answered_by` lists the model names that the provider returned.
 
     `unrecorded` is what was or may have been spent, in US dollars, on calls without a line: the one
-    before the first step, and those that failed after they had been sent.
+    before the first step, those that failed after they had been sent, and those set aside.
+    `reading` is the edition of the reading rules (`parsers.READING`) by which the predictions were
+    read, and `reread` the number of settled steps that were read anew by it.
     """
 
     schema: int
@@ -87,6 +91,8 @@ class Manifest(Setup):
     created: str
     answered_by: tuple[str, ...] = ()
     unrecorded: float = 0.0
+    reading: int = LATER["reading"]
+    reread: int = LATER["reread"]
     sessions: tuple[Session, ...] = ()
 
     @property
@@ -178,8 +184,16 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest in one piece. Raises `RunError`."""
-    data = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    replace_file(folder / MANIFEST, data + b"\n")
+    path = folder / MANIFEST
+    plain = {f.name: getattr(manifest, f.name) for f in fields(manifest)}
+    try:
+        data = msgspec.json.encode({k: v for k, v in plain.items() if v != LATER.get(k, _ABSENT)})
+        msgspec.json.decode(data, type=Manifest)
+    except (*UNREADABLE, TypeError, OverflowError) as error:
+        raise RunError(
+            f"{path} is not written, since it could not be read back: {error}"
+        ) from error
+    replace_file(path, [msgspec.json.format(data, indent=2), b"\n"])
 
 
 class _SchemaOnly(msgspec.Struct):

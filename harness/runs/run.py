@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from harness.runs.directory import CALLS, STEPS, SUMMARY
+from harness.runs.directory import SUMMARY
 from harness.runs.errors import DataGone, RunError
-from harness.runs.files import Line, decode, read_lines, read_records
+from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.records import CallRecord, StepRecord, line_decoder
 from harness.runs.table import latest_steps

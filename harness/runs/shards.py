@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.runs.directory import CALLS, STEPS, RunDirectory, StepKey
+from harness.runs.directory import RunDirectory, StepKey
 from harness.runs.errors import RunDiffers, RunError
-from harness.runs.files import decode, read_lines, read_records
+from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
 from harness.runs.manifest import Manifest, Setup, difference, identity, read_manifest
 from harness.runs.records import CallRecord, StepRecord, line_decoder
 
@@ -45,6 +45,7 @@ def merge(runs: Sequence[Path], into: Path) -> None:
         lines = difference(identity(setup), identity(_without_shard(manifest)))
         if lines:
             raise RunDiffers(run, lines)
+    _check_reading(runs, manifests)
     chosen: dict[StepKey, _Claim] = {}
     for run in runs:
         for key, claim in _claims(run).items():
@@ -53,7 +54,8 @@ def merge(runs: Sequence[Path], into: Path) -> None:
                 raise RunError(f"step {key[0]} came out differently in {other.run} and {run}")
             if other is None or (claim.settled and not other.settled):
                 chosen[key] = claim
-    with RunDirectory.start(into, setup, {"merged": [str(run) for run in runs]}) as directory:
+    merged = {"merged": [str(run) for run in runs]}
+    with RunDirectory.start(into, setup, merged, reading=manifests[0].reading) as directory:
         # No line is there yet: all of this is beside the lines.
         directory.note_spent(sum(manifest.unrecorded for manifest in manifests))
         for run in runs:
@@ -61,6 +63,17 @@ def merge(runs: Sequence[Path], into: Path) -> None:
                 _chosen_lines(run, CALLS, chosen), _chosen_lines(run, STEPS, chosen)
             )
         directory.add_models(name for manifest in manifests for name in manifest.answered_by)
+
+
+def _check_reading(runs: Sequence[Path], manifests: Sequence[Manifest]) -> None:
+    editions = [manifest.reading for manifest in manifests]
+    oldest, newest = (editions.index(bound(editions)) for bound in (min, max))
+    if oldest != newest:
+        raise RunError(
+            f"{runs[oldest]} was read by edition {editions[oldest]} of the reading rules, "
+            f"{runs[newest]} by edition {editions[newest]}: start the older one again, which reads "
+            "it anew, and merge then"
+        )
 
 
 def _claims(run: Path) -> dict[StepKey, _Claim]:

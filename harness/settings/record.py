@@ -10,8 +10,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from adapters.secrets import masked
 from harness.settings.declared import Settings
 from harness.settings.setting import UNKNOWN, Group, Setting
+from parsers.records import READING
 
 GROUPS: tuple[Group, ...] = (
     "Model",
@@ -68,6 +70,7 @@ FACTS: dict[str, Setting] = {
             follows=("candidates", "ranker"),
             absent=None,
         ),
+        _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
         _fact("dataset.files", about="data", forbids_ranking=True, heading="unusual"),
         _fact("dataset.revision", about="data", heading="unusual"),
     )
@@ -119,14 +122,17 @@ def read_settings(values: Mapping[str, object]) -> Settings:
 
 
 def on_record(settings: Settings) -> dict[str, Any]:
-    """What a run directory is bound to, flat and JSON: two runs with equal values are one."""
+    """What a run directory is bound to, flat and JSON: two runs with equal values are one.
+
+    Secrets among the options are masked.
+    """
     plain: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
         value = getattr(settings, name)
         if setting.recorded == "always" or (setting.recorded == "when set" and value):
             plain[name] = list(value) if isinstance(value, tuple) else value
     for name in ("adapter_options", "protocol_options"):
-        plain[name] = dict(getattr(settings, name))
+        plain[name] = masked(dict(getattr(settings, name)))
     if settings.candidates not in (None, "snapshot"):
         # Nothing is drawn.
         plain["distractors"] = None

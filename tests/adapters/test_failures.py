@@ -307,9 +307,13 @@ def test_a_placeholder_for_a_key_spoils_no_message() -> None:
 
 @every_provider
 def test_the_secrets_of_an_address_are_not_recorded(provider: Provider) -> None:
-    adapter = make(MODELS[provider], base_url="http://me:RECOGNISABLE@host/v1?k=RECOGNISABLE")
+    adapter = make(MODELS[provider], base_url="http://me:RECOGNISABLE@host/v1")
     assert adapter.info.endpoint == "http://host/v1"
     assert "RECOGNISABLE" not in repr(adapter.info)
+    for rest in ("?k=RECOGNISABLE", "#RECOGNISABLE"):
+        with pytest.raises(Fatal, match="must end with its path: http://host/v1, without") as no:
+            make(MODELS[provider], base_url="http://me:RECOGNISABLE@host/v1" + rest)
+        assert "RECOGNISABLE" not in str(no.value)
     for url in ("localhost:8000", "http://", "http://[", "http://host:port/v1"):
         with pytest.raises(Fatal, match=r"the base URL (must begin with http|is not a valid URL)"):
             make(MODELS[provider], base_url=url)

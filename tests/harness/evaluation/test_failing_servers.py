@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -221,3 +222,30 @@ def test_the_other_providers_are_asked_by_the_same_line(
         assert server.count == 15  # the call beforehand among them
         assert all(ask.pictures == 1 for ask in server.asks)
     assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+
+
+def test_a_key_in_the_body_is_sent_and_written_nowhere(place: Path) -> None:
+    option = 'extra_body={"api_key": "sk-RECOGNISABLE-0123456789", "top_k": 1}'
+    with WireServer(replying()) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--adapter-option", option)
+        called = call(*line, "--out", "a")
+        assert called.code == 0
+        assert all(ask.body["api_key"] == "sk-RECOGNISABLE-0123456789" for ask in server.asks)
+        before = server.count
+        other = option.replace("RECOGNISABLE", "RECOGNISABLE-2")
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--adapter-option", other)
+        assert call(*line, "--out", "a").code == 0, "another key is the same run"
+        assert server.count == before
+    written = [path.read_bytes() for path in place.rglob("*") if path.is_file()]
+    assert b"top_k" in b"".join(written)
+    assert b"RECOGNISABLE" not in b"".join(written)
+    assert "RECOGNISABLE" not in called.out + called.err
+
+
+@pytest.mark.parametrize("url", ["http://h/v1?key=RECOGNISABLE", "http://RECOGNISABLE@h/v1"])
+def test_an_address_with_a_secret_is_refused_and_not_repeated(url: str, place: Path) -> None:
+    called = call("--model", "openai:m", "--base-url", url, *ONE_TASK, "--out", "a")
+    assert called.code == 2
+    assert "--base-url holds a " in called.err
+    assert "RECOGNISABLE" not in called.out + called.err
+    assert not (place / "a").exists()

@@ -1,0 +1,77 @@
+"""Secrets among options: kept out of what a run writes down.
+
+Keys are read from the environment. Some servers want another one in the body or in a header of
+their own, and such an option is masked on record by its name: who answers is the same whatever the
+key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MASK = "[masked]"
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+_ALWAYS = {"password", "passwd", "passphrase", "secret", "credential", "credentials", "apikey"}
+_AT_THE_END = {"key", "keys", "token", "auth", "authorization", "bearer", "cookie", "cookies", "pw"}
+# Keys and tokens that are none: of caches, and of text.
+_HARMLESS = {
+    *("cache", "sort", "prefix", "group", "top", "eos", "bos", "pad", "unk", "sep", "cls", "mask"),
+    *("stop", "start", "begin", "end", "image", "video", "special", "think", "thinking", "max"),
+    *("min", "per", "next", "each", "separator", "tool"),
+}
+
+
+def is_secret(name: str) -> bool:
+    """Whether an option is a key, a token or a password, by its name.
+
+    >>> [is_secret(name) for name in ("api_key", "X-Auth-Token", "clientSecret", "max_tokens")]
+    [True, True, True, False]
+    """
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if not words:
+        return False
+    if _ALWAYS & {*words, "".join(words[-2:])}:
+        return True
+    return words[-1] in _AT_THE_END and not (len(words) > 1 and words[-2] in _HARMLESS)
+
+
+def masked(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with the values of those that are secrets masked, at any depth and in JSON texts."""
+    return {name: _masked(value, is_secret(name)) for name, value in options.items()}
+
+
+def secrets(value: object, hidden: bool = False) -> Iterator[str]:
+    """The texts that `masked` masks."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from secrets(inner, hidden or is_secret(str(name)))
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from secrets(inner, hidden)
+    elif hidden and isinstance(value, str):
+        yield value
+
+
+def _masked(value: Any, hidden: bool) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _masked(one, hidden or is_secret(str(name))) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_masked(one, hidden) for one in value]
+    if hidden:
+        return value if value is None or isinstance(value, bool) else MASK
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        return _masked_json(value)
+    return value
+
+
+def _masked_json(text: str) -> str:
+    """An option in JSON as a command line gives it; left as it is where nothing is masked."""
+    try:
+        plain = json.loads(text)
+        safe = _masked(plain, False)
+    except (ValueError, RecursionError):
+        return text
+    return text if safe == plain else json.dumps(safe, ensure_ascii=False)
