@@ -1,19 +1,20 @@
 """Parse a reply into an answer in terms of the offered options, and write an answer as a reply.
 
 The format is SeeAct's three lines ELEMENT, ACTION and VALUE. Models deviate from it in many ways,
-so the parser looks for an answer block first (the last complete one counts), accepts the same keys
-as JSON, and falls back to an isolated letter in prose. Text is only matched, never evaluated, and
+so the parser looks for answer blocks first (of several see `plans`), accepts the same keys as JSON,
+and falls back to an isolated letter in prose. Text is only matched, never evaluated, and
 parsing takes linear time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from parsers.answer_blocks import Block, group, read_fields, read_json
+from parsers.answer_blocks import Block, read_blocks
 from parsers.elements import ElementReading, Labels, read_element, read_prose
 from parsers.letters import is_letter, letters_for
-from parsers.operations import OperationReading, operation_in_prose, read_operation
+from parsers.operations import OperationReading, operation_in_prose
+from parsers.plans import choose_answer
 from parsers.records import Answer, Operation, Status
 from parsers.reply_text import Nothing, Source, open_reply, refuses
 from parsers.values import ValueStyle, clean_value, is_missing, written_value
@@ -55,23 +56,44 @@ def read_answer(
     Raises `ValueError` for letters that do not fit the options and for an unknown `finish`.
     """
     labels = _labels(options, letters, none_letter)
+    return read_named(
+        text,
+        lambda content: read_element(content, labels, first_of_many=first_of_many),
+        lambda shadow: read_prose(shadow, labels),
+        finish=finish,
+        value_style=value_style,
+    )
+
+
+def read_named(
+    text: str,
+    named: Callable[[Source], ElementReading],
+    named_in_prose: Callable[[str], ElementReading],
+    *,
+    finish: str = "stop",
+    value_style: ValueStyle = "plain",
+) -> Answer:
+    """Parse a reply whose element is named in some other way than by a letter.
+
+    `named` reads the content of an ELEMENT line, `named_in_prose` a reply without one. The rest is
+    as in `read_answer`.
+    """
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return Answer(reply.status, flags=reply.flags)
-    blocks = _blocks(reply)
-    complete = [block for block in blocks if block.complete and not block.template]
-    if reply.cut:
-        complete = [block for block in complete if _is_whole(block)]
-        if not complete:
+    blocks = read_blocks(reply)
+    block, flags = choose_answer(
+        [block for block in blocks if not block.template],
+        reply,
+        lambda block: block.complete and (block.whole or not reply.cut),
+    )
+    if block is None:
+        if reply.cut:
             return Answer(Status.TRUNCATED)
-    flags = {"truncated"} if reply.cut else set()
-    if len(complete) > 1:
-        flags.add("multiple")
-    block = complete[-1] if complete else _best(blocks)
+        block = _best(blocks)
     if block is None or block.element is None:
-        return _from_prose(reply, block, labels, flags, value_style)
-    element = read_element(block.element, labels, first_of_many=first_of_many)
-    operation = read_operation(block.action.shadow) if block.action else OperationReading()
+        return _from_prose(reply, block, named_in_prose, flags, value_style)
+    element, operation = named(block.element), block.operation
     if element.status is Status.NO_ELEMENT and not operation.readable:
         element = ElementReading(_why_nothing(reply, block))
     return _answer(element, operation, block, flags, value_style)
@@ -103,25 +125,6 @@ def _labels(options: Sequence[str], letters: Sequence[str] | None, none: str | N
     return Labels(index, none, options)
 
 
-def _blocks(reply: Source) -> list[Block]:
-    """Keyed and JSON answers, in order of appearance."""
-    fields = read_fields(reply)
-    objects = read_json(reply, fields)
-    if objects:
-        spans = [(block.start, end) for block, end in objects]
-        fields = [f for f in fields if not any(s <= f.start < e for s, e in spans)]
-    blocks = [*group(fields), *(block for block, _ in objects)]
-    return sorted(blocks, key=lambda block: block.start)
-
-
-def _is_whole(block: Block) -> bool:
-    """Whether a block must be complete even though the reply was cut off."""
-    operation = read_operation(block.action.shadow) if block.action else OperationReading()
-    if not operation.readable:
-        return False
-    return operation.operation in (None, "CLICK") or block.finished
-
-
 def _best(blocks: Sequence[Block]) -> Block | None:
     """The block to use if none is complete: the last that names an element, else the last."""
     for block in reversed(blocks):
@@ -131,20 +134,24 @@ def _best(blocks: Sequence[Block]) -> Block | None:
 
 
 def _from_prose(
-    reply: Source, block: Block | None, labels: Labels, flags: set[str], style: ValueStyle
+    reply: Source,
+    block: Block | None,
+    named: Callable[[str], ElementReading],
+    flags: set[str],
+    style: ValueStyle,
 ) -> Answer:
     """The answer of a reply without an ELEMENT line."""
     shadow = reply.shadow
     refused = refuses(shadow)
     if block is not None and block.action is not None:
-        operation = read_operation(block.action.shadow)
+        operation = block.operation
         # The answer lines say nothing about the element.
         shadow = shadow[: block.start]
     else:
         operation = operation_in_prose(shadow)
-    element = read_prose(shadow, labels)
-    named = element.status in (Status.ANSWERED, Status.AMBIGUOUS, Status.OUT_OF_RANGE)
-    if refused and block is None and not named:
+    element = named(shadow)
+    is_named = element.status in (Status.ANSWERED, Status.AMBIGUOUS, Status.OUT_OF_RANGE)
+    if refused and block is None and not is_named:
         return Answer(Status.REFUSAL)
     if element.status is Status.NO_ELEMENT and not (operation.readable or element.denied):
         return _answer(ElementReading(Status.PARSE_ERROR), operation, block, flags, style)

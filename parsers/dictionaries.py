@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 Value = str | float | tuple[float, ...] | None
+T = TypeVar("T")
 
-ATTEMPTS = 24
-_OBJECT_ATTEMPTS = 48
+ATTEMPTS = 48
 _OBJECT_WINDOW = 65_536
 _LITERAL_WINDOW = 8_192
 # Numbers stay strings as written: a zip code typed as 10203 must not become 10203.0.
@@ -29,62 +30,73 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
-def json_objects(text: str) -> list[tuple[int, int, dict[str, object]]]:
-    """The outermost JSON objects of a text, as (start, end, content), in order.
-
-    Only the last ones if there are very many. Numbers are strings, as written.
-    """
-    objects: list[tuple[int, int, dict[str, object]]] = []
-    for position in opening_braces(text, _OBJECT_ATTEMPTS):
-        decoded = decode_object(text, position)
-        if decoded is not None and isinstance(content := decoded[0], dict):
-            end = position + decoded[1]
-            objects = [later for later in objects if later[0] >= end]
-            objects.insert(0, (position, end, content))
-    return objects
-
-
-def opening_braces(text: str, attempts: int = ATTEMPTS) -> Iterator[int]:
-    """The positions of opening braces, last first."""
-    position = len(text)
-    for _ in range(attempts):
-        position = text.rfind("{", 0, position)
-        if position < 0:
-            return
-        yield position
-
-
-def decode_object(text: str, position: int) -> tuple[object, int] | None:
-    """The JSON value that starts at a position, and its length; None if there is none."""
-    window = text[position : position + _OBJECT_WINDOW]
-    try:
-        return _DECODER.raw_decode(window)
-    except (ValueError, RecursionError):
-        return None
-
-
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A dictionary in a text, with its span."""
+class Found(Generic[T]):
+    """What was read from a dictionary in a text, with the dictionary's span."""
 
-    content: dict[str, Value]
+    content: T
     start: int
     end: int
 
 
-def read_literals(text: str) -> list[Literal]:
-    """The last dictionaries in a text, in order.
+def read_objects(
+    text: str,
+    read: Callable[[dict[str, object]], T | None],
+    skip: Callable[[int, int], bool] = lambda position, covered: False,
+) -> list[Found[T]]:
+    """The JSON objects that `read` understands, in order; numbers are strings, as written.
+
+    Objects inside one that is understood are part of it. `skip(position, covered)` says of an
+    opening brace whether it is part of something else; `covered` is where the last object ended.
+    """
+
+    def attempt(position: int, covered: int) -> tuple[T, int] | None:
+        if skip(position, covered):
+            return None
+        try:
+            decoded, length = _DECODER.raw_decode(text[position : position + _OBJECT_WINDOW])
+        except (ValueError, RecursionError):
+            return None
+        content = read(decoded)
+        return None if content is None else (content, position + length)
+
+    return _attempts(text, attempt)
+
+
+def read_literals(text: str) -> list[Found[dict[str, Value]]]:
+    """The flat dictionaries in a text, in order.
 
     Keys are strings, and values are strings, numbers, or tuples (or lists) of numbers; dictionaries
     with anything else are skipped.
     """
-    literals = [
-        literal for start in opening_braces(text) if (literal := _read(text, start)) is not None
-    ]
-    return literals[::-1]
+    return _attempts(text, lambda position, _: _read(text, position))
 
 
-def _read(text: str, start: int) -> Literal | None:
+def _attempts(text: str, attempt: Callable[[int, int], tuple[T, int] | None]) -> list[Found[T]]:
+    """What can be read at the first opening braces of a text and at the last ones, in order."""
+    found: list[Found[T]] = []
+    position, tries = text.find("{"), 0
+    while position >= 0:
+        after = position + 1
+        if (got := attempt(position, found[-1].end if found else 0)) is not None:
+            content, after = got
+            found.append(Found(content, position, after))
+        tries += 1
+        if tries == ATTEMPTS:
+            after = max(after, _last_braces(text))
+        position = text.find("{", after)
+    return found
+
+
+def _last_braces(text: str) -> int:
+    """Where the last opening braces begin that are tried."""
+    position = len(text)
+    for _ in range(ATTEMPTS):
+        position = max(text.rfind("{", 0, position), 0)
+    return position
+
+
+def _read(text: str, start: int) -> tuple[dict[str, Value], int] | None:
     tokens = _Tokens(text, start)
     content: dict[str, Value] = {}
     try:
@@ -98,7 +110,7 @@ def _read(text: str, start: int) -> Literal | None:
                 break
     except _NotOfThisForm:
         return None
-    return Literal(content, start, tokens.position)
+    return content, tokens.position
 
 
 class _NotOfThisForm(Exception):

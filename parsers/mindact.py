@@ -15,20 +15,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from parsers.answers import read_answer, spell_answer
+from parsers.answers import read_named, spell_answer
+from parsers.elements import ElementReading, says_none
 from parsers.letters import letter
 from parsers.records import Answer, Operation, Status
-from parsers.reply_text import ENDED, Nothing, ends_in_thought, open_reply
+from parsers.reply_text import ENDED, Source, ends_in_thought
 from parsers.values import clean_value
 
 _ANSWER = re.compile(r"Answer: ([A-F])")
 _ACTION = re.compile(r"Action: (CLICK|SELECT|TYPE)")
 _VALUE = re.compile(r"Value: (.*)$", re.MULTILINE)
-_ELEMENT_LINE = re.compile(
-    r"^(?P<before>[\s>*_`#-]{0,8}element[*_`\"']{0,3}\s{0,3}[:\uff1a])(?P<content>[^\n]*)",
-    re.I | re.M,
-)
-_NOTHING = re.compile(r"[\s\"'*`_]*(?:none|null|n/?a|nothing)\b(?!-)", re.I)
 
 
 def option_letters(count: int) -> tuple[str, ...]:
@@ -94,41 +90,20 @@ def read_element(
 ) -> Answer:
     """Parse an answer whose `Element:` line holds the element itself instead of a letter.
 
-    `find(content)` returns the option that the content of the last such line means, and flags, or
-    None. The rest is parsed by `read_answer`. Without an `Element:` line `find` is not called, and
-    the status is `parse_error` or `no_element`.
+    `find(content)` returns the option that the content of such a line means, and flags, or None.
+    The rest is read as in `read_answer`. Without an `Element:` line `find` is not called, and the
+    status is `parse_error` or `no_element`, since letters mean nothing where none were offered.
     """
-    reply = open_reply(text, finish)
-    if isinstance(reply, Nothing):
-        return Answer(reply.status, flags=reply.flags)
-    whole, finish = reply.text, "length" if reply.cut else finish
-    lines = list(_ELEMENT_LINE.finditer(whole))
-    if not lines:
-        answer = read_answer(whole, [""] * count, none_letter=None, finish=finish)
-        if answer.status in (Status.ANSWERED, Status.AMBIGUOUS, Status.OUT_OF_RANGE):
-            # A letter in prose means nothing here: no letters were offered.
-            status = Status.NO_ELEMENT if answer.operation else Status.PARSE_ERROR
-            return Answer(status, None, answer.operation, answer.value, answer.flags)
-        return answer
-    last = lines[-1]
-    content, rest = last["content"], last.end()
-    if not content.strip(" \t*_`\"'"):
-        following = re.compile(r"\s*([^\n]*)").match(whole, last.end())
-        if following and not re.match(r"[\s*_`]*(?:action|value)\b", following[1], re.I):
-            content, rest = following[1], following.end()
-    match = None if _NOTHING.match(content) else find(content)
-    unknown = "None" if _NOTHING.match(content) else "(unknown)"
-    named = letter(match[0]) if match else unknown
-    written = f"ELEMENT: {named}" + whole[rest:]
-    answer = read_answer(written, [""] * count, none_letter=None, finish=finish)
-    flags = match[1] if match and answer.status is Status.ANSWERED else ()
-    return Answer(
-        answer.status,
-        answer.option,
-        answer.operation,
-        answer.value,
-        tuple(sorted({*answer.flags, *flags})),
-    )
+
+    def named(content: Source) -> ElementReading:
+        if says_none(content.shadow):
+            return ElementReading(Status.NONE)
+        match = find(content.text.strip())
+        if match is None or match[0] >= count:
+            return ElementReading(Status.NO_ELEMENT)
+        return ElementReading(Status.ANSWERED, *match)
+
+    return read_named(text, named, lambda _: ElementReading(Status.NO_ELEMENT), finish=finish)
 
 
 def spell(named: str | None, operation: Operation | None, value: str) -> str:

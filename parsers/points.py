@@ -17,14 +17,13 @@ from parsers.dictionaries import literal_text
 from parsers.locations import (
     Locate,
     Located,
-    Numbers,
-    distinct,
     in_lines,
     in_literals,
     in_objects,
     in_tags,
 )
 from parsers.operations import OperationReading, read_operation
+from parsers.plans import choose_answer
 from parsers.records import Operation, Status
 from parsers.reply_text import Nothing, open_reply, refuses
 from parsers.values import clean_value, is_missing, written_value
@@ -63,8 +62,6 @@ _LOCATE: dict[Form, Locate] = {
 }
 _CLASSES: dict[str, Operation] = {"4": "CLICK", "3": "TYPE", "2": "SELECT"}
 _DIGITS: dict[Operation, int] = {"CLICK": 4, "TYPE": 3, "SELECT": 2}
-# Names of tool actions, and the words for them that `read_operation` knows.
-_TOOLS = {"mouse_move": "HOVER", "move": "HOVER", "fill": "TYPE", "input_text": "TYPE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +85,9 @@ class PointAnswer:
 def read_point(text: str, form: Form, *, finish: str = "stop") -> PointAnswer:
     """Parse a reply in a form. No text raises an exception, and parsing takes linear time.
 
-    Of several answers the last counts, flagged `multiple`; several locations in one answer (a list
-    of boxes, for example) are `ambiguous`. `finish` is as in `read_answer`: of a reply that was cut
-    off (`length`) only complete answers count.
+    Of several answers one counts (see `plans`), flagged `multiple`; several locations in one answer
+    (a list of boxes, for example) are `ambiguous`. `finish` is as in `read_answer`: of a reply that
+    was cut off (`length`) only complete answers count.
 
     >>> read_point('{"action_type": 4, "click_point": (0.17,0.06)}', "seeclick").point
     (0.17, 0.06)
@@ -101,44 +98,46 @@ def read_point(text: str, form: Form, *, finish: str = "stop") -> PointAnswer:
     if isinstance(reply, Nothing):
         return PointAnswer(reply.status, flags=reply.flags)
     answers = _LOCATE[form](reply)
-    if reply.cut:
-        answers = [answer for answer in answers if _is_whole(answer, form)]
-    if not answers:
+
+    def is_whole(answer: Located) -> bool:
+        operation = _operation(answer, form)
+        takes_value = operation.operation in ("TYPE", "SELECT")
+        return not reply.cut or (operation.readable and (answer.finished or not takes_value))
+
+    parts = [answer for answer in answers if not _operation(answer, form).several] or answers
+    fullest = max((part.fullness for part in parts), default=0)
+    answer, flags = choose_answer(
+        parts, reply, lambda part: part.fullness == fullest and is_whole(part)
+    )
+    if answer is None:
         if reply.cut:
             return PointAnswer(Status.TRUNCATED)
         return PointAnswer(Status.REFUSAL if refuses(reply.shadow) else Status.PARSE_ERROR)
-    answers = [answer for answer in answers if answer.numbers or answer.none] or answers
-    last = answers[-1]
-    flags = {"truncated"} if reply.cut else set()
-    if any(answer.group != last.group for answer in answers):
-        flags.add("multiple")
-    locations = list(distinct([answer for answer in answers if answer.group == last.group]))
-    return _answer(last, locations, _operation(last, form), flags)
+    return _answer(answer, _operation(answer, form), flags)
 
 
-def _answer(
-    last: Located, locations: list[Numbers], operation: OperationReading, flags: set[str]
-) -> PointAnswer:
-    flags |= operation.flags(named=last.action is not None)
+def _answer(answer: Located, operation: OperationReading, flags: set[str]) -> PointAnswer:
+    flags |= operation.flags(named=answer.action is not None)
     value = ""
     if operation.operation in ("TYPE", "SELECT"):
-        written = last.value or ""
-        value = " ".join(written.split()) if last.exact_value else clean_value(written)
+        written = answer.value or ""
+        value = " ".join(written.split()) if answer.exact_value else clean_value(written)
         if is_missing(value):
             value = ""
             flags.add("missing_value")
     rest = (operation.operation, value, tuple(sorted(flags)))
-    if len(locations) > 1:
+    if len(answer.places) > 1:
         return PointAnswer(Status.AMBIGUOUS, None, None, *rest)
-    if last.none:
+    if answer.none:
         return PointAnswer(Status.NONE, None, None, *rest)
-    if not last.numbers:
+    if not answer.places:
         if not operation.readable:
             return PointAnswer(Status.PARSE_ERROR, None, None, *rest)
         return PointAnswer(Status.NO_ELEMENT, None, None, *rest)
-    if len(last.numbers) == 2:
-        return PointAnswer(Status.ANSWERED, (last.numbers[0], last.numbers[1]), None, *rest)
-    left, top, right, bottom = last.numbers
+    numbers = answer.places[0]
+    if len(numbers) == 2:
+        return PointAnswer(Status.ANSWERED, (numbers[0], numbers[1]), None, *rest)
+    left, top, right, bottom = numbers
     centre = ((left + right) / 2, (top + bottom) / 2)
     return PointAnswer(Status.ANSWERED, centre, (left, top, right, bottom), *rest)
 
@@ -148,15 +147,7 @@ def _operation(answer: Located, form: Form) -> OperationReading:
         return OperationReading()
     if form == "seeclick":
         return OperationReading(_CLASSES.get(answer.action))
-    action = answer.action.strip()
-    return read_operation(_TOOLS.get(action.lower(), action))
-
-
-def _is_whole(answer: Located, form: Form) -> bool:
-    if form in ("plain", "qwen-vl", "qwen2-vl"):
-        operation = _operation(answer, form)
-        return operation.readable and (operation.operation in (None, "CLICK") or answer.whole)
-    return True
+    return read_operation(answer.action.strip())
 
 
 def to_pixels(

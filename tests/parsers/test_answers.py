@@ -74,6 +74,7 @@ H_CLICK = {
     "JSON over several lines": '{\n  "ELEMENT": "H",\n  "ACTION": "CLICK",\n  "VALUE": "None"\n}',
     "JSON with other keys": '{"reasoning": "ELEMENT: C {x}", "ELEMENT": "H", "ACTION": "CLICK"}',
     "JSON inside an object": '{"answer": {"ELEMENT": "H", "ACTION": "CLICK"}}',
+    "JSON inside an action": '{"action": {"ELEMENT": "H", "ACTION": "CLICK"}}',
     "JSON inside a sentence": f"My answer is {JSON}, as explained.",
     "almost JSON": "{'ELEMENT': 'H', 'ACTION': 'CLICK', 'VALUE': 'None',}",
     "fenced block": f"```\n{three()}\n```",
@@ -213,23 +214,45 @@ def test_letters_that_do_not_fit_are_an_error(
         read_answer("", ["x"] * options, none_letter=none_letter, letters=letters)
 
 
-def test_last_of_two_complete_blocks_counts() -> None:
+def test_of_a_draft_and_its_correction_the_last_block_counts() -> None:
     text = three("C", "TYPE", "x") + "\n\nOn second thought:\n\n" + three()
     assert read(text) == answered(flags=("multiple",))
 
 
-def test_last_of_two_blocks_with_action_first_counts() -> None:
-    text = "ACTION: TYPE\nELEMENT: C\nVALUE: x\n\nACTION: CLICK\nELEMENT: H\nVALUE: None"
+def test_of_two_blocks_in_a_row_the_first_counts() -> None:
+    text = "ACTION: CLICK\nELEMENT: H\nVALUE: None\n\nACTION: TYPE\nELEMENT: C\nVALUE: x"
     assert read(text) == answered(flags=("multiple",))
 
 
 def test_a_block_and_a_later_json_block() -> None:
-    assert read(three("C") + "\n" + JSON) == answered(flags=("multiple",))
-    assert read(JSON + "\n" + three("C")) == answered(2, flags=("multiple",))
+    assert read(three("C") + "\nNo:\n" + JSON) == answered(flags=("multiple",))
+    assert read(JSON + "\nThen:\n" + three("C")) == answered(flags=("multiple",))
 
 
 def test_incomplete_block_after_a_complete_one_is_overlooked() -> None:
     assert read(three() + "\n\nELEMENT: C would be second best") == answered()
+
+
+KEYS = {
+    "doubled equals sign": "ELEMENT == H\nACTION == CLICK\nVALUE == None",
+    "assignment": "ELEMENT := H\nACTION := CLICK\nVALUE := None",
+    "equals sign": "ELEMENT = H\nACTION = CLICK\nVALUE = None",
+    "assignments on one line": "ELEMENT=H, ACTION=CLICK, VALUE=None",
+    "condition after the element": (
+        "ELEMENT: H (If ACTION == SCROLL DOWN, there is no element.)\nACTION: CLICK\nVALUE: None"
+    ),
+    "condition after the action": (
+        "ELEMENT: H\nACTION: CLICK (if VALUE == None, nothing is typed)\nVALUE: None"
+    ),
+    "condition with one equals sign": "ELEMENT: H (If ACTION = TYPE, a box)\nACTION: CLICK",
+    "condition in the reasoning": "If ACTION == TYPE, write a VALUE == text.\n" + three(),
+    "condition after the value": three() + "\n(If ACTION == TYPE, the text)",
+}
+
+
+@pytest.mark.parametrize("text", KEYS.values(), ids=KEYS)
+def test_keys_and_conditions(text: str) -> None:
+    assert read(text) == answered()
 
 
 VALUES = {
@@ -393,7 +416,8 @@ def test_operation_without_element_line_is_kept() -> None:
     assert read("ACTION: TYPE\nVALUE: ab") == Answer(
         Status.NO_ELEMENT, operation="TYPE", value="ab", flags=("prose",)
     )
-    assert read("H.\nACTION: CLICK") == answered(flags=("prose",))
+    # MindAct's format, which has no key for the letter.
+    assert read("H.\nACTION: CLICK") == answered()
     assert read("The answer is H.\nACTION: CLICK") == answered(flags=("in_text", "prose"))
 
 

@@ -37,9 +37,9 @@ def test_the_lines_as_models_write_them(text: str) -> None:
     assert read_described(text) == Described(OK, "the search button", "BUTTON", "Search", "CLICK")
 
 
-def test_the_last_complete_block_counts() -> None:
+def test_of_complete_blocks_in_a_row_the_first_counts() -> None:
     other = LINES.replace("Search", "Cancel").replace("CLICK", "TYPE")
-    found = read_described(other + LINES + "ELEMENT TEXT: Sign in")
+    found = read_described(LINES + other + "ELEMENT TEXT: Sign in")
     assert (found.text, found.operation, found.flags) == ("Search", "CLICK", ("multiple",))
 
 

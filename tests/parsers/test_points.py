@@ -122,6 +122,7 @@ OK = Status.ANSWERED
         ("plain", "ELEMENT: x=12, y=34\nACTION: CLICK", (12, 34), "CLICK", ""),
         ("plain", "ELEMENT: [10, 20, 30, 60]\nACTION: CLICK", (20, 40), "CLICK", ""),
         ("plain", '{"ELEMENT": "12, 34", "ACTION": "CLICK"}', (12, 34), "CLICK", ""),
+        ("plain", "Final answer: (12, 34)\nACTION: CLICK", (12, 34), "CLICK", ""),
         ("plain", "I would press it.\n(12, 34)\nACTION: CLICK", (12, 34), "CLICK", ""),
         (
             "plain",
@@ -173,7 +174,7 @@ def test_answers_without_one_place(form: Form, text: str, status: Status) -> Non
     assert answer.point is None
 
 
-def test_the_last_answer_counts() -> None:
+def test_of_a_draft_and_its_correction_the_last_counts() -> None:
     text = '{"point_2d": [1, 2], "action": "TYPE"} no: {"point_2d": [3, 4], "action": "CLICK"}'
     assert read_point(text, "qwen3-vl") == PointAnswer(
         OK, (3.0, 4.0), operation="CLICK", flags=("multiple",)

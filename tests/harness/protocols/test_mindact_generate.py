@@ -62,7 +62,7 @@ def test_an_element_is_matched_by_number_then_text_then_words(
         ),
         (
             "Element: <a id=0>\nAction: CLICK\n\nElement: <a id=2>\nAction: CLICK",
-            Answer(ANSWERED, 2, "CLICK", "", ("match-number",)),
+            Answer(ANSWERED, 0, "CLICK", "", ("match-number", "multiple")),
         ),
         ("I cannot help with that.", Answer(Status.REFUSAL)),
         ("", Answer(Status.EMPTY)),

@@ -1,0 +1,233 @@
+"""Keyed lines of a reply: ELEMENT, ACTION, VALUE and others, as models bend them.
+
+One pass over the lines; all patterns are anchored or bounded, so reading takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from parsers.plans import Between, between
+from parsers.reply_text import Source
+
+Key = Literal["ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE", "ANSWER"]
+
+_KEYS: dict[str, Key] = {
+    "ELEMENT": "ELEMENT",
+    "ELEMENTTYPE": "ELEMENT TYPE",
+    "ELEMENTTEXT": "ELEMENT TEXT",
+    "ACTION": "ACTION",
+    "VALUE": "VALUE",
+    "ANSWER": "ANSWER",
+}
+_NUMBER = r"(?:\s?#?\d{1,2})?"
+_QUOTES = r"(?P<post>[\"'*_`)\]\u201d\u2019]*+)"
+# What may precede a key: list marks, numbers, quotes, bold, headings, an opening brace.
+_LINE = (
+    r"(?P<pre>[\s\d\-*_`#>\"'\u2022\u00b7({\[.)\u201c\u2018|+]*+)"
+    r"(?:FINAL\s{1,3})?(?P<key>%s)" + _NUMBER + _QUOTES + r"\s*+(?::=?|==?)"
+)
+# Inside a line only capitals count, because prose may well mention an action, and no condition
+# does ("if ACTION == TYPE").
+_INSIDE = (
+    r"(?<![A-Za-z])(?<![Ii]f )(?<!IF )(?<![Ww]hen )(?P<pre>[*_`\"']{0,3})(?P<key>%s)"
+    + _NUMBER
+    + _QUOTES
+    + r"\s*+(?::=?|=(?!=))"
+)
+_ELEMENT_INSIDE = re.compile(_INSIDE % "ELEMENT")
+_ACTION_INSIDE = re.compile(_INSIDE % "ACTION")
+_VALUE_INSIDE = re.compile(_INSIDE % "VALUE")
+_FOLLOWERS: dict[Key, re.Pattern[str]] = {
+    "ELEMENT": _ACTION_INSIDE,
+    "ANSWER": _ACTION_INSIDE,
+    "ACTION": _VALUE_INSIDE,
+}
+# Before a key inside a line: "Final answer: ELEMENT: H".
+_LABEL = re.compile(r"[^:]{1,40}:[\s*_`\"'(\[]{0,8}")
+_LONGEST_LABEL = 80
+# A line that begins with a letter of its own, as in MindAct: "C." or "C. Search".
+_LETTER_LINE = re.compile(
+    r"[\s*_`\"'(\[>#-]*+[A-Z]{1,2}(?:[\s.,:;*_`\"')\]]*+$|[\s*_`\"')\]]*+[.:)]\s)"
+)
+_LETTER_ALONE = re.compile(r"\W*+[A-Z]{1,2}\W*+")
+_MARKS = ("***", "**", "__", "*", "_", "`", '"', "'", "\u201c", "\u2018")
+_CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
+_JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
+_NOT_LETTERS = re.compile(r"[^A-Z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which keys a block has, and how much may stand on a line.
+
+    line: matches a line that begins with a key.
+    keys: the keys of a JSON object.
+    free: the keys whose content is any text, in which nothing is looked for.
+    """
+
+    line: re.Pattern[str]
+    keys: frozenset[Key]
+    free: frozenset[Key]
+
+
+LETTERED = Layout(
+    re.compile(_LINE % "ELEMENT|ACTION|VALUE|ANSWER", re.IGNORECASE),
+    frozenset(("ELEMENT", "ACTION", "VALUE", "ANSWER")),
+    frozenset(("VALUE",)),
+)
+"""SeeAct's three lines, or MindAct's with `Answer` for the element."""
+POINTED = Layout(
+    re.compile(_LINE % "ELEMENT|ACTION|VALUE", re.IGNORECASE), LETTERED.keys, LETTERED.free
+)
+"""Three lines with a location for the element, which may also stand without its key."""
+DESCRIBED = Layout(
+    re.compile(
+        _LINE % r"ELEMENT[ _]?TYPE|ELEMENT[ _]?TEXT|ELEMENT|ACTION|VALUE",
+        re.IGNORECASE,
+    ),
+    frozenset(("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE")),
+    frozenset(("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE")),
+)
+"""SeeAct's five lines, which describe the element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One keyed line: its content, its span, and whether it ended with a line break."""
+
+    key: Key
+    content: Source
+    start: int
+    end: int
+    finished: bool
+
+
+def key_of(name: str) -> Key | None:
+    """The key that a name in any spelling stands for: `element_text`, `ELEMENT 2`."""
+    return _KEYS.get(_NOT_LETTERS.sub("", name.upper()))
+
+
+def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
+    """The keyed lines in order.
+
+    If no line begins with an ELEMENT key, one inside a line counts, else `Answer:` or a letter on
+    the line before an action (MindAct's format).
+    """
+    fields = list(_scan(reply, layout))
+    if "ELEMENT" not in layout.free and not any(field.key == "ELEMENT" for field in fields):
+        inside = "ELEMENT" in reply.shadow and not any(field.key == "ANSWER" for field in fields)
+        fields = list(_scan(reply, layout, inside=inside, letters=layout is LETTERED))
+    if any(field.key == "ELEMENT" for field in fields):
+        return [field for field in fields if field.key != "ANSWER"]
+    return [replace(field, key="ELEMENT") if field.key == "ANSWER" else field for field in fields]
+
+
+def _scan(
+    reply: Source, layout: Layout, *, inside: bool = False, letters: bool = False
+) -> Iterator[Field]:
+    waiting: Field | None = None
+    offset = 0
+    # A letter line, as long as no other line follows.
+    letter: Field | None = None
+    some = False
+    for line in reply.shadow.split("\n"):
+        start, end = offset, offset + len(line)
+        offset = end + 1
+        finished = end < len(reply.shadow)
+        match = layout.line.match(line)
+        if "ELEMENT" not in layout.free and (match is None or match["key"].upper() == "ANSWER"):
+            match = _element_inside(line, anywhere=inside) or match
+        if match is not None:
+            # "Final answer:" above a block is no field but a word about it.
+            if waiting is not None and waiting.key != "ANSWER":
+                yield waiting
+            *whole, waiting = _on_line(reply, line, match, start, finished, layout)
+            if letter is not None and (whole or [waiting])[0].key == "ACTION":
+                yield letter
+            letter, some = None, True
+            yield from whole
+            if waiting.content.shadow.strip():
+                yield waiting
+                waiting = None
+        elif waiting is not None and line.strip() and not line.lstrip().startswith("```"):
+            # The content of a key with an empty rest of line is the next non-empty line.
+            content = reply.part(start, end)
+            yield Field(waiting.key, content, waiting.start, end, finished)
+            waiting = None
+        elif letters and line.strip():
+            content = reply.part(start, end)
+            is_letter = _LETTER_LINE.match(line)
+            letter = Field("ANSWER", content, start, end, finished) if is_letter else None
+    if waiting is not None:
+        yield waiting
+    if some and letter is not None and _LETTER_ALONE.fullmatch(letter.content.shadow):
+        yield letter
+
+
+def _element_inside(line: str, *, anywhere: bool) -> re.Match[str] | None:
+    """An ELEMENT key inside a line: `Step 2: ELEMENT: H`, `No, wait, ELEMENT: H`."""
+    match = _ELEMENT_INSIDE.search(line)
+    if match is None or anywhere:
+        return match
+    before = line[: match.start()]
+    if len(before) > _LONGEST_LABEL:
+        return None
+    introduced = _LABEL.fullmatch(before) or between(before) is not Between.DRAFT
+    return match if introduced else None
+
+
+def _on_line(
+    reply: Source,
+    line: str,
+    match: re.Match[str] | None,
+    start: int,
+    finished: bool,
+    layout: Layout,
+) -> Iterator[Field]:
+    """The fields of one line; an action may follow the element, and a value the action."""
+    while match is not None:
+        key = key_of(match["key"])
+        assert key is not None
+        follower = None
+        if key in _FOLLOWERS and key not in layout.free:
+            follower = _FOLLOWERS[key].search(line, match.end())
+        end = follower.start() if follower else len(line)
+        content = reply.part(start + match.end(), start + end)
+        if follower:
+            content = _without(content, trailing=" \t,;|")
+        yield Field(
+            key,
+            _unmarked(content, match["pre"].strip(), match["post"]),
+            start + match.start("key"),
+            start + end,
+            finished or follower is not None,
+        )
+        match = follower
+
+
+def _without(content: Source, trailing: str) -> Source:
+    return content.part(0, len(content.shadow.rstrip(trailing)))
+
+
+def _unmarked(content: Source, before: str, after: str) -> Source:
+    """The content without the closing mark of markup that began before the key.
+
+    The closing mark precedes the content in `**ELEMENT:** H` and follows it in `**VALUE: x**`.
+    """
+    body = content.part(len(content.shadow) - len(content.shadow.lstrip()), len(content.shadow))
+    body = _without(body, " \t")
+    if '"' in after and (rest := _JSON_REST.fullmatch(body.shadow)):
+        return body.part(0, rest.end(1))
+    mark = next((mark for mark in _MARKS if before.endswith(mark)), "")
+    closing = _CLOSING.get(mark, mark)
+    if not mark or closing in after:
+        return body
+    if body.shadow.startswith(closing):
+        return body.part(len(closing), len(body.shadow))
+    if body.shadow.endswith(closing):
+        return body.part(0, len(body.shadow) - len(closing))
+    return body
