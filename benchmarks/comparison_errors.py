@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.interval_coverage import BATCH, SIMULATIONS, lengths, successes
-from reports.statistics.bootstrap import generator
-from reports.statistics.clusters import Floats, mean_and_error
+from parsers.bootstrap import generator
+from parsers.clusters import Floats, mean_and_error
 
 TASKS = (15, 30, 142, 694)
 RATES = (0.1, 0.4)

@@ -1,7 +1,7 @@
 """Parse replies into answers, score answers, and aggregate scores into metrics with intervals.
 
 Pure functions over frozen records. This package imports nothing else from the project, and
-importing it loads neither the tokenizer nor scipy.
+importing it loads neither the tokenizer nor numpy and scipy.
 
 Part of vlm-web-eval.
 """
@@ -18,7 +18,14 @@ from parsers.aggregate import (
     mean_of_groups,
 )
 from parsers.answers import read_answer, spell_answer
-from parsers.intervals import FEW, Interval, clopper_pearson, cluster_t, t_interval
+from parsers.intervals import (
+    FEW,
+    Average,
+    Interval,
+    clopper_pearson,
+    cluster_t,
+    t_interval,
+)
 from parsers.letters import index_of, letter, letters_for
 from parsers.metrics import (
     AggregationRules,
@@ -33,6 +40,7 @@ from parsers.metrics import (
     Unattempted,
 )
 from parsers.operation_f1 import operation_exact, operation_f1, operation_string, token_f1
+from parsers.rates import mean_interval
 from parsers.records import (
     F1_VARIANTS,
     OPERATIONS,
@@ -60,6 +68,7 @@ __all__ = [
     "READING",
     "AggregationRules",
     "Answer",
+    "Average",
     "Counts",
     "Estimate",
     "F1Variant",
@@ -92,6 +101,7 @@ __all__ = [
     "index_of",
     "letter",
     "letters_for",
+    "mean_interval",
     "mean_of_groups",
     "operation_exact",
     "operation_f1",

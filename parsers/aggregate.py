@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from parsers.intervals import clopper_pearson, cluster_t, t_interval
+from parsers.intervals import Average, Interval, clopper_pearson
 from parsers.metrics import (
     AggregationRules,
     Counts,
@@ -23,6 +23,7 @@ from parsers.metrics import (
     TaskMetrics,
     TaskSuccess,
 )
+from parsers.rates import mean_interval
 from parsers.records import F1_VARIANTS, F1Variant, ScoredStep, Scores, Status
 
 PARSE_FAILURES = frozenset({Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS})
@@ -39,6 +40,16 @@ GROUP_KEYS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "
 
 Task = tuple[str, str]
 _Scored = tuple[Task, Scores]
+Outcomes = Mapping[Task, bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcomes:
+    """Whether tasks succeed in one repeat, by the ways of `TaskMetrics`; None while incomplete."""
+
+    default: Outcomes
+    strict: Outcomes
+    clean: Outcomes
 
 
 def aggregate(
@@ -66,21 +77,26 @@ def aggregate(
 
     Raises `ValueError` if a step occurs twice.
     """
-    rows = [_excluded(row) if row.status in rules.exclude else row for row in steps]
+    rows = _after_exclusion(steps, rules)
     _check_unique(rows)
     valid = _settled(rows, rules)
     invalid = [(_task(row), _ZERO) for row in rows if row.invalid is not None]
+    above = clusters_of(rows, rules)
+    of_valid = _step_metrics(valid, rules, above)
+    tasks = None
+    if whole_tasks:
+        tasks = task_metrics([task_outcomes(rows, rules, task_lengths)], rules, above)
     metrics = Metrics(
         counts=_counts(rows),
-        valid=_step_metrics(valid, rules),
-        strict=_step_metrics([*valid, *invalid], rules),
-        tasks=_task_metrics(rows, rules, task_lengths or {}) if whole_tasks else None,
+        valid=of_valid,
+        strict=_step_metrics([*valid, *invalid], rules, above) if invalid else of_valid,
+        tasks=tasks,
         rules=rules,
     )
-    return _without_operations(metrics) if _element_only(rows) else metrics
+    return _without_operations(metrics) if element_only(rows) else metrics
 
 
-def _element_only(rows: Sequence[ScoredStep]) -> bool:
+def element_only(rows: Sequence[ScoredStep]) -> bool:
     """Whether there are predictions, and none of them was to name an operation."""
     answered = [row for row in rows if row.scores is not None and row.status not in _UNASKED]
     return bool(answered) and all(ELEMENT_ONLY in row.flags for row in answered)
@@ -106,12 +122,42 @@ def _check_unique(rows: Sequence[ScoredStep]) -> None:
         raise ValueError(f"step {twice[0][1]} of {twice[0][0]} occurs more than once")
 
 
-def _excluded(row: ScoredStep) -> ScoredStep:
-    return replace(row, invalid=row.invalid or f"excluded_{row.status}")
+def _after_exclusion(steps: Iterable[ScoredStep], rules: AggregationRules) -> list[ScoredStep]:
+    """The rows, those of excluded statuses as invalid ones."""
+
+    def excluded(row: ScoredStep) -> ScoredStep:
+        return replace(row, invalid=row.invalid or f"excluded_{row.status}")
+
+    return [excluded(row) if row.status in rules.exclude else row for row in steps]
 
 
 def _task(row: ScoredStep) -> Task:
     return row.info.split, row.info.task_id
+
+
+def clusters_of(rows: Iterable[ScoredStep], rules: AggregationRules) -> dict[Task, Hashable] | None:
+    """The cluster of each task; None if tasks are the clusters themselves."""
+    if rules.cluster == "task":
+        return None
+    return {_task(row): row.info.website for row in rows}
+
+
+def _interval(
+    values: Sequence[float],
+    tasks: Sequence[Task],
+    average: Average,
+    rules: AggregationRules,
+    above: Mapping[Task, Hashable] | None,
+) -> Interval | None:
+    return mean_interval(
+        values,
+        tasks,
+        average,
+        clusters=None if above is None else [above[task] for task in tasks],
+        level=rules.level,
+        draws=rules.draws,
+        seed=rules.seed,
+    )
 
 
 def _scores(row: ScoredStep, rules: AggregationRules) -> Scores | None:
@@ -126,11 +172,13 @@ def _settled(rows: Iterable[ScoredStep], rules: AggregationRules) -> list[_Score
     return [(task, scores) for task, scores in pairs if scores is not None]
 
 
-def _step_metrics(scored: Sequence[_Scored], rules: AggregationRules) -> StepMetrics:
+def _step_metrics(
+    scored: Sequence[_Scored], rules: AggregationRules, above: Mapping[Task, Hashable] | None
+) -> StepMetrics:
     tasks = [task for task, _ in scored]
 
     def rate(pick: Callable[[Scores], float]) -> Rate:
-        return _rate([float(pick(scores)) for _, scores in scored], tasks, rules.level)
+        return _rate([float(pick(scores)) for _, scores in scored], tasks, rules, above)
 
     def f1_rate(variant: F1Variant) -> Rate:
         return rate(lambda scores: scores.operation_f1[variant])
@@ -147,15 +195,32 @@ def _step_metrics(scored: Sequence[_Scored], rules: AggregationRules) -> StepMet
     )
 
 
-def _rate(values: Sequence[float], tasks: Sequence[Task], level: float) -> Rate:
+def _rate(
+    values: Sequence[float],
+    tasks: Sequence[Task],
+    rules: AggregationRules,
+    above: Mapping[Task, Hashable] | None,
+) -> Rate:
     by_task: dict[Task, list[float]] = {}
     for task, value in zip(tasks, values, strict=True):
         by_task.setdefault(task, []).append(value)
     means = [math.fsum(group) / len(group) for group in by_task.values()]
     return Rate(
-        macro=Estimate(mean(means), t_interval(means, level), len(means)),
-        micro=Estimate(mean(values), cluster_t(values, tasks, level), len(values)),
+        macro=Estimate(mean(means), _interval(values, tasks, "macro", rules, above), len(means)),
+        micro=Estimate(mean(values), _interval(values, tasks, "micro", rules, above), len(values)),
     )
+
+
+def macro_success(steps: Iterable[ScoredStep], rules: AggregationRules) -> float | None:
+    """The headline step success, macro over tasks, without an interval."""
+    rows = _after_exclusion(steps, rules)
+    scored = _settled(rows, rules)
+    if rules.invalid == "fail":
+        scored += [(_task(row), _ZERO) for row in rows if row.invalid is not None]
+    by_task: dict[Task, list[float]] = {}
+    for task, scores in scored:
+        by_task.setdefault(task, []).append(float(scores.success))
+    return mean([math.fsum(values) / len(values) for values in by_task.values()])
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -163,42 +228,78 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _task_metrics(
-    rows: Sequence[ScoredStep], rules: AggregationRules, lengths: Mapping[str, int]
-) -> TaskMetrics:
+def task_outcomes(
+    steps: Iterable[ScoredStep],
+    rules: AggregationRules,
+    task_lengths: Mapping[str, int] | None = None,
+) -> TaskOutcomes:
+    """Whether each task succeeds, in the ways of `TaskMetrics`; None while it is incomplete."""
+    lengths = task_lengths or {}
     tasks: dict[Task, list[ScoredStep]] = {}
-    for row in rows:
+    for row in _after_exclusion(steps, rules):
         tasks.setdefault(_task(row), []).append(row)
-    everything = list(tasks.values())
-    some_valid = [task for task in everything if any(row.invalid is None for row in task)]
-    clean = [task for task in everything if all(row.invalid is None for row in task)]
+    valid = {task: sum(row.invalid is None for row in rows) for task, rows in tasks.items()}
+    return TaskOutcomes(
+        default={t: _succeeds(rows, rules, lengths) for t, rows in tasks.items() if valid[t]},
+        strict={t: _succeeds(rows, rules, lengths, strict=True) for t, rows in tasks.items()},
+        clean={
+            t: _succeeds(rows, rules, lengths) for t, rows in tasks.items() if valid[t] == len(rows)
+        },
+    )
 
-    def success(selected: Sequence[Sequence[ScoredStep]], *, strict: bool = False) -> TaskSuccess:
-        return _task_success(selected, rules, lengths, strict)
 
-    return TaskMetrics(success(some_valid), success(everything, strict=True), success(clean))
+def _succeeds(
+    task: Sequence[ScoredStep],
+    rules: AggregationRules,
+    lengths: Mapping[str, int],
+    *,
+    strict: bool = False,
+) -> bool | None:
+    scores = [_scores(row, rules) for row in task if row.invalid is None]
+    missing = len(task) < lengths.get(task[0].info.task_id, 0)
+    if None in scores or (missing and rules.unattempted != "fail"):
+        return None
+    failed = missing or (strict and len(scores) < len(task))
+    return not failed and all(step is not None and step.success for step in scores)
+
+
+def task_metrics(
+    repeats: Sequence[TaskOutcomes],
+    rules: AggregationRules,
+    above: Mapping[Task, Hashable] | None = None,
+) -> TaskMetrics:
+    """Task success of one or more repeats; counts add up over repeats.
+
+    above: the cluster of each task, see `clusters_of`.
+    """
+
+    def success(pick: Callable[[TaskOutcomes], Outcomes]) -> TaskSuccess:
+        return _task_success([pick(outcomes) for outcomes in repeats], rules, above)
+
+    return TaskMetrics(
+        success(lambda outcomes: outcomes.default),
+        success(lambda outcomes: outcomes.strict),
+        success(lambda outcomes: outcomes.clean),
+    )
 
 
 def _task_success(
-    tasks: Sequence[Sequence[ScoredStep]],
-    rules: AggregationRules,
-    lengths: Mapping[str, int],
-    strict: bool,
+    repeats: Sequence[Outcomes], rules: AggregationRules, above: Mapping[Task, Hashable] | None
 ) -> TaskSuccess:
-    complete = successes = 0
-    for task in tasks:
-        scores = [_scores(row, rules) for row in task if row.invalid is None]
-        missing = len(task) < lengths.get(task[0].info.task_id, 0)
-        if None in scores or (missing and rules.unattempted != "fail"):
-            continue
-        complete += 1
-        failed = missing or (strict and len(scores) < len(task))
-        successes += not failed and all(step is not None and step.success for step in scores)
-    total = len(tasks)
-    if complete < total or not total:
+    known = [[won for won in outcomes.values() if won is not None] for outcomes in repeats]
+    complete, total = sum(map(len, known)), sum(map(len, repeats))
+    successes = sum(map(sum, known))
+    if complete < total or not all(known):
         return TaskSuccess(None, None, successes, complete, total)
-    interval = clopper_pearson(successes, total, rules.level)
-    return TaskSuccess(successes / total, interval, successes, complete, total)
+    value = mean([sum(won) / len(won) for won in known])
+    interval = None
+    if len(repeats) == 1 and above is None:
+        interval = clopper_pearson(successes, total, rules.level)
+    elif all(outcomes.keys() == repeats[0].keys() for outcomes in repeats):
+        each = [(float(bool(won)), task) for outcomes in repeats for task, won in outcomes.items()]
+        values, tasks = [won for won, _ in each], [task for _, task in each]
+        interval = _interval(values, tasks, "macro", rules, above)
+    return TaskSuccess(value, interval, successes, complete, total)
 
 
 def _counts(rows: Sequence[ScoredStep]) -> Counts:

@@ -1,31 +1,45 @@
 """Confidence intervals for rates, with tasks as the clusters.
 
 Steps of one task share a site, a goal and often a mistake, so they are not independent. All
-intervals here are two-sided and based on tasks (clusters). The t methods give None for fewer than
-two clusters, and for values without any spread, where an interval of zero width would claim a
-certainty that a handful of equal values cannot give.
+intervals here are two-sided and based on clusters: tasks, or websites, which group tasks further.
+`parsers.rates` says which method is printed. The t methods give None for fewer than two clusters,
+and for values without any spread, where an interval of zero width would claim a certainty that a
+handful of equal values cannot give.
 """
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Method = Literal["clopper-pearson", "t", "cluster-t"]
+Method = Literal["clopper-pearson", "t", "cluster-t", "bootstrap-t", "bca"]
+Average = Literal["macro", "micro"]
+"""Mean over tasks of each task's mean (macro), or mean over steps (micro)."""
+Kind = Literal["rate", "difference"]
+"""Rates lie between 0 and 1, differences of two rates between -1 and 1."""
+
+BOUNDS: Mapping[Kind, tuple[float, float]] = {"rate": (0.0, 1.0), "difference": (-1.0, 1.0)}
+_UNMOVED: Mapping[Kind, tuple[float, ...]] = {"rate": (0.0, 1.0), "difference": (0.0,)}
 
 FEW = 30
-"""Intervals from fewer clusters than this are marked: the t methods assume many."""
+"""The t methods need as many clusters with a success, and as many with a failure; for differences,
+as many that differ. Set by simulation (`benchmarks/interval_coverage.py`)."""
+DRAWS = 4_999
+"""Resamples of the bootstrap-t intervals that are printed."""
+SEED = 0
+"""Their seed: equal data have equal intervals, whatever the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval for a rate; the t methods are clipped to [0, 1].
+    """A confidence interval, clipped to the values that are possible.
 
-    clusters: number of tasks that it is based on.
-    few: whether there are fewer than `FEW` clusters.
+    clusters: number of clusters (tasks, unless said otherwise) that it is based on.
+    few: whether it is marked, because fewer than `FEW` clusters have a success, or a failure (of
+        differences: differ). Exact intervals never are.
     level: the confidence level, between 0 and 1.
     """
 
@@ -35,6 +49,54 @@ class Interval:
     clusters: int
     few: bool
     level: float = 0.95
+
+
+def clustered_values(
+    values: Sequence[float],
+    tasks: Sequence[Hashable],
+    average: Average,
+    clusters: Sequence[Hashable] | None = None,
+) -> tuple[list[float], list[Hashable]]:
+    """What is averaged (the means of tasks, or the steps), and the cluster of each.
+
+    >>> clustered_values([1, 0, 1], ["a", "a", "b"], "macro")
+    ([0.5, 1.0], ['a', 'b'])
+
+    Raises `ValueError` if the sequences differ in length.
+    """
+    of_step = tasks if clusters is None else clusters
+    if average == "micro":
+        if len(values) != len(of_step):
+            raise ValueError(f"{len(values)} values of steps in {len(of_step)} clusters")
+        return list(values), list(of_step)
+    by_task: dict[Hashable, list[float]] = {}
+    above: dict[Hashable, Hashable] = {}
+    for value, task, cluster in zip(values, tasks, of_step, strict=True):
+        by_task.setdefault(task, []).append(value)
+        above.setdefault(task, cluster)
+    means = [math.fsum(group) / len(group) for group in by_task.values()]
+    return means, list(above.values())
+
+
+def few_moved(values: Sequence[float], clusters: Sequence[Hashable], kind: Kind = "rate") -> bool:
+    """Whether fewer than `FEW` clusters have a success, or a failure; or differ."""
+    return any(number < FEW for number in moved(values, clusters, kind, FEW))
+
+
+def moved(
+    values: Sequence[float], clusters: Sequence[Hashable], kind: Kind, enough: int | None = None
+) -> list[int]:
+    """How many clusters have a success, and a failure; or differ. Counted up to `enough`."""
+    numbers = []
+    for unmoved in _UNMOVED[kind]:
+        found: set[Hashable] = set()
+        for value, cluster in zip(values, clusters, strict=True):
+            if value != unmoved:
+                found.add(cluster)
+                if len(found) == enough:
+                    break
+        numbers.append(len(found))
+    return numbers
 
 
 def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval | None:
@@ -59,14 +121,16 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval | N
     quantile = _special().betaincinv if n > 1 else lambda a, b, share: share
     low = float(quantile(successes, n - successes + 1, tail)) if successes else 0.0
     high = float(quantile(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
-    return Interval(low, high, "clopper-pearson", n, n < FEW, level)
+    return Interval(low, high, "clopper-pearson", n, False, level)
 
 
-def t_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
+def t_interval(
+    values: Sequence[float], level: float = 0.95, *, kind: Kind = "rate"
+) -> Interval | None:
     """Student's t interval for the mean of independent values, here the means of tasks.
 
-    mean +- t(n-1) * s / sqrt(n), clipped to [0, 1]. None for fewer than two values, and if all are
-    equal.
+    mean +- t(n-1) * s / sqrt(n), clipped to what is possible. None for fewer than two values, and
+    if all are equal.
 
     >>> interval = t_interval([0.2, 0.4, 0.6])
     >>> round(interval.low, 4), round(interval.high, 4)
@@ -78,13 +142,18 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
         return None
     mean = math.fsum(values) / n
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return _around(mean, math.sqrt(variance / n), "t", n, level)
+    few = few_moved(values, range(n), kind)
+    return _around(mean, math.sqrt(variance / n), "t", n, few, kind, level)
 
 
 def cluster_t(
-    values: Sequence[float], clusters: Sequence[Hashable], level: float = 0.95
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    level: float = 0.95,
+    *,
+    kind: Kind = "rate",
 ) -> Interval | None:
-    """A t interval for the mean of values in clusters of unequal size, clipped to [0, 1].
+    """A t interval for the mean of values in clusters of unequal size.
 
     The mean over steps is a ratio of two sums over tasks (Cochran 1977, chapter 9A), and its
     variance is estimated from the residual sums of the tasks: G/(G-1) * sum(u_g^2) / n^2 with
@@ -113,13 +182,23 @@ def cluster_t(
     if max(abs(total) for total in sums) <= 1e-12 * n:
         return None
     variance = groups / (groups - 1) * math.fsum(total**2 for total in sums) / n**2
-    return _around(mean, math.sqrt(variance), "cluster-t", groups, level)
+    few = few_moved(values, clusters, kind)
+    return _around(mean, math.sqrt(variance), "cluster-t", groups, few, kind, level)
 
 
-def _around(mean: float, error: float, method: Method, clusters: int, level: float) -> Interval:
+def _around(
+    mean: float,
+    error: float,
+    method: Method,
+    clusters: int,
+    few: bool,
+    kind: Kind,
+    level: float,
+) -> Interval:
     reach = float(_special().stdtrit(clusters - 1, (1 + level) / 2)) * error
-    low, high = max(0.0, mean - reach), min(1.0, mean + reach)
-    return Interval(low, high, method, clusters, clusters < FEW, level)
+    least, most = BOUNDS[kind]
+    low, high = max(least, mean - reach), min(most, mean + reach)
+    return Interval(low, high, method, clusters, few, level)
 
 
 def _check(level: float) -> None:

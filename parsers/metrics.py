@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from parsers.intervals import Interval
+from parsers.intervals import DRAWS, SEED, Interval
 from parsers.records import F1Variant, Status
 
 InvalidPolicy = Literal["valid", "fail"]
 Unattempted = Literal["exclude", "fail"]
+Cluster = Literal["task", "website"]
 EXCLUDED = "excluded_"
 """Begins the reason why a row of an excluded status does not count."""
 
@@ -29,6 +30,9 @@ class AggregationRules:
     exclude: statuses whose rows are treated as invalid, with the reason `excluded_<status>`; for
         example, to see the metrics without refusals.
     level: confidence level of the intervals.
+    cluster: what counts as independent in the intervals. Tasks generalise to new tasks on these
+        websites; websites, which group the tasks, to new websites.
+    draws, seed: resamples of bootstrap-t intervals, and the seed of the resampling.
     """
 
     variant: F1Variant = "mind2web"
@@ -36,6 +40,9 @@ class AggregationRules:
     unattempted: Unattempted = "exclude"
     exclude: frozenset[Status] = frozenset()
     level: float = 0.95
+    cluster: Cluster = "task"
+    draws: int = DRAWS
+    seed: int = SEED
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,8 @@ class TaskSuccess:
     A task is complete if all its rows have a result.
 
     value, interval: None while a task is incomplete (or if there is none): the complete tasks are a
-        biased sample, because short tasks finish first.
+        biased sample, because short tasks finish first. Over repeats the mean, with an interval
+        over tasks of each task's share of repeats; none if the repeats hold different tasks.
     successes: number of complete tasks that succeed.
     complete, total: number of complete tasks, and of all tasks.
     """

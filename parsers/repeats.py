@@ -1,17 +1,25 @@
 """Metrics of runs with repeats, which ask about every step several times.
 
-Step metrics pool the repeats, with tasks as the clusters. Task success is the mean over repeats,
-without an interval: more repeats are not more tasks.
+Step metrics pool the repeats, with tasks as the clusters. Task success is the mean over repeats;
+its interval is over tasks, of each task's share of repeats: more repeats are not more tasks.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from parsers.aggregate import DEFAULT_AGGREGATION, aggregate, mean
-from parsers.metrics import AggregationRules, Metrics, TaskMetrics, TaskSuccess
+from parsers.aggregate import (
+    DEFAULT_AGGREGATION,
+    aggregate,
+    clusters_of,
+    element_only,
+    macro_success,
+    task_metrics,
+    task_outcomes,
+)
+from parsers.metrics import AggregationRules, Metrics
 from parsers.records import ScoredStep
 
 Trial = tuple[int, ScoredStep]
@@ -44,14 +52,11 @@ def aggregate_repeats(
     repeats: dict[int, list[ScoredStep]] = {}
     for repeat, step in trials:
         repeats.setdefault(repeat, []).append(step)
-    single = [
-        aggregate(
-            repeats.get(repeat, ()), rules, task_lengths=task_lengths, whole_tasks=whole_tasks
-        )
-        for repeat in sorted(repeats) or [0]
-    ]
-    if len(single) == 1:
-        return Repeated(single[0], None)
+    if len(repeats) < 2:
+        rows = [step for steps in repeats.values() for step in steps]
+        lengths = task_lengths
+        return Repeated(aggregate(rows, rules, task_lengths=lengths, whole_tasks=whole_tasks), None)
+    ordered = [repeats[repeat] for repeat in sorted(repeats)]
     pooled = aggregate(
         [
             replace(step, step_id=f"{step.step_id}#{repeat}")
@@ -61,27 +66,14 @@ def aggregate_repeats(
         rules,
         whole_tasks=False,
     )
-    rates = [metrics.steps.success.macro.value for metrics in single]
+    everything = [step for steps in ordered for step in steps]
+    if element_only(everything):
+        return Repeated(pooled, None)
+    rates = [macro_success(steps, rules) for steps in ordered]
     known = [rate for rate in rates if rate is not None]
     spread = statistics.stdev(known) if len(known) > 1 else None
-    tasks = [metrics.tasks for metrics in single if metrics.tasks is not None]
-    if not whole_tasks or not tasks:
+    if not whole_tasks:
         return Repeated(pooled, spread)
-    joined = TaskMetrics(
-        default=_mean_of([task.default for task in tasks]),
-        strict=_mean_of([task.strict for task in tasks]),
-        clean=_mean_of([task.clean for task in tasks]),
-    )
-    return Repeated(replace(pooled, tasks=joined), spread)
-
-
-def _mean_of(trials: Sequence[TaskSuccess]) -> TaskSuccess:
-    """Task success over repeats: counts add up; there is no interval, as repeats are not tasks."""
-    known = [trial.value for trial in trials if trial.value is not None]
-    return TaskSuccess(
-        value=mean(known) if len(known) == len(trials) else None,
-        interval=None,
-        successes=sum(trial.successes for trial in trials),
-        complete=sum(trial.complete for trial in trials),
-        total=sum(trial.total for trial in trials),
-    )
+    outcomes = [task_outcomes(steps, rules, task_lengths) for steps in ordered]
+    tasks = task_metrics(outcomes, rules, clusters_of(everything, rules))
+    return Repeated(replace(pooled, tasks=tasks), spread)

@@ -9,12 +9,13 @@ import click
 
 from parsers import F1_VARIANTS, F1Variant
 from reports.keys import KEYS, MEANINGS, Key
-from reports.output import AVERAGE, FORMATS, RUNS, emit, emit_grids, format_options, put
+from reports.output import AVERAGE, CLUSTER, FORMATS, RUNS, emit, emit_grids, format_options, put
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from harness.tables import Average
+    from parsers.metrics import Cluster
     from reports.frames.rows import InvalidRule
 
 __all__ = ["FORMATS", "report"]
@@ -36,6 +37,7 @@ BY = "Group the main table by " + "; ".join(f"{key}: {MEANINGS[key]}" for key in
 @click.option("--by", "key", type=click.Choice(KEYS), default=None, help=f"{BY}  [default: split]")
 @format_options
 @AVERAGE
+@CLUSTER
 @click.option(
     "--invalid",
     type=click.Choice(["exclude", "fail"]),
@@ -60,6 +62,7 @@ def report(
     key: Key | None,
     form: str,
     average: Average,
+    cluster: Cluster,
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     published: bool,
@@ -71,15 +74,15 @@ def report(
     runs share stands above the table, and where they differ in more than the model, how.
     """
     if kind != "main":
-        if key is not None or invalid or f1 or published or average != "macro":
+        if key or invalid or f1 or published or average != "macro" or cluster != "task":
             raise click.UsageError(
-                "--by, --average, --invalid, --f1 and --published are for --table main"
+                "--by, --average, --cluster, --invalid, --f1 and --published are for --table main"
             )
         emit(_other(kind, runs), form, out)
         return 0
     from reports.tables import by_table
 
-    table = by_table(runs, key or "split", f1=f1, invalid=invalid)
+    table = by_table(runs, key or "split", f1=f1, invalid=invalid, cluster=cluster)
     if published:
         _beside_published(table, runs, form, out, average, invalid, f1)
     else:

@@ -15,7 +15,6 @@ import pandas as pd
 from harness import tables
 from harness.tables import (
     ELEMENT_ONLY_NOTE,
-    FEW_NOTE,
     FORMATS,
     REPEATS_NOTE,
     TEST_DATA_NOTE,
@@ -24,6 +23,7 @@ from harness.tables import (
     Grid,
     Section,
     clean,
+    few_notes,
     percent,
     rates_note,
     result_columns,
@@ -100,24 +100,27 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
         rows = tuple(result_row(record, str(record[key]), average) for record in kept)
         facts = "; ".join(f"{name}: {text}" for name, text in fact_texts(fact))
         sections.append(Section(rows, str(fact["run"]), below=(facts,)))
+    footnotes = _footnotes(table, records, average)
     return Grid(
         title=f"Results by {key}",
         columns=result_columns(key),
         sections=tuple(sections),
         above=about(attrs),
-        footnotes=_footnotes(table, records, average),
+        footnotes=footnotes,
         section_head="run",
         data=frame_data(
             table,
             {
                 "settings": {name: attrs[name] for name in ("constants", "differences", "given")},
                 "key": key,
+                "cluster": attrs["cluster"],
                 "operation_f1_variants": attrs["variants"],
                 "runs": attrs["runs"],
                 "unranked": list(attrs["unranked"]),
                 "corrupt": list(attrs["corrupt"]),
+                "notes": list(footnotes),
             },
-            about(attrs),
+            (*about(attrs), *footnotes),
         ),
     )
 
@@ -154,14 +157,14 @@ def _footnotes(
     table: pd.DataFrame, records: Sequence[Mapping[str, Any]], average: Average
 ) -> tuple[str, ...]:
     variants = sorted(set(table.attrs["variants"].values()))
-    lines = [rates_note(average, variants)]
+    lines = [rates_note(average, variants, table.attrs["cluster"])]
     if len(variants) > 1:
         lines.append("The runs were scored with different Op. F1 variants; choose one with --f1.")
     if any(r["element_macro"] is not None and r["step_success_macro"] is None for r in records):
         lines.append(ELEMENT_ONLY_NOTE)
     if any(record["few"] for record in records):
-        lines.append(FEW_NOTE)
-    if any(r["task_success"] is not None and r["task_success_low"] is None for r in records):
+        lines += few_notes(rates=True, cluster=table.attrs["cluster"])
+    if any(fact["repeats"] > 1 for fact in table.attrs["runs"]):
         lines.append(REPEATS_NOTE)
     if any(not fact["complete"] for fact in table.attrs["runs"]):
         lines.append(

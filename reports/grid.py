@@ -12,8 +12,16 @@ from typing import Any, Literal, NamedTuple, cast
 import pandas as pd
 
 from harness import tables
-from harness.tables import FEW_MARK, FEW_NOTE, Cell, Data, Grid, NumberStyle, bounds, rows_of, shown
-from parsers import FEW
+from harness.tables import (
+    Cell,
+    Data,
+    Grid,
+    NumberStyle,
+    bounds,
+    few_notes,
+    rows_of,
+    shown,
+)
 from reports.frames.schema import Column, Kind, typed
 
 Style = Literal[NumberStyle, "bounds", "hidden"]
@@ -62,15 +70,13 @@ def described(
     return frame
 
 
-def interval(name: str, head: str) -> tuple[Field, Field]:
-    """The two columns of the interval of `name`.
-
-    It is marked if it rests on fewer than 30 tasks, by the column `<name>_clusters` or else
-    `tasks`.
-    """
+def interval(name: str, head: str) -> tuple[Field, ...]:
+    """The columns of the interval of `name`, see `interval_record`."""
     return (
         Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
         Field(f"{name}_high", "float64", "hidden", head, "upper end"),
+        Field(f"{name}_method", "str", "hidden", head, "its method"),
+        Field(f"{name}_few", "boolean", "hidden", head, "whether it is marked"),
     )
 
 
@@ -83,10 +89,14 @@ def described_grid(frame: pd.DataFrame) -> Grid:
     """Arrange the frame for readers, with the frame as its data."""
     attrs = frame.attrs
     fields = [(name, head, style) for name, head, style in attrs["fields"] if style != "hidden"]
-    rows = [
-        [_cell(record, name, style) for name, _, style in fields] for record in plain_records(frame)
+    records = plain_records(frame)
+    rows = [[_cell(record, name, style) for name, _, style in fields] for record in records]
+    marked = {style for name, _, style in fields for record in records if record.get(f"{name}_few")}
+    differences = "points" in marked
+    notes = [
+        *attrs["notes"],
+        *few_notes(rates=bool(marked - {"points"}), differences=differences),
     ]
-    few = any(str(cell).endswith(f"]{FEW_MARK}") for row in rows for cell in row)
     facts = {str(name): value for name, value in attrs.items() if name != "fields"}
     return Grid(
         title=attrs["title"],
@@ -95,8 +105,10 @@ def described_grid(frame: pd.DataFrame) -> Grid:
         ),
         sections=rows_of(rows),
         above=tuple(attrs["about"]),
-        footnotes=(*attrs["notes"], *([FEW_NOTE] if few else [])),
-        data=frame_data(frame, facts, (attrs["title"], *attrs["about"], *attrs["notes"])),
+        footnotes=tuple(notes),
+        data=frame_data(
+            frame, {**facts, "notes": notes}, (attrs["title"], *attrs["about"], *notes)
+        ),
     )
 
 
@@ -132,8 +144,7 @@ def _cell(row: Mapping[str, Any], name: str, style: Style) -> str | Cell:
     if value is None:
         return "none" if style == "bounds" else ""
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
-    tasks = row.get(f"{name}_clusters", row.get("tasks"))
-    few = tasks is not None and tasks < FEW
+    few = bool(row.get(f"{name}_few"))
     if style == "bounds":
         return bounds(low, high, few=few)
     number = cast(NumberStyle, style)

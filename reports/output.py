@@ -26,6 +26,14 @@ AVERAGE = click.option(
     show_default=True,
     help="Average over tasks (macro) or over steps (micro); csv, json and parquet hold both.",
 )
+CLUSTER = click.option(
+    "--cluster",
+    type=click.Choice(["task", "website"]),
+    default="task",
+    show_default=True,
+    help="What intervals and tests take as independent: tasks generalise to new tasks on these "
+    "websites, websites to new websites.",
+)
 PLOT = click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from parsers import ELEMENT_ONLY, PARSE_FAILURES, ScoredStep, Status, cluster_t
+from harness.tables import interval_record
+from parsers import ELEMENT_ONLY, PARSE_FAILURES, ScoredStep, Status, mean_interval
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
@@ -83,15 +84,14 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
     for status, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         with_status = [step for step in settled if step.status == status]
         scores = [step.scores for step in with_status if step.scores is not None]
-        share_interval = cluster_t([float(step.status == status) for step in settled], tasks)
+        having = [float(step.status == status) for step in settled]
         yield {
             "run": rows.label,
             "status": status,
             "kind": kind_of(status),
             "steps": count,
             "share": count / len(settled),
-            "share_low": share_interval.low if share_interval else None,
-            "share_high": share_interval.high if share_interval else None,
+            **interval_record("share", mean_interval(having, tasks, "micro")),
             "share_clusters": len(set(tasks)),
             "tasks": len({(step.info.split, step.info.task_id) for step in with_status}),
             "element": sum(score.element for score in scores) / count,

@@ -9,20 +9,23 @@ import pandas as pd
 
 from harness.tables import AVERAGES, METRICS, POOLED, result_records
 from parsers import F1Variant
+from parsers.metrics import Cluster
 from parsers.repeats import Repeated
 from reports.differences import unranked
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.runs import facts
-from reports.frames.schema import Column, typed
+from reports.frames.schema import Column, Kind, typed
 from reports.keys import KEYS, WHOLE_TASKS, Group, Key, groups
 from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare
 
+_KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
+_KINDS |= {"_method": "str", "_few": "boolean"}
 _RATES = tuple(
-    Column(f"{metric}_{average}{end}", "float64", f"{metric}, {average}{end.replace('_', ', ')}")
+    Column(f"{metric}_{average}{end}", kind, f"{metric}, {average}{end.replace('_', ', ')}")
     for metric in METRICS
     for average in AVERAGES
-    for end in ("", "_low", "_high")
+    for end, kind in _KINDS.items()
 )
 
 
@@ -40,10 +43,12 @@ def columns(key: Key) -> tuple[Column, ...]:
         Column("task_success", "float64", "missing while a task is incomplete"),
         Column("task_success_low", "float64", "its interval"),
         Column("task_success_high", "float64", "its interval"),
+        Column("task_success_method", "str", "its method"),
+        Column("task_success_few", "boolean", "whether it is marked"),
         Column("tasks_succeeded", "Int64", "successes among the complete tasks"),
         Column("tasks_complete", "Int64", "complete tasks"),
         Column("tasks_total", "Int64", "all tasks that count"),
-        Column("few", "boolean", "fewer than 30 tasks: intervals are too narrow"),
+        Column("few", "boolean", "whether an interval of the line is marked"),
         Column("repeat_sd", "float64", "standard deviation of macro step success between repeats"),
         Column("valid", "Int64", "valid rows"),
         Column("invalid", "Int64", "invalid rows"),
@@ -61,6 +66,7 @@ def main_table(
     *,
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
+    cluster: Cluster = "task",
 ) -> pd.DataFrame:
     """Return the metrics of each run by split, and over all its splits if there are several.
 
@@ -74,8 +80,9 @@ def main_table(
     runs: facts about each run, see `reports.frames.runs.FACTS`.
     variants: operation F1 variant by run.
     key: what the rows are grouped by.
+    cluster: what the intervals take as independent, tasks or websites.
     """
-    return by_table(runs, "split", f1=f1, invalid=invalid)
+    return by_table(runs, "split", f1=f1, invalid=invalid, cluster=cluster)
 
 
 def by_table(
@@ -84,6 +91,7 @@ def by_table(
     *,
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
+    cluster: Cluster = "task",
 ) -> pd.DataFrame:
     """Return the same grouped by any key of `reports.keys`.
 
@@ -93,13 +101,14 @@ def by_table(
     if key not in KEYS:
         raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(KEYS)}")
     opened = open_runs(runs)
-    evaluated = run_rows(opened.values(), f1=f1, invalid=invalid)
+    evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
     records = [record for rows in evaluated for record in _records(rows, key)]
     described = columns(key)
     table = typed({c.name: [record[c.name] for record in records] for c in described}, described)
     settings = compare(opened)
     table.attrs = {
         "key": key,
+        "cluster": cluster,
         "constants": settings.constants,
         "differences": settings.differences,
         "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},

@@ -19,7 +19,9 @@ from harness.tables import (
     Grid,
     Row,
     Section,
-    bounds,
+    few_notes,
+    interval_record,
+    interval_text,
     percent,
     render,
     terminal_width,
@@ -122,10 +124,9 @@ def recall_grid(measured: Sequence[tuple[str, Any]], benchmark: str, no_positive
 
     rankers: dict[str, list[Row]] = {}
     for name, part in measured:
-        rates = [
-            Cell(percent(r.value), bounds(r.interval.low, r.interval.high) if r.interval else "")
-            for r in part.rates
-        ] or [Cell("–")] * len(DEPTHS)
+        rates = [Cell(percent(r.value), interval_text(r.interval)) for r in part.rates] or [
+            Cell("–")
+        ] * len(DEPTHS)
         paper = percent(PAPER[part.split]) if part.split in PAPER else "–"
         counts = (f"{part.steps:,}", f"{part.tasks:,}")
         rankers.setdefault(name, []).append(Row((part.split, *counts, *rates, paper)))
@@ -159,8 +160,8 @@ def _record(name: str, part: Any) -> dict[str, Any]:
     }
     for rate in part.rates:
         told[f"recall_{rate.depth}"] = round(rate.value, 6)
-        told[f"recall_{rate.depth}_low"] = round(rate.interval.low, 6) if rate.interval else None
-        told[f"recall_{rate.depth}_high"] = round(rate.interval.high, 6) if rate.interval else None
+        ends = interval_record(f"recall_{rate.depth}", rate.interval)
+        told |= {k: round(v, 6) if isinstance(v, float) else v for k, v in ends.items()}
     return {**told, "paper_recall_50": PAPER.get(part.split)}
 
 
@@ -174,9 +175,8 @@ def _notes(measured: Sequence[tuple[str, Any]]) -> list[str]:
             counted = f"{part.split}: {part.without} steps have no acceptable element"
             told = "count as missed" if part.without_fails else "are left out"
             notes.append(f"{counted} and {told}.")
-    few = [part.split for part in parts.values() if part.tasks < 30]
-    if few:
-        notes.append(f"Fewer than 30 tasks in {', '.join(few)}: coverage is below 95 %.")
+    intervals = [rate.interval for _, part in measured for rate in part.rates]
+    notes += few_notes(rates=any(interval is not None and interval.few for interval in intervals))
     if set(parts) & set(PAPER):
         notes.append(
             f"Paper: {PAPER_SOURCE}, on Mind2Web's own 252, 177 and 912 test tasks; "

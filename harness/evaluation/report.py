@@ -16,7 +16,6 @@ from harness.settings import Settings
 from harness.tables import (
     ABSENT,
     ELEMENT_ONLY_NOTE,
-    FEW_NOTE,
     HEADS,
     POOLED,
     Average,
@@ -25,8 +24,10 @@ from harness.tables import (
     Grid,
     Row,
     Section,
-    bounds,
+    bounds_of,
     counted,
+    few_notes,
+    interval_text,
     invalid_label,
     percent,
     rate_cells,
@@ -34,7 +35,7 @@ from harness.tables import (
     result_records,
     text,
 )
-from parsers import FEW, Counts
+from parsers import Counts
 from parsers.metrics import EXCLUDED
 from parsers.records import Status
 
@@ -117,7 +118,10 @@ def _rows(group: Part) -> Iterator[Row]:
     if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
         yield _rates(invalid_label("strict"), records["strict"], "macro")
         if tasks:
-            clean = Cell(_task_success(tasks.clean.value, tasks.clean.complete, tasks.clean.total))
+            clean = Cell(
+                _task_success(tasks.clean.value, tasks.clean.complete, tasks.clean.total),
+                interval_text(tasks.clean.interval),
+            )
             number = tasks.clean.total // group.repeats
             yield _values(f"clean tasks: {number}", "", "", "", clean)
     floor = group.floor
@@ -125,7 +129,7 @@ def _rows(group: Part) -> Iterator[Row]:
     top = [percent(group.ceiling)] * 3
     if element_only(group):
         chance[1:] = top[1:] = [ABSENT, ABSENT]
-    yield _values("floor (chance)", *chance)
+    yield _values("floor (always-click)", *chance)
     yield _values("ceiling", *top)
 
 
@@ -133,10 +137,9 @@ def _rates(label: str, record: Mapping[str, Any], average: Average) -> Row:
     success = Cell("")
     if average == "macro" and record["tasks_total"] is not None:
         value = record["task_success"]
-        few = record["tasks_total"] < FEW
         success = Cell(
             _task_success(value, record["tasks_complete"], record["tasks_total"]),
-            bounds(record["task_success_low"], record["task_success_high"], few=few),
+            bounds_of(record, "task_success"),
         )
     return Row((label, *rate_cells(record, average), success))
 
@@ -161,11 +164,11 @@ def _footnotes(shown: Sequence[Part], step_rule: str) -> Iterator[str]:
     needed = "Op. F1 = 1" if step_rule == "f1" else "exactly the recorded operation and value"
     yield rates_note("macro", [shown[0].metrics.rules.variant])
     yield f"A step succeeds with the right element and {needed}."
-    yield "floor: expected score of clicking a random choice; ceiling: score of the oracle."
+    yield "floor: always-click, expected: CLICK on a random choice; ceiling: score of the oracle."
     if any(map(element_only, shown)):
         yield ELEMENT_ONLY_NOTE
     if any(record["few"] for group in shown for record in result_records(group.metrics)):
-        yield FEW_NOTE
+        yield from few_notes(rates=True)
     if any(group.repeat_sd is not None for group in shown):
         yield "SD: standard deviation of macro Step SR between repeats."
 

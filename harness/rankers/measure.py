@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from parsers.intervals import Interval, cluster_t
+from parsers import Interval, mean_interval
 
 DEPTHS = (1, 5, 10, 20, 50)
 
@@ -37,7 +37,7 @@ class Rate:
     value: float
     """Share of steps with an acceptable element among the first k, 0 to 1."""
     interval: Interval | None
-    """95 % t interval with tasks as clusters; None if all steps agree or there is only one task."""
+    """95 % interval with tasks as clusters; None if it cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,8 @@ def _of_split(
     rates = []
     for depth in depths if kept else ():
         hits = [float(step.rank is not None and step.rank < depth) for step in kept]
-        rates.append(Rate(depth, sum(hits) / len(hits), cluster_t(hits, tasks)))
+        interval = mean_interval(hits, tasks, "micro")
+        rates.append(Rate(depth, sum(hits) / len(hits), interval))
     return SplitRecall(
         split=name,
         steps=len(kept),

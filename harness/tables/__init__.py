@@ -33,6 +33,8 @@ from harness.tables.grid import (
     Grid,
     Row,
     Section,
+    few_notes,
+    interval_record,
     rows_of,
 )
 from harness.tables.html import fragment, html
@@ -45,11 +47,13 @@ from harness.tables.numbers import (
     bounds,
     counted,
     estimate_cell,
+    interval_text,
     percent,
     shown,
 )
 from harness.tables.results import (
     AVERAGES,
+    CLUSTER_NOTES,
     ELEMENT_ONLY_NOTE,
     HEADS,
     MEANS,
@@ -57,6 +61,7 @@ from harness.tables.results import (
     POOLED,
     REPEATS_NOTE,
     Average,
+    bounds_of,
     invalid_label,
     rate_cells,
     rates_note,
@@ -73,6 +78,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 __all__ = [
     "ABSENT",
     "AVERAGES",
+    "CLUSTER_NOTES",
     "ELEMENT_ONLY_NOTE",
     "FEW_MARK",
     "FEW_NOTE",
@@ -93,10 +99,14 @@ __all__ = [
     "Row",
     "Section",
     "bounds",
+    "bounds_of",
     "clean",
     "counted",
     "estimate_cell",
+    "few_notes",
     "html_table",
+    "interval_record",
+    "interval_text",
     "invalid_label",
     "json_content",
     "percent",

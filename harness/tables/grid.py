@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from parsers import FEW
+from parsers import FEW, Interval
+from parsers.intervals import DRAWS, SEED
+from parsers.metrics import Cluster
 
 TEST_DATA_NOTE = (
     "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
@@ -18,7 +20,33 @@ TEST_DATA_NOTE = (
 """Included in every output with texts of tasks or pages, or scores on them."""
 
 FEW_MARK = "*"
-FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks: coverage is below 95 %."
+FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks have a success, or a failure; or differ."
+"""Which intervals are marked; `few_notes` adds what the mark means for them."""
+
+
+def few_notes(
+    *, rates: bool, differences: bool = False, cluster: Cluster = "task"
+) -> tuple[str, ...]:
+    """The footnotes on marked intervals of rates, of differences, or of both."""
+    notes = []
+    if rates:
+        notes.append(
+            f"Marked intervals of rates are bootstrap-t ({DRAWS:,} draws, seed {SEED}), as with t "
+            "coverage is below 95 %."
+        )
+    if differences:
+        notes.append("Marked intervals of differences are t: their coverage can be below 95 %.")
+    return (FEW_NOTE.replace("task", cluster), *notes) if notes else ()
+
+
+def interval_record(name: str, interval: Interval | None) -> dict[str, Any]:
+    """The columns of an interval in tables for programs; `<name>_few` is the mark."""
+    return {
+        f"{name}_low": interval.low if interval else None,
+        f"{name}_high": interval.high if interval else None,
+        f"{name}_method": interval.method if interval else None,
+        f"{name}_few": interval.few if interval else None,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def percent(value: float | None) -> str:
 def bounds(
     low: float | None, high: float | None, *, few: bool = False, style: NumberStyle = "percent"
 ) -> str:
-    """Format an interval, marked if it rests on few tasks; empty if there is none.
+    """Format an interval, marked if few tasks bear it; empty if there is none.
 
     >>> bounds(0.41, 0.519), bounds(-0.1, 0.25, few=True, style="points"), bounds(None, None)
     ('[41.0, 51.9]', '[-10.0, +25.0]*', '')

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from harness.tables.grid import Cell, Column, Row
+from harness.tables.grid import Cell, Column, Row, interval_record
 from harness.tables.numbers import ABSENT, bounds, percent
-from parsers import FEW, Estimate, Metrics, Rate, StepMetrics, TaskSuccess
+from parsers import Average as Average
+from parsers import Estimate, Metrics, Rate, StepMetrics, TaskSuccess
+from parsers.metrics import Cluster
 
-Average = Literal["macro", "micro"]
 AVERAGES: tuple[Average, ...] = ("macro", "micro")
 METRICS = ("element", "operation_f1", "step_success")
 HEADS = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
 POOLED = "all splits pooled"
 REPEATS_NOTE = (
-    "Task success over repeats has no interval: repeats of a task are not independent tasks."
+    "Task success over repeats: mean over tasks of the share of repeats in which all steps succeed."
 )
 ELEMENT_ONLY_NOTE = (
     f"{ABSENT}: only elements were asked for, so operations and success are unknown."
@@ -29,6 +30,13 @@ MEANS: dict[Average, str] = {
     "macro": "macro: mean over tasks of each task's mean over steps",
     "micro": "micro: mean over steps",
 }
+CLUSTER_NOTES: dict[Cluster, str] = {
+    "task": "95 % intervals with tasks as clusters: they are for new tasks on these websites. For "
+    "new websites: report and compare with --cluster website.",
+    "website": "95 % intervals with websites as clusters: they are for new websites.",
+}
+"""What the intervals generalise to."""
+
 Record = Mapping[Any, Any]
 """A line of results by column name; None where a number is missing."""
 
@@ -36,8 +44,8 @@ Record = Mapping[Any, Any]
 def result_records(metrics: Metrics) -> Iterator[dict[str, Any]]:
     """Two lines of results: `valid` without invalid rows, `strict` with invalid rows as 0.
 
-    Rates are shares between 0 and 1, each with `_low` and `_high`. `headline` marks the line that
-    the rules of the metrics ask for, `few` intervals that rest on fewer than 30 tasks.
+    Rates are shares between 0 and 1, each with its `interval_record`. `headline` marks the line
+    that the rules of the metrics ask for, `few` lines with a marked interval.
     """
     tasks = metrics.tasks
     strict = metrics.rules.invalid == "fail"
@@ -60,8 +68,7 @@ def _record(
     interval = success.interval if success else None
     return values | {
         "task_success": success.value if success else None,
-        "task_success_low": interval.low if interval else None,
-        "task_success_high": interval.high if interval else None,
+        **interval_record("task_success", interval),
         "tasks_succeeded": success.successes if success else None,
         "tasks_complete": success.complete if success else None,
         "tasks_total": success.total if success else None,
@@ -69,13 +76,8 @@ def _record(
     }
 
 
-def _estimate(name: str, estimate: Estimate) -> dict[str, float | None]:
-    interval = estimate.interval
-    return {
-        name: estimate.value,
-        f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval else None,
-    }
+def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
+    return {name: estimate.value, **interval_record(name, estimate.interval)}
 
 
 def _few(rates: Iterable[Rate], success: TaskSuccess | None) -> bool:
@@ -86,16 +88,18 @@ def _few(rates: Iterable[Rate], success: TaskSuccess | None) -> bool:
 
 def rate_cells(record: Record, average: Average) -> tuple[Cell, Cell, Cell]:
     """Element accuracy, operation F1 and step success of a line."""
-    few = record["tasks"] < FEW
-    element, operation, success = (
-        _cell(record, f"{metric}_{average}", few=few) for metric in METRICS
-    )
+    element, operation, success = (_cell(record, f"{metric}_{average}") for metric in METRICS)
     return element, operation, success
 
 
-def _cell(record: Record, name: str, *, few: bool) -> Cell:
-    interval = bounds(record[f"{name}_low"], record[f"{name}_high"], few=few)
-    return Cell(percent(record[name]), interval)
+def _cell(record: Record, name: str) -> Cell:
+    return Cell(percent(record[name]), bounds_of(record, name))
+
+
+def bounds_of(record: Record, name: str) -> str:
+    """The interval of a rate in a line of results, as `bounds` writes it."""
+    few = bool(record[f"{name}_few"])
+    return bounds(record[f"{name}_low"], record[f"{name}_high"], few=few)
 
 
 def task_cell(record: Record) -> Cell:
@@ -105,7 +109,7 @@ def task_cell(record: Record) -> Cell:
         return Cell("")
     if value is None:
         return Cell(f"{ABSENT} ({int(record['tasks_complete'])} of {int(total)})")
-    cell = _cell(record, "task_success", few=total < FEW)
+    cell = _cell(record, "task_success")
     return Cell(f"{cell.text} ({int(record['tasks_succeeded'])}/{int(total)})", cell.interval)
 
 
@@ -134,9 +138,9 @@ def invalid_label(line: Literal["valid", "strict"]) -> str:
     return "invalid rows as 0" if line == "strict" else "valid rows only"
 
 
-def rates_note(average: Average, variants: Sequence[str]) -> str:
+def rates_note(average: Average, variants: Sequence[str], cluster: Cluster = "task") -> str:
     """The footnote on the rates of a table of results."""
     return (
-        f"Per cent; {MEANS[average]}; 95 % intervals with tasks as clusters. "
+        f"Per cent; {MEANS[average]}. {CLUSTER_NOTES[cluster]} "
         f"Op. F1 variant: {', '.join(variants)}."
     )

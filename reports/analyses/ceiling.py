@@ -23,11 +23,18 @@ _CROP = re.compile(r";box=(\d+),(\d+),(\d+),(\d+);", re.ASCII)
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
     Field("split", "str", "text", "split", "the split"),
-    Field("bound", "str", "text", "no more than", "what the bound follows from"),
+    Field("bound", "str", "text", "limit", "what the bound follows from"),
     Field("tasks", "Int64", "count", "tasks", "tasks of the rows"),
     Field("steps", "Int64", "count", "rows", "rows that the bound is about"),
     *rate_fields("steps_possible", "of steps", "share of steps that can succeed"),
     Field("tasks_possible", "float64", "percent", "of tasks", "share of tasks that can succeed"),
+)
+INDEPENDENT = Field(
+    "tasks_if_independent",
+    "float64",
+    "percent",
+    "of tasks, if misses were independent",
+    "task success if the ranker missed rows independently of each other; no bound",
 )
 LISTED = "a right element is listed"
 INSIDE = "target wholly inside one picture"
@@ -45,8 +52,9 @@ def ceilings(
 
     What was listed and what the pictures showed is read from the run. Every row counts once,
     whatever the number of repeats. `recall` is the recall of a candidate ranker, as one number or
-    by split; it adds a bound on step rates, and one on task success if the ranker misses rows
-    independently. Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
+    by split; it adds a bound on step rates, and the task success that would follow if the ranker
+    missed rows independently: misses crowd in some tasks, so that more tasks than that can succeed.
+    Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
     outside 0 to 1.
     """
     opened = open_runs(run)
@@ -66,7 +74,7 @@ def ceilings(
         notes += _notes(label, one, valid)
     return described(
         records,
-        FIELDS,
+        FIELDS if recall is None else (*FIELDS, INDEPENDENT),
         title="Upper bounds for any model, given what was shown",
         about=about_runs(opened),
         notes=(
@@ -74,6 +82,7 @@ def ceilings(
             "succeed if all its rows can. An element that no picture shows may still be found by "
             "the text of the choices: the picture bounds hold for a model that relies on what it "
             "sees.",
+            *_recall_notes(recall),
             *notes,
         ),
     )
@@ -166,9 +175,17 @@ def _by_recall(rows: Sequence[StepRecord], each: Sequence[float]) -> dict[str, A
         "tasks": len(whole),
         "steps": len(rows),
         # The recall is given, not estimated here, so it has no interval.
-        **{name: value for name, value in values.items() if not name.endswith(("_low", "_high"))},
-        "tasks_possible": math.fsum(whole.values()) / len(whole),
+        **{name: values[name] for name in ("steps_possible", "steps_possible_micro")},
+        "tasks_if_independent": math.fsum(whole.values()) / len(whole),
     }
+
+
+def _recall_notes(recall: float | Mapping[str, float] | None) -> Iterator[str]:
+    if recall is not None:
+        yield (
+            "With a ranker's recall, the share of tasks is what it would be if misses were "
+            "independent. It is no bound: where misses crowd in few tasks, more tasks can succeed."
+        )
 
 
 def _any(test: Any, record: StepRecord) -> bool:

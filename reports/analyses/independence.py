@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from parsers import ELEMENT_ONLY, clopper_pearson
+from harness.tables import interval_record
+from parsers import ELEMENT_ONLY, clopper_pearson, mean_interval
 from reports.about import about_runs
 from reports.analyses.steps import Task, task_of
 from reports.grid import Field, described, interval
@@ -59,8 +60,8 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         steps (`attrs["correlation"]`, estimated by analysis of variance).
 
     Only tasks whose rows are all on record and settled count. Repeats of a task count as tasks but
-    are not independent, so they get neither an interval nor a p value. Raises `RunError` for runs
-    that cannot be read, or that did not ask for operations.
+    are not independent: their interval is over tasks, and they get no p value. Raises `RunError`
+    for runs that cannot be read, or that did not ask for operations.
     """
     opened = open_runs(run)
     records: list[dict[str, Any]] = []
@@ -74,7 +75,10 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         if left_out:
             notes.append(f"{label}: {left_out} tasks are left out, as rows of them are missing.")
         if _repeated(trials):
-            notes.append(f"{label}: repeats count as tasks, without an interval and a p-value.")
+            notes.append(
+                f"{label}: repeats count as tasks; intervals have tasks as clusters, and there is "
+                "no p value."
+            )
         rho = correlations[label]
         if rho is not None:
             notes.append(f"{label}: correlation of steps within tasks {rho:.3f}.")
@@ -196,7 +200,10 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
         sizes = [len(trial.steps) for trial in in_band]
         wins = sum(trial.wins == len(trial.steps) for trial in in_band)
         repeated = _repeated(in_band)
-        reach = None if repeated else clopper_pearson(wins, len(in_band))
+        reach = clopper_pearson(wins, len(in_band))
+        if repeated:
+            won = [float(trial.wins == len(trial.steps)) for trial in in_band]
+            reach = mean_interval(won, [trial.task for trial in in_band], "micro")
         chances = [overall**size for size in sizes]
         yield {
             "run": label,
@@ -206,8 +213,7 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
             "step_success": math.fsum(trial.wins for trial in in_band) / sum(sizes),
             "succeeded": wins,
             "observed": wins / len(in_band),
-            "observed_low": reach.low if reach else None,
-            "observed_high": reach.high if reach else None,
+            **interval_record("observed", reach),
             "one_rate": math.fsum(chances) / len(in_band),
             "by_operation": _product(in_band, by_operation),
             "by_website": _product(in_band, by_website),

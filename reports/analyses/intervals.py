@@ -10,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables import POOLED
+from harness.tables import AVERAGES, POOLED, interval_record
 from parsers import Interval, ScoredStep, Scores
+from parsers.bootstrap import bootstrap
 from parsers.metrics import Estimate, Metrics
 from reports.about import about_runs
 from reports.analyses.steps import HEADS, METRICS, Task
@@ -19,9 +20,7 @@ from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
 from reports.keys import groups
 from reports.load import RunLike, open_runs
-from reports.statistics import Average, BootstrapInterval, bootstrap
 
-AVERAGES: tuple[Average, ...] = ("macro", "micro")
 FIELDS = (
     Field("run", "str", "text", "run", "the run"),
     Field("split", "str", "text", "split", "the split"),
@@ -33,7 +32,7 @@ FIELDS = (
     Field("first", "float64", "bounds", "interval", "width of the first interval"),
     *interval("first", "interval"),
     Field("second", "float64", "bounds", "bootstrap-t", "width of the bootstrap-t interval"),
-    *interval("second", "bootstrap-t"),
+    *interval("second", "bootstrap-t")[:2],
 )
 
 Pick = Callable[[Scores], float]
@@ -43,9 +42,9 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """Return two intervals of every headline rate, by split and over all splits.
 
     The first is that of the table of results: Student's t over tasks, cluster-robust t over steps,
-    Clopper-Pearson for task success. The second resamples tasks (`bootstrap`), seeded by the run.
-    Rates follow the run's own rules. Task success over repeats has neither interval. Raises
-    `RunError` for runs that cannot be read.
+    Clopper-Pearson for task success, bootstrap-t where few tasks have a success or a failure. The
+    second is bootstrap-t throughout (`bootstrap`), seeded by the run; task success over repeats has
+    none. Rates follow the run's own rules. Raises `RunError` for runs that cannot be read.
     """
     opened = open_runs(runs)
     records: list[dict[str, Any]] = []
@@ -63,9 +62,9 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         title="Two intervals for every headline rate",
         about=about_runs(opened, own_rules=True),
         notes=(
-            "Per cent; 95 % intervals with tasks as clusters; bootstrap-t resamples tasks, seeded "
-            "by the run. none: a single task, or tasks without any spread; task success over "
-            "repeats has no interval.",
+            "Per cent; 95 % intervals with tasks as clusters; the second interval resamples tasks, "
+            "seeded by the run. none: a single task, or tasks without any spread; task success "
+            "over repeats has no second interval.",
         ),
     )
 
@@ -98,7 +97,7 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
     if tasks_won is None or tasks_won.value is None:
         return
     second = None
-    if tasks_won.interval is not None:
+    if tasks_won.interval is not None and tasks_won.interval.method == "clopper-pearson":
         outcomes = [float(place < tasks_won.successes) for place in range(tasks_won.total)]
         second = bootstrap(outcomes, range(tasks_won.total), seed=seed)
     yield {
@@ -130,9 +129,9 @@ def headline_values(
     return values, tasks
 
 
-def _both(first: Interval | None, second: BootstrapInterval | None) -> dict[str, Any]:
+def _both(first: Interval | None, second: Interval | None) -> dict[str, Any]:
     columns: dict[str, Any] = {"method": first.method if first else "none"}
     for name, one in (("first", first), ("second", second)):
-        if one is not None:
-            columns |= {name: one.high - one.low, f"{name}_low": one.low, f"{name}_high": one.high}
+        width = one.high - one.low if one else None
+        columns |= {name: width, **interval_record(name, one)}
     return columns

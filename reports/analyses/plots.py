@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from parsers import FEW
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -65,8 +63,12 @@ def _errors(frame: pd.DataFrame, name: str) -> Any:
     return [low.to_numpy(), high.to_numpy()]
 
 
-def _few(tasks: int) -> str:
-    return f" (too narrow: fewer than {FEW} tasks)" if tasks < FEW else ""
+def _method(frame: pd.DataFrame, name: str) -> str:
+    """Which of the drawn intervals are bootstrap-t, in words for a title."""
+    marked = frame[f"{name}_few"].dropna().astype("bool")
+    if not marked.any():
+        return ""
+    return " (bootstrap-t)" if marked.all() else " (bootstrap-t where few succeed or fail)"
 
 
 def distractors(frame: pd.DataFrame) -> Figure:
@@ -112,7 +114,8 @@ def distractors(frame: pd.DataFrame) -> Figure:
     steps = int(frame["steps"].iloc[0]) if len(frame) else 0
     tasks = int(frame["tasks"].iloc[0]) if len(frame) else 0
     figure.suptitle(
-        f"{steps:,} steps of {tasks:,} tasks, macro over tasks, 95 % intervals{_few(tasks)}",
+        f"{steps:,} steps of {tasks:,} tasks, macro over tasks, "
+        f"95 % intervals{_method(frame, 'step_success')}",
         fontsize=10,
     )
     return figure
@@ -124,7 +127,6 @@ def positions(frame: pd.DataFrame) -> Figure:
     places = frame[frame["run"] == runs[0]] if runs else frame
     figure, panels = _figure(max(5.5, 0.36 * len(places) + 1.2), 6, rows=2)
     xs = list(range(len(places)))
-    tasks = int(places["share_clusters"].max()) if len(places) else 0
     panels[0].bar(
         xs, places["share"], color="#9db8d2", edgecolor=DARK, linewidth=0.8, label="picked"
     )
@@ -160,7 +162,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     panels[1].set_xlabel("Place in the list")
     panels[0].set_title(
         f"{runs[0] if runs else ''}: {int(places['picked'].sum()):,} picks, "
-        f"95 % intervals by tasks{_few(tasks)}",
+        f"95 % intervals by tasks{_method(places, 'share')}",
         fontsize=10,
         loc="left",
     )

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, StepRecord
-from parsers import Status, cluster_t, index_of, letters_for
+from harness.tables import interval_record
+from parsers import Status, index_of, letters_for, mean_interval
 from reports.about import about_runs
 from reports.analyses.steps import Task, chi_square_p, scored, task_of
 from reports.frames.schema import Column, typed
@@ -213,10 +214,10 @@ def _places(
             letters.setdefault(place, Counter())[choice.letter] += 1
     for place in sorted(letters):
         chosen = [float(pick.chosen == place) for pick in picks]
-        reach = cluster_t(chosen, tasks) if picks else None
+        reach = mean_interval(chosen, tasks, "micro")
         there = [record for record in steps if _right(record) == place]
         hits = [float(record.scores is not None and record.scores.element) for record in there]
-        hit_reach = cluster_t(hits, [task_of(record) for record in there]) if there else None
+        hit_reach = mean_interval(hits, [task_of(record) for record in there], "micro")
         listing = [pick for pick in picks if place < pick.size]
         yield {
             "run": label,
@@ -225,16 +226,14 @@ def _places(
             "listed": len(listing),
             "picked": sum(pick.chosen == place for pick in picks),
             "share": math.fsum(chosen) / len(picks) if picks else None,
-            "share_low": reach.low if reach else None,
-            "share_high": reach.high if reach else None,
+            **interval_record("share", reach),
             "share_clusters": len(set(tasks)),
             "chance": math.fsum(1 / p.size for p in listing) / len(picks) if picks else None,
             "wrong": sum(pick.chosen == place for pick in wrong),
             "wrong_chance": math.fsum(p.chance(True)[place] for p in wrong if place < p.size),
             "right_there": len(there),
             "accuracy": math.fsum(hits) / len(hits) if hits else None,
-            "accuracy_low": hit_reach.low if hit_reach else None,
-            "accuracy_high": hit_reach.high if hit_reach else None,
+            **interval_record("accuracy", hit_reach),
             "accuracy_clusters": len({task_of(record) for record in there}),
         }
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from harness.runs import Run, RunError, StepRecord
-from parsers import F1_VARIANTS, F1Variant, Scores, cluster_t, t_interval
+from harness.tables import AVERAGES, interval_record
+from parsers import (
+    F1_VARIANTS,
+    F1Variant,
+    Interval,
+    Scores,
+    cluster_t,
+    mean_interval,
+    t_interval,
+)
 from reports.grid import Field, interval
 from reports.settings import compare
 
 Key = tuple[str, int]
 Task = tuple[str, str]
-Rate = dict[str, float | None]
+Rate = dict[str, Any]
 METRICS = ("element", "operation_f1", "step_success")
 HEADS = {"element": "Ele. Acc", "operation_f1": "Op. F1", "step_success": "Step SR"}
 
@@ -70,26 +80,33 @@ def means(values: Sequence[float], tasks: Sequence[Task]) -> list[float]:
 
 def rate(name: str, values: Sequence[float], tasks: Sequence[Task]) -> Rate:
     """Macro mean and interval as `name`, micro ones as `name_micro`; empty without values."""
+    macro, micro = (mean_interval(values, tasks, average) for average in AVERAGES)
+    return _means(name, values, tasks, macro, micro)
+
+
+def difference(name: str, values: Sequence[float], tasks: Sequence[Task]) -> Rate:
+    """The same for values between -1 and 1, with t intervals throughout."""
+    macro = t_interval(means(values, tasks), kind="difference")
+    micro = cluster_t(values, tasks, kind="difference")
+    return _means(name, values, tasks, macro, micro)
+
+
+def _means(
+    name: str,
+    values: Sequence[float],
+    tasks: Sequence[Task],
+    macro: Interval | None,
+    micro: Interval | None,
+) -> Rate:
     if not values:
         return {}
     task_means = means(values, tasks)
-    macro, micro = t_interval(task_means), cluster_t(values, tasks)
     return {
         name: math.fsum(task_means) / len(task_means),
-        f"{name}_low": macro.low if macro else None,
-        f"{name}_high": macro.high if macro else None,
+        **interval_record(name, macro),
         f"{name}_micro": math.fsum(values) / len(values),
-        f"{name}_micro_low": micro.low if micro else None,
-        f"{name}_micro_high": micro.high if micro else None,
+        **interval_record(f"{name}_micro", micro),
     }
-
-
-def difference(
-    name: str, values: Sequence[float], tasks: Sequence[Task]
-) -> dict[str, float | None]:
-    """The same for values between -1 and 1."""
-    halved = rate(name, [(value + 1) / 2 for value in values], tasks)
-    return {key: None if value is None else 2 * value - 1 for key, value in halved.items()}
 
 
 def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Iterable[Field]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from parsers import F1_VARIANTS, F1Variant
-from reports.output import RUNS, emit_grids, format_options
+from reports.output import CLUSTER, RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
+    from parsers.metrics import Cluster
     from reports.frames.rows import InvalidRule
     from reports.statistics import Correction
 
@@ -60,8 +61,9 @@ if TYPE_CHECKING:
     "--difference",
     metavar="POINTS",
     type=click.FloatRange(0, 100, min_open=True),
-    help="Difference for which to plan the number of tasks.  [default: the observed one]",
+    help="Difference for which to plan the number of tasks; without it, none is printed.",
 )
+@CLUSTER
 def compare(
     runs: tuple[Path, ...],
     baseline: str | None,
@@ -72,13 +74,15 @@ def compare(
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     difference: float | None,
+    cluster: Cluster,
     out: Path | None,
 ) -> int:
     """Compare every RUN with the baseline, on the steps they share.
 
     Prints both rates, their difference with its 95 % interval, a sign-flip permutation test over
-    tasks, McNemar's test, steps and tasks won and lost, how many tasks would detect the difference
-    with 80 % power, and a verdict in words.
+    tasks, McNemar's test, steps and tasks won and lost, and a verdict in words, which rests on the
+    permutation test of macro step success. With --difference also how many tasks would detect such
+    a difference with 80 % power.
 
     The runs must be of the same data and scored by the same rules. They may differ in the model,
     or, for one model, in a single setting of how it was asked.
@@ -99,6 +103,7 @@ def compare(
         vary=vary,
         correction=correction,
         planned=None if difference is None else difference / 100,
+        cluster=cluster,
     )
     emit_grids([comparison_grid(comparisons)], form, out)
     return 0

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.runs import Run, RunError
-from parsers import F1Variant
+from harness.tables import AVERAGES
+from parsers import Average, F1Variant
+from parsers.clusters import clustered
+from parsers.metrics import Cluster
 from reports.comparison.pairing import METRICS, Pairs, pair
 from reports.comparison.results import Comparison, Comparisons, Contrast, Metric, Progress, verdict
 from reports.comparison.settings import Subject, check_comparable
@@ -16,7 +19,6 @@ from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare as compare_settings
 from reports.statistics import (
-    Average,
     Correction,
     adjust,
     clustered_mcnemar,
@@ -30,9 +32,6 @@ from reports.statistics import (
     tasks_needed,
     tasks_needed_for_success,
 )
-from reports.statistics.clusters import clustered
-
-AVERAGES: tuple[Average, ...] = ("macro", "micro")
 
 
 def compare_runs(
@@ -45,6 +44,7 @@ def compare_runs(
     vary: Collection[str] = (),
     correction: Correction = "holm",
     planned: float | None = None,
+    cluster: Cluster = "task",
 ) -> Comparisons:
     """Compare every run with the baseline on the steps they share.
 
@@ -53,7 +53,8 @@ def compare_runs(
     splits: compare on these splits only.
     vary: settings in which the runs may differ in addition to what is compared.
     correction: of p values, when more than one run is compared with the baseline.
-    planned: difference (a share) for which to plan the number of tasks; default: the observed one.
+    planned: difference (a share) for which to plan the number of tasks; None plans nothing.
+    cluster: what intervals and tests take as independent, tasks or websites.
 
     Raises `RunError` for runs that cannot be read, cannot be compared or share no step, and
     `ValueError` unless 0 < planned <= 1.
@@ -80,7 +81,7 @@ def compare_runs(
         pairs = pair(rows[first], rows[label], splits)
         if not pairs.tasks:
             raise RunError(f"{first} and {label} share no step that both have settled")
-        comparisons.append(_comparison(first, label, subjects[label], pairs, planned))
+        comparisons.append(_comparison(first, label, subjects[label], pairs, planned, cluster))
     return Comparisons(
         baseline=first,
         others=tuple(_corrected(comparisons, correction, planned)),
@@ -91,6 +92,7 @@ def compare_runs(
         correction=correction if len(comparisons) > 1 else "none",
         corrupt=corrupt_lines(opened),
         planned=planned,
+        cluster=cluster,
     )
 
 
@@ -116,14 +118,19 @@ def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]
 
 
 def _comparison(
-    first: str, label: str, subject: Subject, pairs: Pairs, planned: float | None
+    first: str,
+    label: str,
+    subject: Subject,
+    pairs: Pairs,
+    planned: float | None,
+    cluster: Cluster,
 ) -> Comparison:
     contrasts = [
-        _steps(metric, average, pairs, planned)  # type: ignore[arg-type]
+        _steps(metric, average, pairs, planned, cluster)  # type: ignore[arg-type]
         for metric in METRICS
         for average in AVERAGES
     ]
-    of_tasks = _tasks(pairs, planned)
+    of_tasks = _tasks(pairs, planned, cluster)
     return Comparison(
         baseline=first,
         run=label,
@@ -134,22 +141,25 @@ def _comparison(
         left=pairs.left,
         incomplete_tasks=pairs.incomplete,
         contrasts=(*contrasts, *([of_tasks] if of_tasks else [])),
+        cluster=cluster,
         verdict="",
     )
 
 
-def _steps(metric: Metric, average: Average, pairs: Pairs, planned: float | None) -> Contrast:
+def _steps(
+    metric: Metric, average: Average, pairs: Pairs, planned: float | None, cluster: Cluster
+) -> Contrast:
     first, second = pairs.scores[metric]
-    difference = paired_difference(first, second, pairs.tasks, average)
+    clusters = pairs.websites if cluster == "website" else None
+    difference = paired_difference(first, second, pairs.tasks, average, clusters=clusters)
     assert difference is not None
     gained = [b - a for a, b in zip(first, second, strict=True)]
     if average == "macro":
         gained = clustered(gained, pairs.tasks, "macro").totals.tolist()
     binary = metric != "operation_f1" and _binary(first, second)
-    mcnemar = clustered_mcnemar(first, second, pairs.tasks, average) if binary else None
-    permutation = permutation_test(first, second, pairs.tasks, average)
+    mcnemar = clustered_mcnemar(first, second, pairs.tasks, average, clusters) if binary else None
+    permutation = permutation_test(first, second, pairs.tasks, average, clusters)
     spread = difference.deviation
-    wanted = difference.difference if planned is None else planned
     return Contrast(
         metric=metric,
         average=average,
@@ -159,26 +169,33 @@ def _steps(metric: Metric, average: Average, pairs: Pairs, planned: float | None
         mcnemar=mcnemar,
         p_permutation=permutation.p,
         p_mcnemar=mcnemar.p if mcnemar else None,
-        needed=tasks_needed(wanted, spread) if spread else None,
-        visible=smallest_difference(difference.tasks, spread) if spread else None,
+        needed=tasks_needed(planned, spread) if planned and spread else None,
+        visible=smallest_difference(difference.clusters, spread) if spread else None,
     )
 
 
-def _tasks(pairs: Pairs, planned: float | None) -> Contrast | None:
+def _tasks(pairs: Pairs, planned: float | None, cluster: Cluster) -> Contrast | None:
     first, second = pairs.successes
     places = list(range(len(first)))
-    binary = _binary(first, second)
+    clusters = pairs.success_websites if cluster == "website" else None
+    # What is exact for tasks takes them as independent, of each other and of repeats.
+    exact = clusters is None and _binary(first, second)
     difference = (
-        success_difference(first, second) if binary else paired_difference(first, second, places)
+        success_difference(first, second)
+        if exact
+        else paired_difference(first, second, places, clusters=clusters)
     )
     if difference is None:
         return None
     gained = [b - a for a, b in zip(first, second, strict=True)]
     outcome = effect(gained)
     discordant = (outcome.better + outcome.worse) / outcome.total
-    mcnemar = exact_mcnemar(first, second) if binary else None
-    wanted = difference.difference if planned is None else planned
-    permutation = permutation_test(first, second, places)
+    mcnemar = None
+    if exact:
+        mcnemar = exact_mcnemar(first, second)
+    elif _binary(first, second):
+        mcnemar = clustered_mcnemar(first, second, places, "micro", clusters)
+    permutation = permutation_test(first, second, places, clusters=clusters)
     return Contrast(
         metric="task_success",
         average="tasks",
@@ -188,8 +205,8 @@ def _tasks(pairs: Pairs, planned: float | None) -> Contrast | None:
         mcnemar=mcnemar,
         p_permutation=permutation.p,
         p_mcnemar=mcnemar.p if mcnemar else None,
-        needed=tasks_needed_for_success(wanted, discordant) if binary else None,
-        visible=smallest_success_difference(difference.tasks, discordant) if binary else None,
+        needed=tasks_needed_for_success(planned, discordant) if planned and exact else None,
+        visible=smallest_success_difference(difference.tasks, discordant) if exact else None,
     )
 
 

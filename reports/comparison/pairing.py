@@ -38,17 +38,21 @@ class Pairs:
     """Paired scores of two runs. With several repeats a score is the mean over the settled ones.
 
     tasks: the task of every shared step.
+    websites: its website.
     scores: by metric, the scores of the first and the second run in the order of `tasks`.
     successes: task success in both runs, of tasks that are complete in both with the same valid
         steps.
+    success_websites: the website of each of these tasks.
     incomplete: number of other shared tasks.
     left: steps left out.
     splits: shared steps by split.
     """
 
     tasks: tuple[Task, ...]
+    websites: tuple[str, ...]
     scores: dict[str, tuple[list[float], list[float]]]
     successes: tuple[list[float], list[float]]
+    success_websites: tuple[str, ...]
     incomplete: int
     left: Left
     splits: dict[str, int]
@@ -81,11 +85,13 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
                 assert values is not None
                 columns[metric][side].append(values[place])
     tasks = tuple((name[0], ours[name][0].info.task_id) for name in kept)
-    successes, incomplete = _successes(first, second, splits)
+    successes, websites, incomplete = _successes(first, second, splits)
     return Pairs(
         tasks=tasks,
+        websites=tuple(ours[name][0].info.website for name in kept),
         scores=columns,
         successes=successes,
+        success_websites=tuple(websites),
         incomplete=incomplete,
         left=Left(len(ours) - len(shared), len(theirs) - len(shared), invalid, unsettled),
         splits=dict(sorted(Counter(name[0] for name in kept).items())),
@@ -146,9 +152,10 @@ def _scores(
 
 def _successes(
     first: RunRows, second: RunRows, splits: Sequence[str]
-) -> tuple[tuple[list[float], list[float]], int]:
+) -> tuple[tuple[list[float], list[float]], list[str], int]:
     ours, theirs = _by_task(first, splits), _by_task(second, splits)
     values: tuple[list[float], list[float]] = ([], [])
+    websites: list[str] = []
     incomplete = 0
     for task in ours:
         if task not in theirs:
@@ -165,7 +172,8 @@ def _successes(
             continue
         values[0].append(first_share)
         values[1].append(second_share)
-    return values, incomplete
+        websites.append(next(iter(ours[task].values()))[0].info.website)
+    return values, websites, incomplete
 
 
 Repeats = dict[int, list[ScoredStep]]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from parsers import FEW
+from parsers.metrics import Cluster
 from reports.comparison.pairing import Left
 from reports.settings import Settings
 from reports.statistics import Correction, Difference, Effect, McNemar, Permutation
@@ -29,7 +30,7 @@ class Contrast:
     permutation: sign-flip permutation test over tasks.
     mcnemar: McNemar's test; None unless all scores are 0 or 1.
     p_permutation, p_mcnemar: p values corrected for the number of runs compared.
-    needed: tasks for 80 % power at the observed or the planned difference; None if not computable.
+    needed: tasks (or other clusters) for 80 % power at the planned difference; None without one.
     visible: difference that this number of tasks detects with 80 % power.
     """
 
@@ -55,6 +56,7 @@ class Comparison:
     left: steps left out.
     incomplete_tasks: shared tasks left out of task success.
     contrasts: the metrics under each average.
+    cluster: what intervals and tests take as independent.
     verdict: the conclusion in words.
     """
 
@@ -67,6 +69,7 @@ class Comparison:
     left: Left
     incomplete_tasks: int
     contrasts: tuple[Contrast, ...]
+    cluster: Cluster
     verdict: str
 
 
@@ -100,7 +103,8 @@ class Comparisons:
     variant: operation F1 variant.
     correction: correction of the p values; `none` for a single comparison.
     corrupt: lines of runs that could not be read and are left out.
-    planned: difference (a share) for which tasks are planned; None for the observed one.
+    planned: difference (a share) for which tasks are planned; None if none are.
+    cluster: what intervals and tests take as independent.
     """
 
     baseline: str
@@ -112,6 +116,11 @@ class Comparisons:
     correction: Correction
     corrupt: tuple[str, ...] = ()
     planned: float | None = None
+    cluster: Cluster = "task"
+
+
+PRIMARY: tuple[Metric, Average] = ("step_success", "macro")
+"""The contrast whose permutation test and interval decide the verdict."""
 
 
 def verdict(comparison: Comparison, planned: float | None = None) -> str:
@@ -129,17 +138,17 @@ def verdict(comparison: Comparison, planned: float | None = None) -> str:
         )
     sentence = _claim(comparison, steps, planned)
     if steps.difference.few:
+        rough = " and the number of tasks is rough" if planned is not None else ""
         sentence += (
-            f" With fewer than {FEW} tasks ({steps.difference.tasks}) coverage is below 95 % and "
-            "the numbers of tasks are rough."
+            f" They differ on fewer than {FEW} {comparison.cluster}s, so coverage can be below "
+            f"95 %{rough}."
         )
     return sentence
 
 
 def _contrast(comparison: Comparison, average: Average) -> Contrast:
-    return next(
-        c for c in comparison.contrasts if (c.metric, c.average) == ("step_success", average)
-    )
+    metric, _ = PRIMARY
+    return next(c for c in comparison.contrasts if (c.metric, c.average) == (metric, average))
 
 
 def _claim(comparison: Comparison, steps: Contrast, planned: float | None) -> str:
@@ -165,20 +174,20 @@ def _claim(comparison: Comparison, steps: Contrast, planned: float | None) -> st
         return f"Undecided between {pair}, as test and interval disagree: {summary}."
     return (
         f"No difference found between {comparison.run} and {comparison.baseline}: {summary}. "
-        f"{_needs(steps, planned)}This does not show that they are equal."
+        f"{_needs(steps, planned, comparison.cluster)}This does not show that they are equal."
     )
 
 
-def _needs(steps: Contrast, planned: float | None) -> str:
+def _needs(steps: Contrast, planned: float | None, cluster: Cluster) -> str:
     sentence = ""
     if steps.visible is not None:
         sentence = (
-            f"With {steps.difference.tasks:,} tasks, a true difference below "
+            f"With {steps.difference.clusters:,} {cluster}s, a true difference below "
             f"{100 * steps.visible:.1f} points would be missed more than one time in five"
         )
-        if steps.needed is not None:
-            size = "as small as this" if planned is None else f"of {100 * planned:.10g} points"
-            sentence += f"; for one {size}, {steps.needed:,} tasks would be needed"
+        if steps.needed is not None and planned is not None:
+            size = f"of {100 * planned:.10g} points"
+            sentence += f"; for one {size}, {steps.needed:,} {cluster}s would be needed"
         sentence += ". "
     return sentence
 

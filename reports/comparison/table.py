@@ -9,9 +9,21 @@ from typing import Any
 import pandas as pd
 
 from harness import tables
-from harness.tables import FEW_NOTE, FORMATS, MEANS, Cell, Data, Grid, Row, Section, bounds, percent
+from harness.tables import (
+    CLUSTER_NOTES,
+    FORMATS,
+    MEANS,
+    Cell,
+    Data,
+    Grid,
+    Row,
+    Section,
+    bounds,
+    few_notes,
+    percent,
+)
 from reports.about import about
-from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, p_text
+from reports.comparison.results import PRIMARY, Comparison, Comparisons, Contrast, Progress, p_text
 from reports.frames.schema import Column, typed
 from reports.grid import frame_data
 
@@ -24,7 +36,6 @@ HEADS = (
     "p (sign-flip)",
     "p (McNemar)",
     "won/lost",
-    "tasks for 80 % power",
 )
 NAMES = {
     "element": "Ele. Acc",
@@ -41,13 +52,16 @@ COLUMNS = (
     Column("metric", "str", "element, operation_f1, step_success or task_success"),
     Column("average", "str", "macro (over tasks), micro (over steps), or tasks for task success"),
     Column("tasks", "Int64", "shared tasks"),
+    Column("clusters", "Int64", "clusters of intervals and tests: the tasks, or their websites"),
     Column("steps", "Int64", "shared steps"),
     Column("baseline_rate", "float64", "a share between 0 and 1"),
     Column("run_rate", "float64", "a share between 0 and 1"),
     Column("difference", "float64", "the run's rate minus the baseline's"),
     Column("low", "float64", "95 % interval of the difference"),
     Column("high", "float64", "95 % interval of the difference"),
-    Column("few", "boolean", "fewer than 30 tasks: the interval is too narrow"),
+    Column("method", "str", "of the interval"),
+    Column("few", "boolean", "whether it is marked: fewer than 30 tasks differ"),
+    Column("primary", "boolean", "whether the verdict rests on this row's permutation test"),
     Column("p_permutation", "float64", "two-sided; corrected where several runs are compared"),
     Column("p_mcnemar", "float64", "the same; missing unless all scores are 0 or 1"),
     Column("p_permutation_raw", "float64", "before correction"),
@@ -57,7 +71,7 @@ COLUMNS = (
     Column("worse", "Int64", "in which it is worse"),
     Column("same", "Int64", "in which they are the same"),
     Column(
-        "tasks_needed", "Int64", "to detect this difference, or the planned one, with 80 % power"
+        "tasks_needed", "Int64", "to detect the planned difference with 80 % power; else missing"
     ),
     Column("visible", "float64", "difference that these tasks detect with 80 % power"),
 )
@@ -74,6 +88,7 @@ def comparison_table(comparisons: Comparisons) -> pd.DataFrame:
         "variant": comparisons.variant,
         "correction": comparisons.correction,
         "planned": comparisons.planned,
+        "cluster": comparisons.cluster,
     }
     return table
 
@@ -87,13 +102,16 @@ def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
         "metric": contrast.metric,
         "average": contrast.average,
         "tasks": difference.tasks,
+        "clusters": difference.clusters,
         "steps": difference.steps or None,
         "baseline_rate": difference.first,
         "run_rate": difference.second,
         "difference": difference.difference,
         "low": difference.low,
         "high": difference.high,
+        "method": difference.method,
         "few": difference.few,
+        "primary": (contrast.metric, contrast.average) == PRIMARY,
         "p_permutation": contrast.p_permutation,
         "p_mcnemar": contrast.p_mcnemar,
         "p_permutation_raw": contrast.permutation.p,
@@ -118,13 +136,16 @@ def render(comparisons: Comparisons, form: str = "text", *, width: int | None = 
 
 def comparison_grid(comparisons: Comparisons) -> Grid:
     """Arrange the comparisons for readers: a section per run, the verdict below its rows."""
-    above = tuple(_above(comparisons))
+    above, footnotes = tuple(_above(comparisons)), _footnotes(comparisons)
+    needed = []
+    if comparisons.planned is not None:
+        needed = [f"{comparisons.cluster}s for 80 % power"]
     return Grid(
         title="",
-        columns=(tables.Column("metric", "left"), *map(tables.Column, HEADS)),
+        columns=(tables.Column("metric", "left"), *map(tables.Column, (*HEADS, *needed))),
         sections=tuple(
             Section(
-                tuple(map(_row, one.contrasts)),
+                tuple(_row(contrast, bool(needed)) for contrast in one.contrasts),
                 title=f"{one.run} against {one.baseline} (baseline)",
                 above=_facts(one),
                 below=(one.verdict,),
@@ -132,13 +153,16 @@ def comparison_grid(comparisons: Comparisons) -> Grid:
             for one in comparisons.others
         ),
         above=above,
-        footnotes=_footnotes(comparisons),
-        data=_data(comparisons, above),
+        footnotes=footnotes,
+        data=_data(comparisons, above, footnotes),
     )
 
 
-def _data(comparisons: Comparisons, above: tuple[str, ...]) -> Data:
+def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str, ...]) -> Data:
+    metric, average = PRIMARY
     facts = {
+        "primary": {"metric": metric, "average": average, "test": "p_permutation"},
+        "cluster": comparisons.cluster,
         "baseline": comparisons.baseline,
         "correction": comparisons.correction,
         "planned_difference": comparisons.planned,
@@ -161,8 +185,9 @@ def _data(comparisons: Comparisons, above: tuple[str, ...]) -> Data:
             }
             for one in comparisons.others
         ],
+        "notes": list(footnotes),
     }
-    comments = (*above, *(one.verdict for one in comparisons.others))
+    comments = (*above, *(one.verdict for one in comparisons.others), *footnotes)
     return frame_data(comparison_table(comparisons), facts, comments)
 
 
@@ -176,7 +201,7 @@ def _above(comparisons: Comparisons) -> Iterator[str]:
     yield from about(attrs)
     if comparisons.planned is not None:
         size = f"{100 * comparisons.planned:.10g} points"
-        yield f"tasks for 80 % power: planned for a difference of {size}"
+        yield f"{comparisons.cluster}s for 80 % power: planned for a difference of {size}"
     yield from (_progress(progress) for progress in comparisons.progress if not progress.complete)
 
 
@@ -207,7 +232,7 @@ def _facts(one: Comparison) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _row(contrast: Contrast) -> Row:
+def _row(contrast: Contrast, needed: bool) -> Row:
     difference, effect = contrast.difference, contrast.effect
     average = "" if contrast.average == "tasks" else f" {contrast.average}"
     interval = bounds(difference.low, difference.high, few=difference.few, style="points")
@@ -220,29 +245,34 @@ def _row(contrast: Contrast) -> Row:
             p_text(contrast.p_permutation),
             p_text(contrast.p_mcnemar),
             f"{effect.better:,}/{effect.worse:,}",
-            "n/a" if contrast.needed is None else f"{contrast.needed:,}",
+            *(["n/a" if contrast.needed is None else f"{contrast.needed:,}"] if needed else []),
         )
     )
 
 
 def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
-    size = "the observed difference"
-    if comparisons.planned is not None:
-        points = f"{100 * comparisons.planned:.10g} points"
-        size = f"a difference of {points} (observed spread of the pairs)"
+    metric, average = PRIMARY
     lines = [
         "Rates in per cent, differences in points with 95 % intervals. "
-        f"{MEANS['macro']}; {MEANS['micro']}. Tasks are the clusters of every interval and "
-        f"p value. Op. F1 variant: {comparisons.variant}.",
-        "p (sign-flip): permutation test over tasks, two-sided. p (McNemar): cluster-corrected on "
-        "steps, exact on tasks. won/lost: steps (micro) or tasks on which the run does better and "
-        f"worse. tasks for 80 % power: to detect {size} at the 5 % level.",
+        f"{MEANS['macro']}; {MEANS['micro']}. Op. F1 variant: {comparisons.variant}.",
+        CLUSTER_NOTES[comparisons.cluster],
+        f"Primary test: the permutation test of {NAMES[metric]} {average}, on which the verdict "
+        "rests together with its interval. The other p values are secondary.",
+        f"p (sign-flip): permutation test over {comparisons.cluster}s, two-sided. p (McNemar): "
+        "cluster-corrected on steps, "
+        + ("exact" if comparisons.cluster == "task" else "cluster-corrected")
+        + " on tasks. won/lost: steps (micro) or tasks on which the run does better and worse.",
     ]
+    if comparisons.planned is not None:
+        lines.append(
+            f"{comparisons.cluster}s for 80 % power: to detect a difference of "
+            f"{100 * comparisons.planned:.10g} points (observed spread of the pairs) at the 5 % "
+            "level."
+        )
     if comparisons.correction != "none":
         lines.append(
             f"p values and verdicts are corrected for {len(comparisons.others)} comparisons "
             f"({CORRECTED[comparisons.correction]}); intervals are not."
         )
-    if any(c.difference.few for one in comparisons.others for c in one.contrasts):
-        lines.append(FEW_NOTE)
-    return tuple(lines)
+    few = any(c.difference.few for one in comparisons.others for c in one.contrasts)
+    return (*lines, *few_notes(rates=False, differences=few, cluster=comparisons.cluster))

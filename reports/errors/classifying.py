@@ -43,7 +43,7 @@ class StepError:
     relation: how a wrong element relates to the target, whatever its class.
     flags: `described_target` (round 1 described the target) and `near_miss` (of a wrong value).
     chosen, target: the chosen and the right element as listed; empty if not listed.
-    split, website: of the step.
+    split, task_id, website: of the step.
     operation: the recorded operation.
     """
 
@@ -58,6 +58,7 @@ class StepError:
     chosen: str = ""
     target: str = ""
     split: str = field(default="", kw_only=True)
+    task_id: str = field(default="", kw_only=True)
     website: str = field(default="", kw_only=True)
     operation: str = field(default="", kw_only=True)
 
@@ -156,6 +157,7 @@ def _by_line(record: StepRecord) -> StepError:
         chosen=clean(listed_text(chosen)) if chosen else "",
         target=clean(listed_text(target)) if target else "",
         split=record.info.split,
+        task_id=record.info.task_id,
         website=record.info.website,
         operation=record.gold.operation,
     )

@@ -9,7 +9,18 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from harness import tables
-from harness.tables import Grid, Row, Section, clean, percent
+from harness.tables import (
+    Cell,
+    Grid,
+    Row,
+    Section,
+    bounds_of,
+    clean,
+    few_notes,
+    interval_record,
+    percent,
+)
+from parsers import mean_interval
 from reports.about import about
 from reports.errors.classes import CLASSES, INFO, NOT_COUNTED, ErrorClass
 from reports.errors.classifying import NEAR_EDIT, NEAR_F1
@@ -24,10 +35,23 @@ KEYS: tuple[By, ...] = get_args(By)
 ALL = "all"
 FOOTNOTE = (
     "share: per cent of settled valid rows (valid rows with a final outcome); of errors: per cent "
-    "of those that failed. Every row has exactly one class, the first that fits."
+    "of those that failed. Every row has exactly one class, the first that fits. 95 % intervals "
+    "with tasks as clusters."
 )
+_SHARES = ("share", "share_of_errors")
 _TEXT = 88
 """Longest text of a listed element in an example, in characters."""
+
+
+def _share(name: str, meaning: str) -> tuple[Column, ...]:
+    return (
+        Column(name, "float64", meaning),
+        Column(f"{name}_low", "float64", "lower end of its 95 % interval"),
+        Column(f"{name}_high", "float64", "upper end"),
+        Column(f"{name}_method", "str", "its method"),
+        Column(f"{name}_few", "boolean", "whether it is marked"),
+    )
+
 
 COLUMNS = (
     Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
@@ -37,8 +61,8 @@ COLUMNS = (
     Column("status", "str", "the parser's status, for the class no_answer"),
     Column("title", "str", "the class in words"),
     Column("steps", "Int64", "rows in the class, repeats included"),
-    Column("share", "float64", "share of the settled valid rows; missing for other rows"),
-    Column("share_of_errors", "float64", "share of the failed rows"),
+    *_share("share", "share of the settled valid rows; missing for other rows"),
+    *_share("share_of_errors", "share of the failed rows"),
 )
 Example = dict[str, Any]
 
@@ -100,18 +124,28 @@ def errors_table(
 def _count(data: dict[str, list[Any]], run: str, by: str, group: str, rows: pd.DataFrame) -> None:
     classes: Sequence[str] = rows["error_class"].astype("str").tolist()
     statuses = rows["error_detail"].astype("object").tolist()
-    settled = sum(name not in NOT_COUNTED for name in classes)
-    failed = settled - classes.count(ErrorClass.SUCCESS)
+    tasks = list(zip(rows["split"].astype("str"), rows["task_id"].astype("str"), strict=True))
+    keys = [
+        (name, str(status) if name == ErrorClass.NO_ANSWER else None)
+        for name, status in zip(classes, statuses, strict=True)
+    ]
+    settled = [place for place, name in enumerate(classes) if name not in NOT_COUNTED]
+    failed = [place for place in settled if classes[place] != ErrorClass.SUCCESS]
     counts: dict[tuple[str, str | None], int] = {}
-    for name, status in zip(classes, statuses, strict=True):
-        key = name, str(status) if name == ErrorClass.NO_ANSWER else None
+    for key in keys:
         counts[key] = counts.get(key, 0) + 1
+
+    def share(column: str, key: tuple[str, str | None], among: Sequence[int]) -> dict[str, Any]:
+        values = [float(keys[place] == key) for place in among]
+        interval = mean_interval(values, [tasks[place] for place in among], "micro")
+        return {column: counts[key] / len(among), **interval_record(column, interval)}
+
     for info in CLASSES:
         in_class = sorted(((k, n) for k, n in counts.items() if k[0] == info.error_class), key=str)
         for (name, status), steps in in_class:
             counted = name not in NOT_COUNTED
             error = counted and name != ErrorClass.SUCCESS
-            row = {
+            row: dict[str, Any] = {
                 "run": run,
                 "by": by,
                 "group": group,
@@ -119,11 +153,11 @@ def _count(data: dict[str, list[Any]], run: str, by: str, group: str, rows: pd.D
                 "status": status,
                 "title": info.title if status is None else f"{info.title}: {status}",
                 "steps": steps,
-                "share": steps / settled if counted else None,
-                "share_of_errors": steps / failed if error else None,
+                **(share("share", (name, status), settled) if counted else {}),
+                **(share("share_of_errors", (name, status), failed) if error else {}),
             }
-            for column, value in row.items():
-                data[column].append(value)
+            for column in COLUMNS:
+                data[column.name].append(row.get(column.name))
 
 
 def _examples(frame: pd.DataFrame, run: str, limit: int) -> list[Example]:
@@ -188,6 +222,9 @@ def grids(table: pd.DataFrame) -> list[Grid]:
     sections: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for record in records:
         sections.setdefault((record["run"], record["by"], record["group"]), []).append(record)
+    notes = [FOOTNOTE]
+    if any(record[f"{name}_few"] for record in records for name in _SHARES):
+        notes += few_notes(rates=True)
     counts = Grid(
         title="",
         columns=(
@@ -199,11 +236,15 @@ def grids(table: pd.DataFrame) -> list[Grid]:
         footnotes=(
             *_near_miss_lines(table),
             *_label_lines(table),
-            FOOTNOTE,
+            *notes,
             *table.attrs["problems"],
         ),
         section_head="rows",
-        data=frame_data(table, _facts(table), (*about(table.attrs), *table.attrs["problems"])),
+        data=frame_data(
+            table,
+            {**_facts(table), "notes": notes},
+            (*about(table.attrs), *table.attrs["problems"], *notes),
+        ),
     )
     return [counts, *([_example_grid(table)] if table.attrs["examples"] else [])]
 
@@ -226,8 +267,10 @@ def _section(run: str, by: str, group: str, records: Sequence[dict[str, Any]]) -
                     record["title"],
                     f"{record['steps']:,}",
                     *(
-                        "" if record[name] is None else percent(record[name])
-                        for name in ("share", "share_of_errors")
+                        ""
+                        if record[name] is None
+                        else Cell(percent(record[name]), bounds_of(record, name))
+                        for name in _SHARES
                     ),
                 )
             )

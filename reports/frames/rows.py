@@ -21,6 +21,7 @@ from parsers import (
     TaskMetrics,
     TaskSuccess,
 )
+from parsers.metrics import Cluster
 from parsers.records import StepInfo
 from parsers.repeats import Repeated, Trial, aggregate_repeats
 from parsers.scoring import step_success
@@ -69,16 +70,21 @@ def run_rows(
     *,
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
+    cluster: Cluster = "task",
 ) -> list[RunRows]:
     """Return the rows of every run under its own scoring rules, or under `f1` and `invalid`.
 
-    Raises `RunError` for runs that cannot be read or cannot be scored under these rules.
+    `cluster` is what intervals take as independent. Raises `RunError` for runs that cannot be read
+    or cannot be scored under these rules.
     """
-    return [_rows(label, run, f1, invalid) for label, run in open_runs(runs).items()]
+    opened = open_runs(runs).items()
+    return [_rows(label, run, f1, invalid, cluster) for label, run in opened]
 
 
-def _rows(label: str, run: Run, f1: F1Variant | None, invalid: InvalidRule | None) -> RunRows:
-    rules = _rules(label, run.manifest, f1, invalid)
+def _rows(
+    label: str, run: Run, f1: F1Variant | None, invalid: InvalidRule | None, cluster: Cluster
+) -> RunRows:
+    rules = replace(_rules(label, run.manifest, f1, invalid), cluster=cluster)
     frame = steps_frame(run)
     frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
     recorded_variant = run.manifest.config.get("f1", rules.variant)

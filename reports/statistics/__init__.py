@@ -1,22 +1,21 @@
-"""Statistics of runs: uncertainty of a rate, and differences between two runs.
+"""Statistics of runs: differences between two runs, and how many tasks show one.
 
 | module | content |
 |---|---|
-| `clusters` | sums and sizes by task; mean and cluster-robust standard error |
-| `bootstrap` | intervals from resampled tasks: bootstrap-t and BCa |
 | `paired` | difference of two runs on the same steps, with its interval |
 | `significance` | McNemar's tests, sign-flip permutation test, multiple-comparison corrections |
 | `power` | tasks needed to detect a difference, smallest difference detected |
 
 Pure functions of plain sequences: the scores of steps, and the task of each. Intervals of a single
-run (Clopper-Pearson, t, cluster-robust t) are in `parsers.intervals`. `docs/statistics.md` says
-which is used where, with measured coverage.
+run are in `parsers.intervals` (Clopper-Pearson, t, cluster-robust t) and `parsers.bootstrap`, sums
+by task in `parsers.clusters`. `docs/statistics.md` says which is used where, with measured
+coverage.
 """
 
 from __future__ import annotations
 
-from reports.statistics.bootstrap import BootstrapInterval, bootstrap
-from reports.statistics.clusters import Average
+from parsers import Average
+from parsers.bootstrap import bootstrap
 from reports.statistics.paired import (
     Difference,
     Effect,
@@ -44,7 +43,6 @@ from reports.statistics.significance import (
 __all__ = [
     "CORRECTIONS",
     "Average",
-    "BootstrapInterval",
     "Correction",
     "Difference",
     "Effect",

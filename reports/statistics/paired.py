@@ -15,15 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parsers import FEW
-from reports.statistics.clusters import (
-    NOTHING,
-    Average,
-    clustered,
-    mean_and_error,
-    special,
-    t_quantile,
-)
+from parsers import Average
+from parsers.clusters import NOTHING, clustered, mean_and_error, special, t_quantile
+from parsers.intervals import clustered_values, few_moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +40,14 @@ class Difference:
     first, second: the rates of the two runs.
     difference: second minus first.
     low, high: its interval; None for fewer than two tasks, or equal differences in all tasks.
+    method: of the interval.
     average: over tasks (macro) or over steps (micro).
     tasks: number of tasks.
+    clusters: number of clusters: the tasks, or what groups them.
     steps: number of steps; 0 for task success.
-    few: whether there are fewer than 30 tasks.
-    deviation: standard deviation of the tasks' differences (for micro, the one that gives the same
-        standard error with tasks of equal size); None for one task.
+    few: whether fewer than `FEW` clusters differ, so that t may be too narrow.
+    deviation: standard deviation of the clusters' differences (for micro, the one that gives the
+        same standard error with clusters of equal size); None for one cluster.
     level: confidence level.
     """
 
@@ -60,8 +56,10 @@ class Difference:
     difference: float
     low: float | None
     high: float | None
+    method: str
     average: Average
     tasks: int
+    clusters: int
     steps: int
     few: bool
     deviation: float | None
@@ -74,9 +72,12 @@ def paired_difference(
     tasks: Sequence[Hashable],
     average: Average = "macro",
     *,
+    clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
 ) -> Difference | None:
     """Return the difference of two runs from their scores on the same steps, in the same order.
+
+    clusters: the cluster of each step, where tasks are grouped further.
 
     Example: three tasks of two steps. The first run gets one step of task a right, the second all
     of a and one of b, so the tasks' differences are 1/2, 1/2 and 0.
@@ -93,7 +94,7 @@ def paired_difference(
     if not tasks:
         return None
     gained = [b - a for a, b in zip(first, second, strict=True)]
-    data = clustered(gained, tasks, average)
+    data = clustered(gained, tasks, average, clusters)
     groups = len(data)
     difference = math.fsum(data.totals) / math.fsum(data.sizes)
     low = high = error = None
@@ -108,10 +109,12 @@ def paired_difference(
         difference=difference,
         low=low,
         high=high,
+        method="t" if average == "macro" and clusters is None else "cluster-t",
         average=average,
-        tasks=groups,
+        tasks=len(set(tasks)),
+        clusters=groups,
         steps=len(tasks),
-        few=groups < FEW,
+        few=few_moved(*clustered_values(gained, tasks, average, clusters), "difference"),
         deviation=None if error is None else error * math.sqrt(groups),
         level=level,
     )
@@ -152,10 +155,12 @@ def success_difference(
         difference=math.fsum(gained) / n,
         low=max(-1.0, won - lost - reach),
         high=min(1.0, won - lost + reach),
+        method="adjusted-wald",
         average="macro",
         tasks=n,
+        clusters=n,
         steps=0,
-        few=n < FEW,
+        few=False,
         deviation=float(np.std(gained, ddof=1)) if n > 1 else None,
         level=level,
     )

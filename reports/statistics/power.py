@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reports.statistics.clusters import Floats, special
+from parsers.clusters import Floats, special
 
 POWER = 0.8
 ALPHA = 0.05

@@ -37,8 +37,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from reports.statistics.bootstrap import generator
-from reports.statistics.clusters import NOTHING, Average, Floats, clustered, special
+from parsers import Average
+from parsers.bootstrap import generator
+from parsers.clusters import NOTHING, Floats, clustered, special
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
@@ -69,8 +70,9 @@ def clustered_mcnemar(
     second: Sequence[float],
     tasks: Sequence[Hashable],
     average: Average = "macro",
+    clusters: Sequence[Hashable] | None = None,
 ) -> McNemar:
-    """McNemar's test on steps, corrected for clustering in tasks.
+    """McNemar's test on steps, corrected for clustering in tasks, or in the `clusters` of steps.
 
     Example: three tasks of two steps, of which 2, 1 and 0 are won. Micro: d = 2, 1, 0, so
     9 / (3/2 * 5) = 1.2; macro: d = 1, 1/2, 0, so 2.25 / 1.25 = 1.8.
@@ -83,7 +85,7 @@ def clustered_mcnemar(
     """
     gained, lost = _discordant(first, second)
     gains = [b - a for a, b in zip(first, second, strict=True)]
-    data = clustered(gains, tasks, average)
+    data = clustered(gains, tasks, average, clusters)
     squares = float((data.totals**2).sum())
     if squares <= NOTHING:
         return McNemar(gained, lost, 0.0, 1.0)
@@ -134,11 +136,14 @@ def permutation_test(
     second: Sequence[float],
     tasks: Sequence[Hashable],
     average: Average = "macro",
+    clusters: Sequence[Hashable] | None = None,
     *,
     patterns: int = PATTERNS,
     seed: int = 0,
 ) -> Permutation:
     """Two-sided sign-flip permutation test of the mean difference over tasks or over steps.
+
+    Signs are flipped by task, or by the `clusters` of steps.
 
     Example: five tasks, all won. Of 32 patterns only two are as extreme.
 
@@ -148,7 +153,7 @@ def permutation_test(
     Raises `ValueError` if the sequences differ in length.
     """
     gained = [b - a for a, b in zip(first, second, strict=True)]
-    totals = clustered(gained, tasks, average).totals
+    totals = clustered(gained, tasks, average, clusters).totals
     observed = abs(float(totals.sum()))
     sizes = np.sort(np.abs(totals[np.abs(totals) > NOTHING]))
     least = observed - 1e-9

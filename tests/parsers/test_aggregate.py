@@ -79,9 +79,9 @@ def test_intervals_name_their_method_and_clusters() -> None:
     metrics = aggregate(EXAMPLE)
     macro, micro = metrics.valid.success.macro.interval, metrics.valid.success.micro.interval
     assert macro is not None
-    assert (macro.method, macro.clusters, macro.few) == ("t", 3, True)
+    assert (macro.method, macro.clusters, macro.few) == ("bootstrap-t", 3, True)
     assert micro is not None
-    assert (micro.method, micro.clusters, micro.few) == ("cluster-t", 3, True)
+    assert (micro.method, micro.clusters, micro.few) == ("bootstrap-t", 3, True)
     assert tasks_of(metrics)["default"].interval == clopper_pearson(2, 3)
 
 

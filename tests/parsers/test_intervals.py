@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from parsers import clopper_pearson, cluster_t, t_interval
+from parsers import Average, clopper_pearson, cluster_t, mean_interval, t_interval
+from parsers.bootstrap import bootstrap
 
 # 95 % exact limits as tabulated for binomial proportions.
 TABLE = [
@@ -140,12 +141,91 @@ def test_nothing_is_claimed_without_two_clusters_or_spread() -> None:
     assert cluster_t([0, 1, 1, 0], ["a", "a", "b", "b"]) is None
 
 
-@pytest.mark.parametrize(("n", "few"), [(29, True), (30, False)])
-def test_fewer_than_thirty_tasks_are_marked(n: int, few: bool) -> None:
-    values = [float(i % 2) for i in range(n)]
-    for interval in (clopper_pearson(3, n), t_interval(values), cluster_t(values, range(n))):
-        assert interval is not None
-        assert interval.few is few
+def _binary(wins: int, losses: int) -> list[float]:
+    return [1.0] * wins + [0.0] * losses
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "few"), [(30, 30, False), (29, 113, True), (113, 29, True), (30, 112, False)]
+)
+def test_few_successes_or_few_failures_are_marked_and_resampled(
+    wins: int, losses: int, few: bool
+) -> None:
+    values = _binary(wins, losses)
+    tasks = range(len(values))
+    macro, micro = (mean_interval(values, tasks, average) for average in ("macro", "micro"))
+    assert macro is not None and micro is not None
+    assert macro.few is micro.few is few
+    assert macro.method == ("bootstrap-t" if few else "t")
+    assert micro.method == ("bootstrap-t" if few else "cluster-t")
+    plain = t_interval(values)
+    assert plain is not None and plain.few is few
+    if not few:
+        assert macro == plain
+        assert micro == cluster_t(values, tasks)
+
+
+def test_exact_intervals_are_never_marked() -> None:
+    for successes, n in ((0, 5), (3, 29), (1, 142), (142, 142)):
+        interval = clopper_pearson(successes, n)
+        assert interval is not None and not interval.few
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+def test_rates_of_0_and_100_per_cent_have_the_exact_interval_of_their_tasks(
+    average: Average,
+) -> None:
+    tasks = [task for task in range(142) for _ in range(task % 5 + 1)]
+    none = mean_interval([0.0] * len(tasks), tasks, average)
+    every = mean_interval([1.0] * len(tasks), tasks, average)
+    assert none == clopper_pearson(0, 142)
+    assert every == clopper_pearson(142, 142)
+    assert none is not None and round(none.high, 4) == 0.0256
+    alone = mean_interval([0.0, 0.0], ["a", "a"], average)
+    assert alone is not None and (alone.low, alone.high) == (0.0, 0.975)
+
+
+def test_tasks_that_are_all_alike_between_0_and_1_have_no_interval() -> None:
+    assert mean_interval([0.5] * 40, range(40)) is None
+    assert mean_interval([1, 0, 1, 0], list("aabb"), "micro") is None
+    assert mean_interval([1, 0], list("aa")) is None
+    assert mean_interval([], []) is None
+
+
+def test_open_ends_are_cut_at_what_clopper_pearson_allows() -> None:
+    # A single success in 22 tasks leaves the upper end of bootstrap-t open.
+    values = _binary(1, 21)
+    drawn, printed = bootstrap(values, range(22)), mean_interval(values, range(22))
+    exact = clopper_pearson(1, 22)
+    assert drawn is not None and printed is not None and exact is not None
+    assert (drawn.low, drawn.high) == (0.0, 1.0)
+    assert printed.method == "bootstrap-t"
+    assert (printed.low, printed.high) == pytest.approx((exact.low, exact.high))
+
+
+def test_websites_as_clusters_make_intervals_wider_where_they_matter() -> None:
+    # Seventy websites of three tasks; on half of them every task succeeds.
+    values = [float(site % 2) for site in range(70) for _ in range(3)]
+    tasks = range(210)
+    sites = [site for site in range(70) for _ in range(3)]
+    by_task, by_site = mean_interval(values, tasks), mean_interval(values, tasks, clusters=sites)
+    assert by_task is not None and by_site is not None
+    assert (by_task.clusters, by_site.clusters) == (210, 70)
+    # Three equal tasks of a website say no more than one.
+    assert by_site == cluster_t(values, sites)
+    one_each = t_interval([float(site % 2) for site in range(70)])
+    assert one_each is not None
+    assert by_site.low == pytest.approx(one_each.low)
+    assert by_site.high - by_site.low > 1.7 * (by_task.high - by_task.low)
+
+
+def test_a_seed_and_a_number_of_draws_decide_the_bootstrap() -> None:
+    values = [task % 7 / 6 for task in range(20)] + _binary(0, 60)
+    tasks = range(80)
+    first = mean_interval(values, tasks)
+    assert first == mean_interval(values[::-1], tasks)
+    assert first != mean_interval(values, tasks, seed=1)
+    assert first != mean_interval(values, tasks, draws=999)
 
 
 def test_impossible_arguments_are_errors() -> None:

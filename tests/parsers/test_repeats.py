@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parsers import ScoredStep, Scores, Status, aggregate
+from parsers import ScoredStep, Scores, Status, aggregate, mean_interval
 from parsers.records import F1_VARIANTS, StepInfo
 from parsers.repeats import aggregate_repeats
 
@@ -45,7 +45,10 @@ def test_repeats_are_pooled_and_task_success_is_their_mean() -> None:
     assert found.metrics.steps.n_tasks == 2
     success = found.metrics.task_success
     assert success is not None
-    assert (success.value, success.interval) == (0.75, None)
+    assert success.value == 0.75
+    # Over the tasks' shares of repeats, 1 and 1/2: four outcomes are two tasks.
+    assert success.interval == mean_interval([1, 0.5], "ab")
+    assert success.interval is not None and success.interval.clusters == 2
     assert (success.successes, success.complete, success.total) == (3, 4, 4)
     assert found.spread == pytest.approx(0.5 / 2**0.5)
 

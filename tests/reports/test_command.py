@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.runs import RunError
+from harness.tables import FEW_NOTE
 from reports.command import report
-from tests.reports.runs import setup, worked, write
+from tests.reports.runs import setup, step, worked, write
 
 
 def _call(*arguments: str | Path) -> Result:
@@ -135,3 +137,53 @@ def test_a_damaged_table_is_named_and_the_lines_are_read(tmp_path: Path) -> None
     text = _call(run).output
     assert text.count("DAMAGED in run: steps.parquet cannot be read") == 1
     assert "83.3" in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
+def test_every_format_carries_the_mark_of_an_interval_and_its_meaning(
+    tmp_path: Path, form: str
+) -> None:
+    told = _call(write(tmp_path / "run", worked()), "--format", form).output
+    plain = " ".join(told.split())
+    assert FEW_NOTE[2:] in plain
+    assert "bootstrap-t (4,999 draws, seed 0)" in plain
+    if form in ("csv", "json"):
+        rows = (
+            json.loads(told)["rows"]
+            if form == "json"
+            else list(csv.DictReader(line for line in told.splitlines() if line[0] != "#"))
+        )
+        for row in rows:
+            for name in ("step_success_macro", "element_micro", "task_success"):
+                exact = row[f"{name}_method"] == "clopper-pearson"
+                assert str(row[f"{name}_few"]) == str(not exact)
+            assert row["task_success_method"] == "clopper-pearson"
+    else:
+        assert "]*" in told.replace("\\", "").replace("{]}", "]")
+
+
+def test_websites_are_a_second_level_of_clusters(tmp_path: Path) -> None:
+    # Three tasks of a website are alike: for new websites they say no more than one does.
+    steps = [
+        step(f"t{site}-{task}", 0, site % 2 == 0, website=f"w{site}")
+        for site in range(70)
+        for task in range(3)
+    ]
+    run = write(tmp_path / "run", steps)
+    one = write(tmp_path / "one", [step(f"t{site}", 0, site % 2 == 0) for site in range(70)])
+    rows = {}
+    for name, *more in ((run,), (run, "--cluster", "website"), (one,)):
+        told = json.loads(_call(name, *more, "--format", "json").output)
+        rows[name.name, *more[1:]] = told["rows"][0]
+    by_site, by_task, wanted = rows["run", "website"], rows["run",], rows["one",]
+    for metric in ("element_macro", "step_success_macro", "step_success_micro"):
+        assert by_site[f"{metric}_low"] == pytest.approx(wanted[f"{metric}_low"])
+        assert by_site[f"{metric}_high"] == pytest.approx(wanted[f"{metric}_high"])
+        assert by_site[f"{metric}_low"] < by_task[f"{metric}_low"]
+    assert by_task["task_success_method"] == "clopper-pearson"
+    assert by_site["task_success_method"] == "cluster-t"
+    assert "they are for new tasks on these websites" in " ".join(_call(run).output.split())
+    told = " ".join(_call(run, "--cluster", "website").output.split())
+    assert "websites as clusters: they are for new websites" in told
+    refused = _call(run, "--table", "cost", "--cluster", "website")
+    assert refused.exit_code == 2 and "--cluster" in refused.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from scipy import stats
 from harness.runs import ChoiceRecord, StepRecord
 from harness.tables.results import METRICS, POOLED
 from parsers import F1_VARIANTS, Operation
+from parsers.bootstrap import bootstrap
 from reports.keys import KEYS, MEANINGS, WHOLE_TASKS, Key, band, target_top
 from reports.tables import by_table
 from tests.reports.runs import setup, step, worked, write
@@ -101,19 +103,31 @@ def _check_rates(row: Any, own: Scored) -> None:
         macro, micro = math.fsum(means) / len(means), math.fsum(sums) / len(steps)
         assert row[f"{metric}_macro"] == pytest.approx(macro)
         assert row[f"{metric}_micro"] == pytest.approx(micro)
-        if pd.isna(row[f"{metric}_macro_low"]):
-            assert len(means) == 1 or max(means) - min(means) < 1e-9
-        else:
-            low, high = stats.ttest_1samp(means, 0).confidence_interval(0.95)
-            assert row[f"{metric}_macro_low"] == pytest.approx(max(0.0, low))
-            assert row[f"{metric}_macro_high"] == pytest.approx(min(1.0, high))
-        if not pd.isna(row[f"{metric}_micro_low"]):
-            n = len(own)
-            squares = [(t - micro * size) ** 2 for t, size in zip(sums, sizes, strict=True)]
-            error = math.sqrt(n / (n - 1) * math.fsum(squares)) / len(steps)
-            reach = float(stats.t.ppf(0.975, n - 1)) * error
-            assert row[f"{metric}_micro_low"] == pytest.approx(max(0.0, micro - reach))
-            assert row[f"{metric}_micro_high"] == pytest.approx(min(1.0, micro + reach))
+        won, lost = sum(total > 0 for total in sums), sum(map(operator.lt, sums, sizes))
+        _check_interval(row, f"{metric}_macro", means, [1] * len(means), (won, lost))
+        _check_interval(row, f"{metric}_micro", sums, sizes, (won, lost))
+
+
+def _check_interval(
+    row: Any, name: str, sums: list[float], sizes: list[int], moved: tuple[int, int]
+) -> None:
+    """An interval by its method: scipy's exact ends at 0 and 100 %, a bootstrap of few tasks."""
+    tasks, mean = len(sums), math.fsum(sums) / sum(sizes)
+    low, high, method = (row[f"{name}_{end}"] for end in ("low", "high", "method"))
+    if 0 in moved:
+        wanted = stats.binomtest(tasks if mean else 0, tasks).proportion_ci(0.95, "exact")
+        assert (low, high) == pytest.approx((wanted.low, wanted.high), abs=1e-9)
+        assert method == "clopper-pearson" and not row[f"{name}_few"]
+    elif pd.isna(low):
+        assert tasks == 1 or max(t / s for t, s in zip(sums, sizes, strict=True)) < 1
+    else:
+        assert min(moved) < 30 and method == "bootstrap-t" and row[f"{name}_few"]
+        each = [total / size for total, size in zip(sums, sizes, strict=True) for _ in range(size)]
+        own = bootstrap(each, [t for t, size in enumerate(sizes) for _ in range(size)], "micro")
+        assert own is not None
+        reached = [stats.binomtest(n, tasks).proportion_ci(0.95, "exact").high for n in moved]
+        assert low == pytest.approx(max(own.low, 1 - reached[1]))
+        assert high == pytest.approx(min(own.high, reached[0]))
 
 
 def _check_tasks(row: Any, own: Scored, spoilt: set[str]) -> None:

@@ -22,6 +22,7 @@ from parsers import (
     Status,
     aggregate,
     by,
+    mean_interval,
 )
 from parsers.records import F1_VARIANTS
 from reports.formats import render
@@ -135,7 +136,11 @@ def test_repeats_agree_with_the_run_command(tmp_path: Path) -> None:
     assert row["repeat_sd"] == found.repeat_sd
     assert row["steps"] == 12 and row["tasks"] == 3
     assert row["task_success"] == pytest.approx((1 / 3 + 2 / 3) / 2)
-    assert pd.isna(row["task_success_low"])
+    success = mean_interval([0.5, 1, 0], "ABC")
+    assert success is not None
+    assert row["task_success_low"] == pytest.approx(success.low)
+    assert row["task_success_high"] == pytest.approx(success.high)
+    assert row["task_success_few"]
 
 
 def test_the_headline_follows_the_run_unless_told_otherwise(tmp_path: Path) -> None:

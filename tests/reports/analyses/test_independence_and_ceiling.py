@@ -75,8 +75,12 @@ def test_repeats_of_a_task_are_no_independent_tasks(tmp_path: Path) -> None:
     frame = task_independence(write(tmp_path / "run", steps, made))
     row = frame.iloc[0]
     assert (row["tasks"], row["observed"]) == (4, 0.5)
-    assert pd.isna(row["observed_low"]) and pd.isna(row["p"])
-    assert "repeats count as tasks, without an interval" in " ".join(render(frame).split())
+    # One task always succeeds, the other never: two outcomes, whatever the number of repeats.
+    assert row["observed_few"] and row["observed_high"] - row["observed_low"] > 0.9
+    assert pd.isna(row["p"])
+    assert "repeats count as tasks; intervals have tasks as clusters" in " ".join(
+        render(frame).split()
+    )
 
 
 def test_chances_of_sums_are_exact() -> None:
@@ -146,7 +150,8 @@ def test_bounds_of_a_run(tmp_path: Path) -> None:
     assert frame.loc[BOTH, "steps_possible_micro"] == 2 / 4
     recall = frame.loc["ranker recall of 80 %"]
     assert recall["steps_possible"] == pytest.approx(0.8)
-    assert recall["tasks_possible"] == pytest.approx(0.8**2)
+    assert recall["tasks_if_independent"] == pytest.approx(0.8**2)
+    assert pd.isna(recall["tasks_possible"])
     assert pd.isna(recall["steps_possible_low"])
 
 

@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from harness.runs import StepRecord
+from harness.tables import FEW_NOTE
+from parsers.bootstrap import bootstrap
 from parsers.records import Status
 from reports.analyses.command import analyse
 from reports.analyses.intervals import headline_values, second_intervals
 from reports.formats import render
 from reports.frames.rows import run_rows
 from reports.output import FORMATS
-from reports.statistics import bootstrap
 from tests.reports.runs import setup, step, worked, write
 
 
@@ -45,7 +46,7 @@ def test_first_intervals_are_those_of_the_run(tmp_path: Path) -> None:
     row = found["Step SR", "macro"]
     assert row["rate"] == macro.value
     assert (row["first_low"], row["first_high"]) == (macro.interval.low, macro.interval.high)
-    assert row["method"] == "t" and found["Step SR", "micro"]["method"] == "cluster-t"
+    assert row["method"] == found["Step SR", "micro"]["method"] == "bootstrap-t"
     tasks = found["Task SR", "tasks"]
     assert (tasks["method"], tasks["tasks"], tasks["rate"]) == ("clopper-pearson", 12, 0.25)
     assert 0 <= tasks["second_low"] < 0.25 < tasks["second_high"] <= 1
@@ -89,20 +90,25 @@ def test_tasks_that_are_all_alike_have_no_second_interval(tmp_path: Path) -> Non
     table = second_intervals(run)
     assert table["second"].isna().all()
     text = render(table)
-    (row,) = (line for line in text.splitlines() if "clopper-pearson" in line)
-    assert row.split()[-3:] == ["[0.0,", "60.2]*", "none"]
-    assert "fewer than 30 tasks" in text
+    (row,) = (line for line in text.splitlines() if "Task SR" in line)
+    assert row.split()[-3:] == ["[0.0,", "60.2]", "none"]
+    assert "]*" not in text and FEW_NOTE not in text
 
 
-def test_thirty_tasks_are_not_marked(tmp_path: Path) -> None:
-    assert "]*" not in render(second_intervals(write(tmp_path / "a", _mixed(30))))
+@pytest.mark.parametrize(("tasks", "marked"), [(39, True), (40, False)])
+def test_thirty_tasks_with_a_success_and_thirty_with_a_failure_are_not_marked(
+    tmp_path: Path, tasks: int, marked: bool
+) -> None:
+    # Three of four tasks have a success, three of four a failure.
+    text = render(second_intervals(write(tmp_path / "a", _mixed(tasks))))
+    assert ("]*" in text) == marked == (FEW_NOTE in text)
 
 
-def test_repeats_have_no_interval_of_task_success(tmp_path: Path) -> None:
-    steps = [step(name, 0, name < "c", repeat=r) for name in "abcd" for r in (0, 1)]
+def test_repeats_have_no_second_interval_of_task_success(tmp_path: Path) -> None:
+    steps = [step(name, 0, name < "c" or r == 1, repeat=r) for name in "abcd" for r in (0, 1)]
     run = write(tmp_path / "a", steps, setup(repeats=2))
     found = _rows(run)
-    assert found["Task SR", "tasks"]["method"] == "none"
+    assert found["Task SR", "tasks"]["method"] == "bootstrap-t"
     assert pd.isna(found["Task SR", "tasks"]["second"])
     assert pd.notna(found["Step SR", "macro"]["second"])
 

@@ -41,7 +41,7 @@ def test_prints_a_comparison_as_text(tmp_path: Path) -> None:
     assert any("6 of 3 tasks (test_website 6); left out: 1 invalid" in line for line in lines)
     row = next(line for line in lines if line.startswith("  Step SR micro"))
     assert row.split()[3:6] == ["83.3", "100.0", "+16.7"]
-    assert row.split()[-2] == "1/0"
+    assert row.split()[-1] == "1/0"
     assert max(map(len, lines[1:])) <= 100
     assert FEW_NOTE in lines
 
@@ -171,6 +171,77 @@ def test_a_planned_difference_replaces_the_observed_one(tmp_path: Path) -> None:
         assert told in done.output
         assert "as small as this" not in done.output
     assert json.loads(_call(*runs, "--format", "json").output)["planned_difference"] is None
+
+
+def test_numbers_of_tasks_stand_there_only_for_a_planned_difference(tmp_path: Path) -> None:
+    runs = _runs(tmp_path)
+    for form in ("text", "markdown", "latex", "html"):
+        plain, planned = (
+            _call(*runs, "--format", form, *more).output for more in ((), ("--difference", "5"))
+        )
+        assert "power" not in plain and "would be needed" not in plain
+        assert "power" in planned
+    for row in json.loads(_call(*runs, "--format", "json").output)["rows"]:
+        assert row["tasks_needed"] is None
+
+
+def test_the_primary_test_is_named(tmp_path: Path) -> None:
+    runs = _runs(tmp_path)
+    for form in FORMATS:
+        told = " ".join(_call(*runs, "--format", form).output.split())
+        assert "Primary test: the permutation test of Step SR macro" in told
+    content = json.loads(_call(*runs, "--format", "json").output)
+    wanted = {"metric": "step_success", "average": "macro", "test": "p_permutation"}
+    assert content["primary"] == wanted
+    (primary,) = (row for row in content["rows"] if row["primary"])
+    assert (primary["metric"], primary["average"]) == ("step_success", "macro")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_carries_the_mark_and_its_meaning(tmp_path: Path, form: str) -> None:
+    told = _call(*_runs(tmp_path), "--format", form).output
+    plain = " ".join(told.split())
+    assert FEW_NOTE[2:] in plain
+    assert "their coverage can be below 95" in plain
+    if form == "json":
+        assert all(row["few"] for row in json.loads(told)["rows"][:6])
+    elif form == "csv":
+        rows = list(csv.DictReader(line for line in told.splitlines() if line[0] != "#"))
+        assert rows[4]["few"] == "True" and rows[4]["method"] == "t"
+        assert (rows[6]["method"], rows[6]["few"]) == ("adjusted-wald", "False")
+
+
+def test_websites_are_a_second_level_of_clusters(tmp_path: Path) -> None:
+    """Against the formulas of one level, on runs whose tasks of a website are all alike."""
+    runs = []
+    for name, every in (("a", 3), ("b", 2)):
+        steps = [
+            step(f"t{site}-{task}", index, site % every == 0, website=f"w{site}")
+            for site in range(12)
+            for task in range(3)
+            for index in range(2)
+        ]
+        runs.append(write(tmp_path / name, steps, setup(model={"name": name})))
+    once = [
+        write(tmp_path / f"once-{name}", steps, setup(model={"name": f"once-{name}"}))
+        for name, steps in (
+            ("a", [step(f"t{site}", 0, site % 3 == 0) for site in range(12)]),
+            ("b", [step(f"t{site}", 0, site % 2 == 0) for site in range(12)]),
+        )
+    ]
+    told = _call(*runs, "--cluster", "website").output
+    assert "websites as clusters: they are for new websites" in " ".join(told.split())
+    content = json.loads(_call(*runs, "--cluster", "website", "--format", "json").output)
+    wanted = json.loads(_call(*once, "--format", "json").output)
+    by_task = json.loads(_call(*runs, "--format", "json").output)
+    assert (content["cluster"], by_task["cluster"]) == ("website", "task")
+    for row, one, narrow in zip(content["rows"], wanted["rows"], by_task["rows"], strict=True):
+        assert (row["clusters"], narrow["clusters"]) == (12, 36)
+        assert row["p_permutation"] == pytest.approx(one["p_permutation"])
+        assert row["high"] - row["low"] > narrow["high"] - narrow["low"]
+        if row["metric"] != "task_success":
+            assert (row["low"], row["high"]) == pytest.approx((one["low"], one["high"]))
+            assert row["p_mcnemar"] == pytest.approx(one["p_mcnemar"])
 
 
 def test_the_verdict_speaks_of_the_planned_difference(tmp_path: Path) -> None:

@@ -224,11 +224,17 @@ def test_the_verdict_claims_a_clear_difference(tmp_path: Path) -> None:
 
 
 def test_the_verdict_says_what_would_be_needed(tmp_path: Path) -> None:
-    (found,) = compare_runs([_random(tmp_path, "a", 0.5), _random(tmp_path, "d", 0.52)]).others
+    runs = [_random(tmp_path, "a", 0.5), _random(tmp_path, "d", 0.52)]
+    (found,) = compare_runs(runs).others
     assert found.verdict.startswith("No difference found between d and a")
-    assert "tasks would be needed" in found.verdict
+    assert "With 12 tasks, a true difference below" in found.verdict
+    assert "would be needed" not in found.verdict
+    assert all(contrast.needed is None for contrast in found.contrasts)
     assert "does not show that they are equal" in found.verdict
-    assert "fewer than 30 tasks (12)" in found.verdict
+    assert "They differ on fewer than 30 tasks, so coverage can be below 95 %." in found.verdict
+    (planned,) = compare_runs(runs, planned=0.1).others
+    assert "for one of 10 points" in planned.verdict and "tasks would be needed" in planned.verdict
+    assert "the number of tasks is rough" in planned.verdict
 
 
 def test_the_verdict_knows_equal_runs(tmp_path: Path) -> None:

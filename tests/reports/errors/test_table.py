@@ -30,6 +30,7 @@ from reports.errors import (
 )
 from reports.errors.command import KEYS, errors
 from reports.errors.frame import COLUMNS
+from reports.errors.table import COLUMNS as TABLE_COLUMNS
 from reports.errors.table import KEYS as ALL_KEYS
 from reports.errors.table import render
 from reports.frames.schema import schema
@@ -219,7 +220,7 @@ def test_every_format_carries_the_note_and_no_control_characters(run: Path, form
         assert "<" not in text
     if form == "csv":
         rows = list(csv.reader(line for line in text.splitlines() if line[0] != "#"))
-        assert {len(row) for row in rows} == {9}
+        assert {len(row) for row in rows} == {len(TABLE_COLUMNS)}
         assert not any(cell.startswith("=") for row in rows for cell in row)
 
 

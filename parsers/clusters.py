@@ -1,4 +1,4 @@
-"""Tasks as clusters: a sum and a size per task, and the mean with its standard error.
+"""Clusters of steps as arrays: a sum and a size per task, and the mean with its standard error.
 
 One formula covers both averages. The mean over steps (micro) is the ratio of the tasks' sums to
 their sizes; the mean over tasks (macro) is the same ratio with each task's mean as its sum and a
@@ -13,13 +13,13 @@ import importlib
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Average = Literal["macro", "micro"]
-"""Mean over tasks of each task's mean (macro), or mean over steps (micro)."""
+from parsers.intervals import Average, clustered_values
+
 Floats = NDArray[np.float64]
 
 NOTHING = 1e-12
@@ -38,9 +38,14 @@ class Clustered:
 
 
 def clustered(
-    values: Sequence[float], tasks: Sequence[Hashable], average: Average = "macro"
+    values: Sequence[float],
+    tasks: Sequence[Hashable],
+    average: Average = "macro",
+    clusters: Sequence[Hashable] | None = None,
 ) -> Clustered:
-    """Group the values of steps by task. The order of steps and the names of tasks do not matter.
+    """Group the values of steps by task, or by the `clusters` that tasks belong to.
+
+    The order of steps and the names of tasks do not matter.
 
     >>> clustered([1, 0, 1], ["a", "a", "b"], "micro").totals.tolist()
     [1.0, 1.0]
@@ -49,16 +54,16 @@ def clustered(
 
     Raises `ValueError` if the sequences differ in length or a value is not finite.
     """
-    by_task: dict[Hashable, list[float]] = {}
     for value, task in zip(values, tasks, strict=True):
         if not math.isfinite(value):
             raise ValueError(f"task {task} has a value that is not finite: {value}")
-        by_task.setdefault(task, []).append(value)
-    pairs = sorted((len(group), math.fsum(group)) for group in by_task.values())
+    averaged, members = clustered_values(values, tasks, average, clusters)
+    by_cluster: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(averaged, members, strict=True):
+        by_cluster.setdefault(cluster, []).append(value)
+    pairs = sorted((len(group), math.fsum(group)) for group in by_cluster.values())
     sizes = np.array([size for size, _ in pairs], dtype=np.float64)
     totals = np.array([total for _, total in pairs], dtype=np.float64)
-    if average == "macro":
-        return Clustered(np.sort(totals / sizes), np.ones(len(sizes)))
     return Clustered(totals, sizes)
 
 

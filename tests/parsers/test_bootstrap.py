@@ -9,11 +9,10 @@ import statistics
 import numpy as np
 import pytest
 
-from parsers import t_interval
-from reports.statistics import Average, bootstrap
-from reports.statistics.bootstrap import Method, accelerated, draws, resampled, studentised
+from parsers import Average, t_interval
+from parsers.bootstrap import Resampling, accelerated, bootstrap, draws, resampled, studentised
 
-METHODS: tuple[Method, ...] = ("bootstrap-t", "bca")
+METHODS: tuple[Resampling, ...] = ("bootstrap-t", "bca")
 TOTALS = [3.0, 0.0, 2.0, 5.0, 1.0, 4.0, 1.0]
 SIZES = [4.0, 2.0, 3.0, 5.0, 6.0, 9.0, 2.0]
 
@@ -73,7 +72,7 @@ def test_bca_shifts_percentiles_by_bias_and_acceleration() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("average", ["macro", "micro"])
-def test_order_does_not_matter_and_the_seed_does(method: Method, average: Average) -> None:
+def test_order_does_not_matter_and_the_seed_does(method: Resampling, average: Average) -> None:
     chance = random.Random(0)
     steps = [(float(chance.random() < 0.4), chance.randrange(40)) for _ in range(250)]
     shuffled = random.Random(1).sample(steps, len(steps))
@@ -87,13 +86,13 @@ def test_order_does_not_matter_and_the_seed_does(method: Method, average: Averag
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_many_even_tasks_give_nearly_the_t_interval(method: Method) -> None:
+def test_many_even_tasks_give_nearly_the_t_interval(method: Resampling) -> None:
     values = [place / 400 for place in range(401)]
     found, wanted = bootstrap(values, list(range(401)), method=method), t_interval(values)
     assert found is not None and wanted is not None
     assert abs(found.low - wanted.low) < 0.003
     assert abs(found.high - wanted.high) < 0.003
-    assert (found.tasks, found.few, found.resamples) == (401, False, 4_999)
+    assert (found.clusters, found.few, found.method) == (401, False, method)
 
 
 def test_one_different_task_of_few_leaves_the_interval_open() -> None:
@@ -104,7 +103,7 @@ def test_one_different_task_of_few_leaves_the_interval_open() -> None:
 
 def test_differences_have_their_own_bounds() -> None:
     values, tasks = [-1, 0, 0, 0], list("abcd")
-    found = bootstrap(values, tasks, bounds=(-1, 1))
+    found = bootstrap(values, tasks, kind="difference")
     assert found is not None
     assert found.low == -1
 

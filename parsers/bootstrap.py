@@ -1,4 +1,6 @@
-"""Cluster bootstrap intervals, which resample whole tasks: a check on the t intervals.
+"""Cluster bootstrap intervals, which resample whole tasks.
+
+They stand in for t intervals where few tasks have a success, and are a check on the others.
 
 `bootstrap-t` (Efron and Tibshirani 1993, *An Introduction to the Bootstrap*, section 12.5; Hall
 1992, section 3.5) replaces the quantiles of t by those of (mean* - mean) / error* over resamples,
@@ -14,44 +16,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from parsers import FEW
-from reports.statistics.clusters import (
-    NOTHING,
+from parsers.clusters import NOTHING, Floats, clustered, mean_and_error, special
+from parsers.intervals import (
+    BOUNDS,
+    DRAWS,
+    SEED,
     Average,
-    Floats,
-    clustered,
-    mean_and_error,
-    special,
+    Interval,
+    Kind,
+    clustered_values,
+    few_moved,
 )
 
-Method = Literal["bootstrap-t", "bca"]
-RESAMPLES = 4_999
-
-
-@dataclass(frozen=True, slots=True)
-class BootstrapInterval:
-    """A bootstrap interval.
-
-    low, high: its ends, clipped to the possible values.
-    method: how it was computed.
-    resamples: number of resamples.
-    tasks: number of tasks in the data and in each resample.
-    few: whether there are fewer than 30 tasks.
-    level: confidence level.
-    """
-
-    low: float
-    high: float
-    method: Method
-    resamples: int
-    tasks: int
-    few: bool
-    level: float
+Resampling = Literal["bootstrap-t", "bca"]
 
 
 def bootstrap(
@@ -59,18 +41,17 @@ def bootstrap(
     tasks: Sequence[Hashable],
     average: Average = "macro",
     *,
-    method: Method = "bootstrap-t",
-    bounds: tuple[float, float] = (0.0, 1.0),
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    method: Resampling = "bootstrap-t",
+    kind: Kind = "rate",
+    resamples: int = DRAWS,
+    seed: int = SEED,
     level: float = 0.95,
-) -> BootstrapInterval | None:
+) -> Interval | None:
     """Return a confidence interval of the mean over steps clustered in tasks.
 
     values: one per step.
     tasks: the task of each step.
     average: over tasks (macro) or over steps (micro).
-    bounds: possible values of the mean; (-1, 1) for differences.
 
     None for fewer than two tasks, or without any spread between tasks. Raises `ValueError` for a
     level outside (0, 1) or fewer than 99 resamples.
@@ -87,19 +68,28 @@ def bootstrap(
     groups = len(data)
     if groups < 2 or mean_and_error(data.totals, data.sizes)[1] <= NOTHING:
         return None
-    drawn = draws(groups, resamples, seed)
-    ends = studentised if method == "bootstrap-t" else accelerated
-    low, high = ends(data.totals[None], data.sizes[None], drawn, level)
-    least, most = bounds
-    return BootstrapInterval(
-        low=float(np.clip(low[0], least, most)),
-        high=float(np.clip(high[0], least, most)),
-        method=method,
-        resamples=resamples,
-        tasks=groups,
-        few=groups < FEW,
-        level=level,
+    ends = _ends(
+        tuple(data.totals.tolist()), tuple(data.sizes.tolist()), method, resamples, seed, level
     )
+    low, high = (float(np.clip(end, *BOUNDS[kind])) for end in ends)
+    few = few_moved(*clustered_values(values, tasks, average), kind)
+    return Interval(low, high, method, groups, few, level)
+
+
+@lru_cache(maxsize=1024)
+def _ends(
+    totals: tuple[float, ...],
+    sizes: tuple[float, ...],
+    method: Resampling,
+    resamples: int,
+    seed: int,
+    level: float,
+) -> tuple[float, float]:
+    """The ends of one interval; kept, as the metrics of a group often have equal values."""
+    ends = studentised if method == "bootstrap-t" else accelerated
+    drawn = _draws(len(totals), resamples, seed)
+    low, high = ends(np.array([totals]), np.array([sizes]), drawn, level)
+    return float(low[0]), float(high[0])
 
 
 def generator(purpose: str, seed: int) -> np.random.Generator:
@@ -113,6 +103,9 @@ def draws(groups: int, resamples: int, seed: int) -> Floats:
     equal = np.full(groups, 1 / groups)
     counts = generator("bootstrap", seed).multinomial(groups, equal, size=resamples)
     return counts.astype(np.float64)
+
+
+_draws = lru_cache(maxsize=16)(draws)
 
 
 def resampled(totals: Floats, sizes: Floats, drawn: Floats) -> tuple[Floats, Floats]:
