@@ -7,6 +7,7 @@ understanding" and "Media resolution", Qwen's `smart_resize`; all as of November
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, floor, sqrt
 
 from adapters.contract import ImageRule
@@ -165,11 +166,18 @@ def qwen_exact(factor: int, least: int, most: int) -> ImageRule:
     return ImageRule(fit, tokens, source=QWEN)
 
 
-def pixels(most: int) -> ImageRule:
-    """At most this many pixels, aspect ratio kept, for models whose own rule is unknown."""
+def pixels(
+    most: int | None,
+    tokens: Callable[[int, int], int | None] = lambda width, height: None,
+    source: str = "the pixel limit that was asked for",
+) -> ImageRule:
+    """At most this many pixels, aspect ratio kept, for models that resize by an unknown rule.
+
+    `tokens` counts the tokens of a picture of a width and a height, where that is known.
+    """
 
     def fit(width: int, height: int) -> Size:
-        scale = min(1.0, sqrt(most / (width * height)))
+        scale = min(1.0, sqrt(most / (width * height))) if most else 1.0
         return max(1, floor(width * scale)), max(1, floor(height * scale))
 
-    return ImageRule(fit, lambda w, h: None, source="the pixel limit that was asked for")
+    return ImageRule(fit, tokens, source=source)

@@ -120,6 +120,26 @@ class Guard:
         An end of turn that a reply generated itself is not repeated. Afterwards `built_on` is the
         number of ids up to the end of the last reply.
         """
+        ids, self._seen.built_on = self._tokenized(text, add_special_tokens)
+        return ids
+
+    def position(self, text: str, place: int, *, add_special_tokens: bool = False) -> int:
+        """Index of the id that an escaped string's character at `place` belongs to.
+
+        Exact for control tokens, which are what processors look for.
+        """
+        for match in self._find.finditer(text):
+            if match.start() <= place < match.end():
+                return len(self._tokenized(text[: match.start()], add_special_tokens, end=False)[0])
+        return len(self._tokenized(text[: place + 1], add_special_tokens, end=False)[0]) - 1
+
+    def _tokenized(
+        self, text: str, add_special_tokens: bool, *, end: bool = True
+    ) -> tuple[list[int], int]:
+        """Token ids of an escaped string, and how many there are up to the end of the last reply.
+
+        `end`: whether the string is whole, so that special tokens come after it as well.
+        """
         ids = list(self._before) if add_special_tokens else []
         built_on, at = 0, 0
         last: int | None = None
@@ -129,10 +149,9 @@ class Guard:
             ids += reply
             built_on, at, last = len(ids), match.end(), reply[-1]
         ids += self._piece(text[at:], last)
-        if add_special_tokens:
+        if add_special_tokens and end:
             ids += self._after
-        self._seen.built_on = built_on
-        return ids
+        return ids, built_on
 
     def of_text(self, text: str) -> list[int]:
         """Token ids of a plain text."""
@@ -175,6 +194,17 @@ def _surroundings(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 def guarded(tokenizer: Any, guard: Guard) -> Any:
     """A copy of the tokenizer for a processor to call, which takes escaped strings."""
+    from transformers import BatchEncoding
+
+    class Rows(BatchEncoding):  # type: ignore[misc]
+        """The ids of unpadded strings, which can say where their characters went."""
+
+        texts: Sequence[str] = ()
+        special = False
+
+        def char_to_token(self, row: int, place: int | None = None, *_: Any) -> int:
+            row, place = (0, row) if place is None else (row, place)
+            return guard.position(self.texts[row], place, add_special_tokens=self.special)
 
     class Guarded(type(tokenizer)):  # type: ignore[misc]
         def __call__(self, text: Any = None, *_: Any, **options: Any) -> Any:
@@ -183,11 +213,19 @@ def guarded(tokenizer: Any, guard: Guard) -> Any:
             rows = [guard.ids(string, add_special_tokens=special) for string in texts]
             tensors = options.get("return_tensors")
             single = isinstance(text, str) and tensors is None
-            return self.pad(
-                {"input_ids": rows[0] if single else rows},
+            made = {"input_ids": rows[0] if single else rows}
+            if options.get("return_token_type_ids"):
+                made["token_type_ids"] = (
+                    [0] * len(rows[0]) if single else [[0] * len(r) for r in rows]
+                )
+            padded = self.pad(
+                made,
                 padding=options.get("padding") or False,
                 return_tensors=tensors,
             )
+            answer = Rows(padded.data)
+            answer.texts, answer.special = texts, special
+            return answer
 
         def encode(self, text: Any, *_: Any, **options: Any) -> list[int]:
             special = bool(options.get("add_special_tokens", True))

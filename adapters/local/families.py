@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from adapters import image_rules
@@ -23,6 +24,8 @@ QWEN: Mapping[str, tuple[str, Coordinates]] = {
 }
 """Model types of the Qwen families: our name, and the model's coordinates."""
 _TYPES = ("mm_token_type_ids", "token_type_ids")
+_NOT_PASSED_ON = ("attention_mask", "labels")
+"""What processors make beside the inputs of a prompt: a row alone is not masked, nor trained on."""
 _MADE = "made before"
 """Key in `Image.info` under which a placeholder picture carries prepared tensors."""
 
@@ -30,8 +33,12 @@ _MADE = "made before"
 class HuggingFaceFamily:
     """Any image-text-to-text model with a chat template, with its processor's tensors unchanged.
 
-    Its keys and values are never reused, since nothing is known of its positions.
+    Its keys and values are never reused, since nothing is known of its positions. So earlier
+    replies are put in as the published template writes them, which may leave thoughts out.
     """
+
+    keeps_replies = False
+    """Whether earlier replies are put in by the ids that were generated."""
 
     def __init__(
         self, config: Any, processor: Any, stop_ids: Sequence[int], max_pixels: int | None
@@ -47,8 +54,9 @@ class HuggingFaceFamily:
         self._size(max_pixels)
         # Models have more ids than their tokenizers have tokens, to a rounder number.
         size = getattr(config.get_text_config(), "vocab_size", None) or 0
-        vocabulary = max(len(tokenizer), size)
+        vocabulary = max(len(tokenizer), size) if self.keeps_replies else 0
         self._prompter = Prompter(processor, self._guard, vocabulary, frozenset(self._reserved()))
+        self._counted = lru_cache(maxsize=4096)(self._prompter.picture_tokens)
 
     @property
     def name(self) -> str:
@@ -76,7 +84,7 @@ class HuggingFaceFamily:
     @property
     def image_rule(self) -> ImageRule | None:
         if not self._smart:
-            return image_rules.pixels(self._max_pixels) if self._max_pixels else None
+            return image_rules.pixels(self._max_pixels, self._counted, "the checkpoint's processor")
         size = self._processor.image_processor.size
         return image_rules.qwen_exact(self._factor, size["shortest_edge"], size["longest_edge"])
 
@@ -93,7 +101,8 @@ class HuggingFaceFamily:
         made, built_on = self._prompter.encode(conversation, images)
         tensors = dict(made)
         ids = tensors.pop("input_ids")[0]
-        tensors.pop("attention_mask", None)
+        for name in _NOT_PASSED_ON:
+            tensors.pop(name, None)
         types = [tensors.pop(name)[0] for name in _TYPES if name in tensors]
         return Encoded(ids, types[0] if types else None, tensors, built_on)
 
@@ -126,12 +135,19 @@ class HuggingFaceFamily:
         return False
 
     def cache_bytes_per_token(self, model: Any) -> int:
-        """See `Family`."""
-        text = model.config.get_text_config(decoder=True)
-        heads = text.num_attention_heads
-        width = getattr(text, "head_dim", None) or text.hidden_size // heads
-        kv_heads = getattr(text, "num_key_value_heads", None) or heads
-        return int(2 * text.num_hidden_layers * kv_heads * width * model.dtype.itemsize)
+        """See `Family`. Measured, since layers differ in width, share keys, or compress them."""
+        import torch
+
+        ids = torch.full((1, 2), self.pad_id, device=model.device)
+        with torch.inference_mode():
+            cache = model(input_ids=ids, use_cache=True).past_key_values
+        held = (
+            tensor
+            for layer in getattr(cache, "layers", ())
+            for tensor in (getattr(layer, "keys", None), getattr(layer, "values", None))
+            if tensor is not None and tensor.dim() == 4 and tensor.shape[-2] == 2
+        )
+        return int(sum(tensor.nbytes for tensor in held) // 2)
 
     def _reserved(self) -> set[int]:
         """Ids that the model replaces by pictures, videos or audio."""
@@ -202,6 +218,8 @@ class QwenFamily(HuggingFaceFamily):
     The models keep an offset of positions between calls, which is wrong as soon as another
     conversation is processed in between; explicit positions make them ignore it.
     """
+
+    keeps_replies = True
 
     def __init__(
         self, config: Any, processor: Any, stop_ids: Sequence[int], max_pixels: int | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from adapters.contract import Fatal, Fault
 from adapters.local.cache import CachePool, can_be_kept
 from adapters.local.cohorts import Cohort, Cohorts, Match, Row
 from adapters.local.contract import Encoded, Loaded, Padded
+from adapters.local.errors import model_failed
 from adapters.local.memory import KeptRoom, WorkingSize, free_bytes, give_back, is_out_of_memory
 from adapters.local.padding import alike, pad, pad_after
 from adapters.local.work import Generated, Work, WorkerStats
@@ -70,9 +72,9 @@ class Generator:
     def run(self, batch: Sequence[Work]) -> list[Result]:
         """A result per call, in order.
 
-        A batch that does not fit into memory is halved and tried again; a single call that does
-        not fit gives a `Fault`, so that the others are answered. Raises `Fatal` for any other
-        error of the model.
+        A batch that does not fit into memory is tried again without what is kept for other
+        dialogues, and then in halves; a single call that does not fit gives a `Fault`, so that the
+        others are answered. Raises `Fatal` for any other error of the model.
         """
         started = time.monotonic()
         results: dict[int, Result] = {}
@@ -227,10 +229,12 @@ class Generator:
                 break
 
     def _less(self, rows: int, columns: int) -> bool:
-        """After memory ran out: reduce the batch. Returns whether there is anything left to try."""
-        if rows == 1 and len(self.cohorts):
-            self.stats = self.stats.plus(dropped=len(self.cohorts))
-            self.cohorts.clear()
+        """After memory ran out: make room, or reduce the batch for good. Returns whether there is
+        anything left to try."""
+        if self.cohorts.drop_newest():
+            # What is kept can be computed again; a smaller batch slows down the rest of the run.
+            self.stats = self.stats.plus(dropped=1)
+            give_back(self._device)
             return True
         self.size.failed(rows, columns)
         if rows == 1:
@@ -243,18 +247,24 @@ class Generator:
         return True
 
     def _no_room(self, work: Work) -> Fault:
-        kept = _width(work) * self._family.cache_bytes_per_token(self._model)
+        needed = ""
+        with suppress(Exception):
+            # It takes a small call of the model, for which there may be no room either.
+            kept = _width(work) * self._kept_per_token
+            needed = f"keys and values alone need {kept / 2**30:.1f} GiB, "
         return Fault(
             "server",
             f"step {work.step_id}: {work.encoded.length:,} tokens do not fit into the memory of "
-            f"{self._device} (keys and values alone need {kept / 2**30:.1f} GiB, "
-            f"{free_bytes(self._device) / 2**30:.1f} GiB are free): lower --max-pixels or "
-            "--max-tokens, or use a larger device",
+            f"{self._device} ({needed}{free_bytes(self._device) / 2**30:.1f} GiB are free): lower "
+            "--max-pixels or --max-tokens, or use a larger device",
         )
 
+    @cached_property
+    def _kept_per_token(self) -> int:
+        return self._family.cache_bytes_per_token(self._model)
+
     def _failed(self, error: Exception) -> Fatal:
-        reason = str(error).strip().split("\n", 1)[0] or "no reason given"
-        return Fatal(f"the model failed on {self._device}: {type(error).__name__}: {reason}")
+        return Fatal(model_failed(self._device, error))
 
 
 def _width(work: Work) -> int:

@@ -15,6 +15,7 @@ from adapters.contract import Fatal
 from adapters.local import footprint
 from adapters.local.checkpoint import Checkpoint, fetch_weights
 from adapters.local.contract import Loaded
+from adapters.local.errors import line
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
 from adapters.local.options import LocalOptions
 from adapters.local.processors import load_processor
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 HALF = "bfloat16"
 QUANTIZATIONS = ("4bit", "8bit")
 _OUTSIDE = ("cpu", "disk")
+ELSEWHERE = "let a server run it (--model openai:NAME --base-url URL)"
+"""The way out for a model that cannot be run here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,8 +106,23 @@ def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
     check_kind(checkpoint, options)
     quiet()
     config = configuration(checkpoint, options)
+    if config.is_encoder_decoder:
+        raise Fatal(
+            f"{checkpoint.folder} is a checkpoint of {checkpoint.architecture}, an encoder-decoder "
+            f"model, which cannot go on with a conversation: name another model, or {ELSEWHERE}"
+        )
     processor = _processor(options, checkpoint, config)
-    return family_of(config, processor, stop_ids(checkpoint, config, processor), options.max_pixels)
+    ends = stop_ids(checkpoint, config, processor)
+    try:
+        return family_of(config, processor, ends, options.max_pixels)
+    except Fatal:
+        raise
+    except Exception as error:
+        # Processors of models that nobody tried here may lack anything that others have.
+        raise Fatal(
+            f"{checkpoint.folder}: prompts for {checkpoint.architecture} cannot be written: "
+            f"{line(error)}"
+        ) from error
 
 
 def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
@@ -131,12 +149,12 @@ def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
             )
         raise Fatal(
             f"{where} is a checkpoint of {checkpoint.architecture}, which transformers "
-            f"{__version__} does not know; a newer one may"
+            f"{__version__} does not know: update transformers, or {ELSEWHERE}"
         )
     if kind not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
         raise Fatal(
             f"{where} is a checkpoint of {checkpoint.architecture}, which does not take pictures "
-            "and text to text"
+            f"with text, or does not answer in text: name another model, or {ELSEWHERE}"
         )
 
 
@@ -211,7 +229,10 @@ def context_tokens(config: Any) -> int | None:
 def _processor(options: LocalOptions, checkpoint: Checkpoint, config: Any) -> Any:
     try:
         return load_processor(checkpoint.folder, config, options.trust_remote_code)
-    except (ImportError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except Fatal:
+        raise
+    except Exception as error:
+        # What processors of so many families raise for a file or a package that is missing is open.
         raise Fatal(
             f"{checkpoint.folder}: its processor cannot be loaded: {line(error)}"
         ) from error
@@ -313,12 +334,6 @@ def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dic
         "transformers": transformers.__version__,
         "pillow": PIL.__version__,
     }
-
-
-def line(error: BaseException) -> str:
-    """An error in one line, of at most 300 characters."""
-    text = " ".join((str(error).strip() or type(error).__name__).splitlines()[0].split())
-    return text if len(text) <= 300 else f"{text[:297]}..."
 
 
 def _json(path: Path) -> Mapping[str, Any]:

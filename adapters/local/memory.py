@@ -166,12 +166,21 @@ def worked_per_token(model: Any) -> int:
 
     The gate, up and product of one layer's feed-forward part, and the hidden states around it.
     """
-    config = model.config
-    text = getattr(config, "text_config", None) or config
-    hidden = int(getattr(text, "hidden_size", 4096))
-    inner = int(getattr(text, "intermediate_size", 4 * hidden))
+    text = model.config.get_text_config()
+    hidden = _largest(text, "hidden_size", 4096)
+    inner = _largest(text, "intermediate_size", 4 * hidden)
     size = torch.finfo(model.dtype).bits // 8 if model.dtype.is_floating_point else 2
     return size * (3 * inner + 6 * hidden)
+
+
+def _largest(config: Any, name: str, otherwise: int) -> int:
+    """A size in a configuration, the largest where layers differ in it."""
+    layers = config.per_layer_config if getattr(config, "is_heterogeneous", False) else [config]
+    values: list[int] = []
+    for layer in layers:
+        value = getattr(layer, name, None)
+        values += value if isinstance(value, list | tuple) else [value or 0]
+    return max(values, default=0) or otherwise
 
 
 def typical_tokens(family: Family, context: int | None) -> int:

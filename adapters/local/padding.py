@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 
 from adapters.local.contract import Encoded, Padded
+
+ALONG_IDS = ("cross_attention_mask", "image_attention_mask")
+"""Inputs about pictures that have an entry per id of the prompt, [1, length, ...]."""
 
 
 def pad(rows: Sequence[Encoded], pad_id: int, device: str) -> Padded:
@@ -14,20 +18,26 @@ def pad(rows: Sequence[Encoded], pad_id: int, device: str) -> Padded:
     columns = max(row.length for row in rows)
     ids = torch.full((len(rows), columns), pad_id, dtype=torch.long)
     mask = torch.zeros_like(ids)
-    types = None if rows[0].token_types is None else torch.zeros_like(ids)
+    marked = any(row.token_types is not None for row in rows)
+    types = torch.zeros_like(ids) if marked else None
     for number, row in enumerate(rows):
         _write(number, row, row.length, ids, mask, types)
-    return Padded(ids, mask, types, _pictures(rows, device))
+    return Padded(ids, mask, types, _pictures([_widened(row, columns) for row in rows], device))
 
 
 def alike(rows: Sequence[Encoded]) -> list[int]:
     """The rows whose picture tensors can be concatenated with those of the first. Some models cut
-    every picture in its own way."""
+    every picture in its own way, and some look up a row's pictures by its number, so that rows
+    with pictures and rows without any go apart."""
     shapes: dict[str, torch.Size] = {}
     chosen = []
     for number, row in enumerate(rows):
-        row_shapes = {name: tensor.shape[1:] for name, tensor in row.pictures.items()}
-        if all(shapes.get(name, shape) == shape for name, shape in row_shapes.items()):
+        row_shapes = {
+            name: tensor.shape[2 if name in ALONG_IDS else 1 :]
+            for name, tensor in row.pictures.items()
+        }
+        fits = all(shapes.get(name, shape) == shape for name, shape in row_shapes.items())
+        if fits and _by_number(row) == _by_number(rows[0]):
             shapes |= row_shapes
             chosen.append(number)
     return chosen
@@ -70,6 +80,22 @@ def _write(
     mask[number, -count:] = 1
     if types is not None and row.token_types is not None:
         types[number, -count:] = row.token_types[-count:]
+
+
+def _by_number(row: Encoded) -> bool:
+    """Whether a row's pictures are looked up by its number in the batch."""
+    return any(name in ALONG_IDS for name in row.pictures)
+
+
+def _widened(row: Encoded, columns: int) -> Encoded:
+    """The row with what goes along its ids filled up on the left, as they are."""
+    missing = columns - row.length
+    wide = {
+        name: torch.cat([tensor.new_zeros((1, missing, *tensor.shape[2:])), tensor], dim=1)
+        for name, tensor in row.pictures.items()
+        if name in ALONG_IDS
+    }
+    return replace(row, pictures={**row.pictures, **wide}) if wide else row
 
 
 def _pictures(rows: Sequence[Encoded], device: str | None) -> Mapping[str, torch.Tensor]:

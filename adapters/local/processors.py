@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import sys
 import warnings
 from collections.abc import Mapping
 from functools import cache
@@ -18,12 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from adapters.contract import Fatal
+from adapters.local.errors import line
 
 VIDEO = "video_processor"
+VIDEO_PACKAGES = ("num2words",)
+"""Packages that modules of processors import for their part for video, and hold None without."""
 DESCRIBED = ("processor_config.json", "preprocessor_config.json")
 BROKEN_TORCHVISION = (
-    "the torchvision that is installed does not work with torch {torch} ({why}): remove it "
-    "(pip uninstall torchvision), which nothing here needs, or install the one made for this torch"
+    "the torchvision that is installed does not work with torch {torch} ({why}): install the one "
+    "made for this torch (https://pytorch.org/get-started/locally), or remove it (pip uninstall "
+    "torchvision), since few models need it"
+)
+NO_TORCHVISION = (
+    "{folder}: its pictures are prepared by {processor}, which needs torchvision, and that is not "
+    "installed: install the one made for torch {torch} (https://pytorch.org/get-started/locally)"
 )
 
 
@@ -39,8 +48,8 @@ def check_torchvision() -> None:
             warnings.simplefilter("ignore")
             importlib.import_module("torchvision")
     except Exception as error:
-        why = (str(error) or type(error).__name__).splitlines()[0]
-        raise Fatal(BROKEN_TORCHVISION.format(torch=torch.__version__, why=why)) from error
+        told = BROKEN_TORCHVISION.format(torch=torch.__version__, why=line(error))
+        raise Fatal(told) from error
 
 
 def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
@@ -48,10 +57,15 @@ def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     if not any((folder / name).is_file() for name in DESCRIBED):
         raise Fatal(f"{folder} has no {DESCRIBED[-1]}, which says how to prepare its pictures")
     base = _class(folder, config, trust_remote_code)
-    if VIDEO in base.get_attributes():
-        base = image_only(base)
     options = {"trust_remote_code": trust_remote_code}
-    processor = base.from_pretrained(folder, **options)
+    try:
+        if VIDEO in base.get_attributes():
+            base = image_only(base)
+        processor = base.from_pretrained(folder, **options)
+    except (ImportError, ValueError) as error:
+        if find_spec("torchvision") is None and "torchvision" in str(error).lower():
+            raise Fatal(_without_torchvision(folder, base)) from error
+        raise
     for part in ("tokenizer", "image_processor"):
         if getattr(processor, part, None) is None:
             raise Fatal(f"the checkpoint has no {part.replace('_', ' ')}: {folder}")
@@ -66,14 +80,26 @@ def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     return processor
 
 
+class NoVideo(dict[str, object]):
+    """Stands in for a processor's part for video: empty, and without settings to copy from it."""
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
 def image_only(base: Any) -> Any:
     """A processor class that neither loads nor has its part for video."""
     place = base.get_attributes().index(VIDEO)
+    module = sys.modules[base.__module__]
+    for package in VIDEO_PACKAGES:
+        if getattr(module, package, True) is None:
+            setattr(module, package, _only_for_video)
 
     class Tolerant(base):  # type: ignore[misc]
         def check_argument_for_proper_class(self, name: str, argument: Any) -> Any:
-            if name == VIDEO and argument is None:
-                return type(None)
+            if name == VIDEO and isinstance(argument, NoVideo):
+                return NoVideo
             return super().check_argument_for_proper_class(name, argument)
 
     class ImageOnly(Tolerant):
@@ -86,8 +112,8 @@ def image_only(base: Any) -> Any:
         def from_args_and_dict(
             cls, args: list[Any], settings: dict[str, Any], **options: Any
         ) -> Any:
-            # A constructor takes its parts by position, so None stands in for the missing one.
-            parts = [*args[:place], None, *args[place:]]
+            # A constructor takes its parts by position, so something stands in for the missing one.
+            parts = [*args[:place], NoVideo(), *args[place:]]
             made = Tolerant.from_args_and_dict(parts, settings, **options)
             made.__class__ = cls
             return made
@@ -97,34 +123,55 @@ def image_only(base: Any) -> Any:
     return ImageOnly
 
 
+def _only_for_video(*_: object, **__: object) -> None:
+    raise NotImplementedError("nothing here prepares videos")
+
+
+def _without_torchvision(folder: Path, base: Any) -> str:
+    """What to tell about a processor, or an image processor, that torchvision is missing for."""
+    import torch
+
+    missing = "torchvision" in getattr(base, "_backends", ())
+    name = base.__name__ if missing else _described(folder, "image_processor_type")
+    return NO_TORCHVISION.format(
+        folder=folder, processor=name or base.__name__, torch=torch.__version__
+    )
+
+
 def _class(folder: Path, config: Any, trust_remote_code: bool) -> Any:
+    """A checkpoint's own processor class, else that of its model type. Raises `Fatal`.
+
+    A model type may have several: Pixtral is published in the layout of LLaVA.
+    """
     from transformers.models.auto import processing_auto
 
-    description = _class_description(folder)
-    custom = description.get("auto_map", {}).get("AutoProcessor")
+    custom = (_described(folder, "auto_map") or {}).get("AutoProcessor")
     if custom is not None and trust_remote_code:
         from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
         return get_class_from_dynamic_module(custom, str(folder))
-    try:
-        return processing_auto.PROCESSOR_MAPPING[type(config)]
-    except KeyError:
-        named = processing_auto.processor_class_from_name(str(description.get("processor_class")))
+    name = _described(folder, "processor_class")
+    named = processing_auto.processor_class_from_name(str(name)) if name else None
+    if named is None and type(config) in processing_auto.PROCESSOR_MAPPING:
+        named = processing_auto.PROCESSOR_MAPPING[type(config)]
     if named is None:
         raise Fatal(
-            f"transformers has no processor for '{config.model_type}' checkpoints: {folder}"
+            f"{folder}: transformers has no processor for '{config.model_type}' checkpoints, and "
+            "without one their pictures cannot be prepared"
         )
     return named
 
 
-def _class_description(folder: Path) -> Mapping[str, Any]:
-    """The first of a checkpoint's files that names its processor's class."""
+def _described(folder: Path, key: str) -> Any:
+    """A value from the first of a checkpoint's files that has it, None if none has."""
     for name in (*DESCRIBED, "tokenizer_config.json"):
         with contextlib.suppress(OSError, ValueError):
             content = json.loads((folder / name).read_bytes())
-            if isinstance(content, dict) and {"processor_class", "auto_map"} & content.keys():
-                return content
-    return {}
+            inner = content.get("image_processor") if isinstance(content, dict) else None
+            for part in (content, inner):
+                if isinstance(part, dict) and part.get(key):
+                    return part[key]
+    return None
 
 
 def _use_pillow(processor: Any, folder: Path, options: Mapping[str, Any]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
-from adapters.conversation import Conversation, Message, Text, user
+from adapters.conversation import Conversation, Message, Picture, Text, user
 from adapters.local.chat import Guard, escaped, guarded, reply_ids
+from adapters.local.errors import line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -23,7 +25,7 @@ class Prompter:
     """Writes prompts. Without state: to be used from several threads.
 
     A reply is put in by its ids if all are in the model's `vocabulary` and none is `reserved`: such
-    ids are replaced by pictures.
+    ids are replaced by pictures. With a vocabulary of 0, every reply is put in as its text.
     """
 
     def __init__(
@@ -46,18 +48,25 @@ class Prompter:
             raise Fatal(
                 f"{len(images)} images for a conversation with {len(conversation.pictures)}"
             )
-        text = self.text(conversation.messages)
-        try:
-            made = self._processor(
-                text=text,
-                images=[list(images)] if images else None,
-                return_tensors="pt",
-                # Templates of such tokenizers write the first token themselves.
-                add_special_tokens=not (self._bos and text.startswith(self._bos)),
-            )
-        except ValueError as error:
-            raise Fatal(f"the model's processor refuses the prompt: {_line(error)}") from error
+        made = self._processed(self.text(conversation.messages), images)
         return made, self._guard.built_on
+
+    def picture_tokens(self, width: int, height: int) -> int:
+        """Ids that stand for a picture of this size, as the processor counts them; if it cannot
+        tell, a blank picture is prepared."""
+        count = getattr(self._processor, "_get_num_multimodal_tokens", None)
+        if count is not None:
+            # A private method, which serving engines rely on as well.
+            with contextlib.suppress(Exception):
+                return int(count(image_sizes=[(height, width)])["num_image_tokens"][0])
+        from PIL.Image import new
+
+        marked = self._rendered([Message("user", (Picture("", "", width, height),))])
+        plain = self._rendered([Message("user", (Text(""),))])
+        made = self._processed(marked, [new("RGB", (width, height))])
+        return len(made["input_ids"][0]) - len(
+            self._guard.ids(plain, add_special_tokens=self._adds_special(plain))
+        )
 
     def text(self, messages: Sequence[Message]) -> str:
         """The prompt as an escaped string, up to where the next reply begins."""
@@ -74,6 +83,24 @@ class Prompter:
     def opens_thought(self) -> bool:
         """Whether the template ends a prompt in an open thought."""
         return _OPEN.search(self.text([user("a")])) is not None
+
+    def _processed(self, text: str, images: Sequence[Image]) -> Mapping[str, Any]:
+        """The processor's tensors for an escaped prompt. Raises `Fatal`."""
+        try:
+            made: Mapping[str, Any] = self._processor(
+                text=text,
+                images=[list(images)] if images else None,
+                return_tensors="pt",
+                add_special_tokens=self._adds_special(text),
+            )
+        except Exception as error:
+            # Processors differ in what they raise for a prompt that their model does not take.
+            raise Fatal(f"the model's processor refuses the prompt: {line(error)}") from error
+        return made
+
+    def _adds_special(self, text: str) -> bool:
+        """Whether the tokenizer is to write its first token: templates may have done so."""
+        return not (self._bos and text.startswith(self._bos))
 
     def _kept_ids(self, message: Message) -> list[int] | None:
         """The ids that a reply was generated with, where they can be put in as they are."""
@@ -96,14 +123,13 @@ class Prompter:
         return self._applied(turns)
 
     def _applied(self, turns: list[dict[str, Any]]) -> str:
-        from jinja2 import TemplateError
-
         try:
             written = self._processor.apply_chat_template(
                 [turns], tokenize=False, add_generation_prompt=True
             )
-        except (TemplateError, TypeError, ValueError) as error:
-            raise Fatal(f"the chat template refuses the conversation: {_line(error)}") from error
+        except Exception as error:
+            # A template is a program, and raises whatever its expressions do.
+            raise Fatal(f"the chat template refuses the conversation: {line(error)}") from error
         return str(written[0])
 
     def _tries_system(self) -> bool:
@@ -138,7 +164,3 @@ def _without_system(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{"role": "user", "content": instructions}, *turns[1:]]
     gap = [{"type": "text", "text": "\n\n"}]
     return [{"role": "user", "content": instructions + gap + turns[1]["content"]}, *turns[2:]]
-
-
-def _line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

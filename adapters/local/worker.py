@@ -10,6 +10,7 @@ from concurrent.futures import Future
 
 from adapters.contract import Fatal, Fault
 from adapters.local.contract import Loaded
+from adapters.local.errors import model_failed
 from adapters.local.generate import Generator
 from adapters.local.memory import (
     CPU_ROWS,
@@ -130,9 +131,11 @@ class ThreadWorker:
 
 def planned(loaded: Loaded, rows: int | None) -> Plan:
     """The batch size and number of open dialogues for this device, once the model is loaded."""
+    # First, since it is measured by a call of the model, which takes some memory for good.
+    kept = loaded.family.cache_bytes_per_token(loaded.model)
     return plan(
         free_bytes(loaded.device),
-        loaded.family.cache_bytes_per_token(loaded.model),
+        kept,
         worked_per_token(loaded.model),
         typical_tokens(loaded.family, loaded.context_tokens),
         rows,
@@ -141,12 +144,19 @@ def planned(loaded: Loaded, rows: int | None) -> Plan:
 
 
 def thread_worker(loaded: Loaded, options: LocalOptions) -> ThreadWorker:
-    """A worker with these options. Raises `Fatal` if `compile` is set without a GPU."""
+    """A worker with these options. Raises `Fatal` for a model that cannot be called, or if
+    `compile` is set without a GPU."""
     if options.compile and not loaded.device.startswith("cuda"):
         raise Fatal(
             f"--compile replays CUDA graphs, and the model runs on {loaded.device}, where compiled "
             "code is slower: leave it out"
         )
-    return ThreadWorker(
-        loaded, rows=options.batch_size, kv_reuse=options.kv_reuse, compiled=options.compile
-    )
+    try:
+        return ThreadWorker(
+            loaded, rows=options.batch_size, kv_reuse=options.kv_reuse, compiled=options.compile
+        )
+    except Fatal:
+        raise
+    except Exception as error:
+        # The first call of a model that nobody may have tried here.
+        raise Fatal(model_failed(loaded.device, error)) from error

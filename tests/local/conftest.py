@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.local.contract import Loaded
-from tests.local import others, tiny
+from tests.local import others, tiny, zoo
 
 Checkpoint = Callable[[str], Path]
 Load = Callable[[str], Loaded]
@@ -26,7 +26,8 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def checkpoint(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    """The folder of a tiny checkpoint, one of `tiny.FAMILIES` or `llava`; not to be written to."""
+    """The folder of a tiny checkpoint, one of `tiny.FAMILIES`, `zoo.FAMILIES` or `llava`; not to be
+    written to."""
     pytest.importorskip("torch", reason="the extra 'local' is not installed")
     pytest.importorskip("transformers", reason="the extra 'local' is not installed")
     built: dict[str, Path] = {}
@@ -36,6 +37,8 @@ def checkpoint(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Ch
             folder = tmp_path_factory.mktemp(family)
             if family == "llava":
                 built[family] = others.build_llava(folder)
+            elif family in zoo.FAMILIES:
+                built[family] = zoo.build(zoo.FAMILIES[family], folder)
             else:
                 built[family] = tiny.build(family, folder)
         return built[family]

@@ -66,6 +66,18 @@ def run(checkpoint: Checkpoint, tmp_path: Path) -> Run:
     return make
 
 
+def test_a_model_without_rules_of_its_own_is_planned_and_asked_like_the_others(run: Run) -> None:
+    """SmolVLM is the example of the documentation."""
+    planned = run("smolvlm", "planned", "--dry-run")
+    assert not planned.exists()
+    out = run("smolvlm", "run")
+    found = calls(out).values()
+    assert {call["place"] for call in found} == {"round-1", "round-2"}
+    assert all(step["settled"] for step in tool.steps(out))
+    # Pictures are cut into tiles, each with tokens of its own.
+    assert all(call["reply"]["usage"]["input"] > 20 for call in found)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_two_rounds_of_the_sample_run_to_the_end(run: Run, family: str) -> None:
     out = run(family, "run", "--batch-size", "4")

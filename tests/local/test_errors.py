@@ -18,9 +18,10 @@ import torch
 
 from adapters import make
 from adapters.contract import Fatal
+from adapters.local.errors import line
 from tests.local.conftest import Checkpoint
 
-Change = Callable[[Path], None]
+Change = Callable[[Path], object]
 WITHOUT_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
 
@@ -39,16 +40,19 @@ def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
 def complaint(name: str, **options: object) -> str:
     with pytest.raises(Fatal) as caught:
         make(name, **options)
-    line = str(caught.value)
-    assert "\n" not in line
-    assert len(line) < 500
-    return line
+    said = str(caught.value)
+    assert "\n" not in said
+    assert len(said) < 500
+    return said
+
+
+def rewritten(path: Path, **values: object) -> None:
+    content = json.loads(path.read_text()) | values
+    path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
 
 
 def changed(folder: Path, **values: object) -> None:
-    path = folder / "config.json"
-    config = json.loads(path.read_text()) | values
-    path.write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
+    rewritten(folder / "config.json", **values)
 
 
 def shards(folder: Path) -> None:
@@ -121,6 +125,26 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "no chat template": (without_template, "no chat template"),
     "a broken chat template": (broken_template, "the chat template"),
+    "a template that fails": (
+        lambda f: (f / "chat_template.jinja").write_text("{{ 1 / 0 }}"),
+        "the chat template refuses the conversation: division by zero",
+    ),
+    "an encoder": (
+        lambda f: changed(f, is_encoder_decoder=True),
+        "copy is a checkpoint of Qwen2_5_VLForConditionalGeneration, an encoder-decoder model",
+    ),
+    "a processor's file that is none": (
+        lambda f: (f / "processor_config.json").write_text("[]"),
+        "its processor cannot be loaded",
+    ),
+    "an image processor that is unknown": (
+        lambda f: rewritten(f / "preprocessor_config.json", image_processor_type="Novel"),
+        "its processor cannot be loaded",
+    ),
+    "a size that is none": (
+        lambda f: rewritten(f / "preprocessor_config.json", size="large"),
+        "cannot be",
+    ),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "its processor cannot be loaded"),
     "no image processor": (
         lambda f: (f / "preprocessor_config.json").unlink(),
@@ -146,17 +170,17 @@ def test_a_shard_that_is_missing_is_named(copy: Path) -> None:
 
 
 def test_a_checkpoint_of_another_family_is_named(checkpoint: Checkpoint) -> None:
-    line = complaint("qwen2-vl", model_path=str(checkpoint("qwen3-vl")))
-    assert "is a checkpoint of Qwen3VLForConditionalGeneration, not of qwen2-vl" in line
-    assert line.endswith("--model qwen3-vl")
+    said = complaint("qwen2-vl", model_path=str(checkpoint("qwen3-vl")))
+    assert "is a checkpoint of Qwen3VLForConditionalGeneration, not of qwen2-vl" in said
+    assert said.endswith("--model qwen3-vl")
     assert complaint("qwen3-vl", model_path=str(checkpoint("llava"))).endswith("--model hf")
 
 
 def test_the_original_qwen_vl_is_recognised(copy: Path, checkpoint: Checkpoint) -> None:
     changed(copy, model_type="qwen", architectures=["QWenLMHeadModel"], visual={"width": 1})
     assert "qwen.tiktoken" in complaint(f"hf:{copy}")
-    line = complaint("qwen3-vl", model_path=str(copy))
-    assert "of the original Qwen-VL, not of qwen3-vl: name it with --model qwen-vl" in line
+    said = complaint("qwen3-vl", model_path=str(copy))
+    assert "of the original Qwen-VL, not of qwen3-vl: name it with --model qwen-vl" in said
     assert "it is Qwen3VLFor" in complaint("seeclick", model_path=str(checkpoint("qwen3-vl")))
 
 
@@ -183,6 +207,22 @@ def test_options_that_cannot_be_met_are_refused(
     checkpoint: Checkpoint, options: dict[str, Any], expected: str
 ) -> None:
     assert expected in complaint(f"hf:{checkpoint('qwen2-vl')}", **options)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            "\nXProcessor needs y. Check the instructions on the\ninstallation page: https://y.",
+            "XProcessor needs y. Check the instructions on the installation page: https://y.",
+        ),
+        ("Too much. " + "Tried to get it. " * 20, "Too much." + 17 * " Tried to get it."),
+        ("no end " * 100, "no end " * 42 + "..."),
+        ("", "ValueError"),
+    ],
+)
+def test_what_a_library_says_is_told_in_whole_sentences(error: str, told: str) -> None:
+    assert line(ValueError(error)) == told
 
 
 def test_a_missing_folder_and_a_missing_name_are_told() -> None:

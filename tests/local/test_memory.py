@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -38,7 +38,7 @@ class Sizes:
 
 
 @contextmanager
-def limited(model: Any, cells: int, error: Exception) -> Iterator[Sizes]:
+def limited(model: Any, cells: int | Callable[[], int], error: Exception) -> Iterator[Sizes]:
     """The second layer fails, when the first has grown the cache."""
     sizes = Sizes()
     layer = model.model.language_model.layers[1]
@@ -49,7 +49,7 @@ def limited(model: Any, cells: int, error: Exception) -> Iterator[Sizes]:
         if columns > 1:
             sizes.seen.append(rows)
         sizes.held.append(weakref.ref(hidden))
-        if rows * columns > cells:
+        if rows * columns > (cells() if callable(cells) else cells):
             raise type(error)(*error.args)  # anew: an error holds the frames it came through
 
     hook = layer.register_forward_pre_hook(check, with_kwargs=True)
@@ -76,6 +76,35 @@ def test_what_does_not_fit_is_halved_and_the_size_is_remembered(loaded: Loaded) 
     assert generator.stats.halved == 2
     assert any("do not fit" in notice and "at a time" in notice for notice in generator.notices())
     assert generator.notices() == []
+
+
+def test_what_is_kept_for_other_dialogues_goes_before_the_batch_is_made_smaller(
+    loaded: Loaded,
+) -> None:
+    """On a device that has room for a batch, or for what is kept, but not for both."""
+    model = loaded.model
+    generator = Generator(loaded, rows=8)
+    waiting = [talks(model, 4, seed=seed) for seed in (5, 6)]
+    answers = [ids_of(generator.run([t.work(model) for t in each])) for each in waiting]
+    works = [talk.work(model, continues=False) for talk in talks(model, 8)]
+
+    def crowded() -> int:
+        return 0 if len(generator.cohorts) > 1 else 10**9
+
+    with limited(model, crowded, torch.OutOfMemoryError("no room")) as sizes:
+        made = ids_of(generator.run(works))
+        assert sizes.seen == [8, 8]
+    assert made == [reference(loaded, work) for work in works]
+    assert generator.stats.halved == 0
+    assert generator.stats.dropped == 1
+    assert len(generator.cohorts) == 1
+    # The dialogues of the cohort that was let go are computed in full, with the same replies.
+    for open_talks, replies in zip(waiting, answers, strict=True):
+        go_on(open_talks, replies)
+        again = [talk.work(model) for talk in open_talks]
+        assert ids_of(generator.run(again)) == [reference(loaded, work) for work in again]
+    assert generator.stats.reused == 4
+    assert generator.stats.recomputed == 4
 
 
 def test_a_round_that_runs_out_while_it_goes_on_is_computed_again(loaded: Loaded) -> None:

@@ -1,0 +1,293 @@
+"""Every family of `zoo` and the others, asked through the adapter, against the library's own words.
+
+Families whose processors need torchvision are asked with a stand-in, in a process of its own, since
+transformers looks for torchvision once; and so are the others, whose prompts must not change by it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="the extra 'local' is not installed")
+pytest.importorskip("transformers", reason="the extra 'local' is not installed")
+
+from PIL import Image
+
+from adapters import describe, make
+from adapters.contract import Fatal, Generation, PixelPicture, Request
+from adapters.conversation import Conversation, Picture, Reply, Text, system, user
+from adapters.local.adapter import LocalAdapter
+from adapters.local.memory import TYPICAL_TEXT, typical_tokens
+from adapters.local.padding import alike
+from adapters.local.processors import image_only
+from tests.local import tiny, zoo
+from tests.local.conftest import Checkpoint, Load
+from tests.local.test_adapter import Pictures
+
+STANDIN = Path(__file__).parent / "standin"
+WITH_TORCHVISION = find_spec("torchvision") is not None
+NEEDY = tuple(name for name, family in zoo.FAMILIES.items() if family.needs_torchvision)
+EVERY = ("llava", *tiny.FAMILIES, *zoo.FAMILIES)
+HERE = tuple(name for name in EVERY if WITH_TORCHVISION or name not in NEEDY)
+NO_TEXT_ALONE = ("paligemma",)
+"""Families whose processors take no prompt without a picture."""
+SIZES = ((150, 90), (60, 210))
+
+
+@cache
+def picture(number: int) -> Picture:
+    return Picture(f"{number}", "plain", *SIZES[number])
+
+
+def pixels(shown: Picture) -> Image.Image:
+    made: PixelPicture = asyncio.run(Pictures().pixels(shown))
+    return Image.frombytes("RGB", (made.width, made.height), made.data)
+
+
+def questions(name: str) -> list[Conversation]:
+    """Conversations of unequal lengths, with pictures of unequal sizes and without one."""
+    asked = [
+        Conversation((user(picture(0), "what now?"),)),
+        Conversation((user("\nfirst ", picture(1), "what now? " * 9),)),
+        Conversation((user("only words"),)),
+    ]
+    return asked[: 2 if name in NO_TEXT_ALONE else 3]
+
+
+def requests(asked: Sequence[Conversation], place: str) -> list[Request]:
+    return [
+        Request(one, Generation(max_tokens=5), f"s{number}", place, continues=place == "round-1")
+        for number, one in enumerate(asked)
+    ]
+
+
+@contextmanager
+def opened(folder: Path, **options: object) -> Iterator[LocalAdapter]:
+    adapter = make(f"hf:{folder}", devices="cpu", **options)
+    assert isinstance(adapter, LocalAdapter)
+    try:
+        yield adapter
+    finally:
+        asyncio.run(adapter.close())
+
+
+def stock(folder: Path, name: str) -> Any:
+    """The processor that the library chooses, without its part for video, on the same backend."""
+    import transformers
+    from transformers import AutoImageProcessor
+
+    known = {
+        "llava": "LlavaProcessor",
+        "qwen2-vl": "Qwen2VLProcessor",
+        "qwen2.5-vl": "Qwen2_5_VLProcessor",
+        "qwen3-vl": "Qwen3VLProcessor",
+    }
+    kind = known.get(name) or str(zoo.FAMILIES[name].processor["processor_class"])
+    base = getattr(transformers, kind)
+    if "video_processor" in base.get_attributes():
+        base = image_only(base)
+    processor = base.from_pretrained(folder)
+    processor.image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil")
+    return processor
+
+
+def in_library_words(conversation: Conversation) -> list[dict[str, Any]]:
+    def part(one: Text | Picture) -> dict[str, Any]:
+        if isinstance(one, Text):
+            return {"type": "text", "text": one.text}
+        return {"type": "image", "image": pixels(one)}
+
+    return [
+        {"role": message.role, "content": [part(one) for one in message.parts]}
+        for message in conversation.messages
+    ]
+
+
+def library_prompt(processor: Any, conversation: Conversation) -> Any:
+    return processor.apply_chat_template(
+        in_library_words(conversation),
+        tokenize=True,
+        add_generation_prompt=True,
+        return_dict=True,
+        return_tensors="pt",
+    )
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_two_rounds_in_a_batch_are_answered_as_the_library_answers_one_at_a_time(
+    checkpoint: Checkpoint, name: str
+) -> None:
+    from transformers import AutoModelForImageTextToText
+
+    folder, asked = checkpoint(name), questions(name)
+    model = AutoModelForImageTextToText.from_pretrained(folder)
+    processor = stock(folder, name)
+    with opened(folder, batch_size=4) as adapter:
+        end = adapter._family.stop_ids
+        for place in ("round-1", "round-2"):
+            replies = asyncio.run(adapter.ask_many(requests(asked, place), Pictures()))
+            for conversation, reply in zip(asked, replies, strict=True):
+                assert isinstance(reply, Reply)
+                prompt, written = reply.token_ids or ((), ())
+                expected = library_prompt(processor, conversation)
+                if place == "round-1" or name not in tiny.FAMILIES:
+                    # The Qwen families go on from the ids of their replies.
+                    assert list(prompt) == expected["input_ids"][0].tolist()
+                    assert list(written) == generated(model, expected, end)
+            asked = [
+                one.then(reply, user("and then?"))
+                for one, reply in zip(asked, replies, strict=True)
+                if isinstance(reply, Reply)
+            ]
+
+
+def generated(model: Any, prompt: Any, end: Sequence[int]) -> list[int]:
+    """What the library's model writes for one prompt: greedily, and no picture's ids."""
+    names = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
+    found = (getattr(model.config, name, None) for name in names)
+    size = model.config.get_text_config().vocab_size
+    made = model.generate(
+        **prompt,
+        max_new_tokens=5,
+        max_length=None,
+        do_sample=False,
+        repetition_penalty=1.0,
+        suppress_tokens=[token for token in found if token is not None and token < size],
+        eos_token_id=list(end),
+        pad_token_id=0,
+    )
+    return [int(token) for token in made[0, prompt["input_ids"].shape[1] :]]
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_pictures_in_the_plan_cost_what_the_processor_writes(load: Load, name: str) -> None:
+    family = load(name).family
+    rule = family.image_rule
+    assert rule is not None
+    around = set()
+    for number, size in enumerate(SIZES):
+        shown = picture(number)
+        with_it = family.encode(Conversation((user("a", shown, "b"),)), [pixels(shown)]).length
+        known = rule.tokens(*size)
+        assert known
+        around.add(with_it - known)
+    # What is left is the template's: the same for every picture.
+    assert len(around) == 1
+    assert 0 < around.pop() < 60
+    counted = rule.tokens(*rule.fit(1280, 2560))
+    assert counted is not None
+    assert typical_tokens(family, None) == TYPICAL_TEXT + counted
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_model_is_described_before_it_is_loaded(checkpoint: Checkpoint, name: str) -> None:
+    info = describe(f"hf:{checkpoint(name)}").info
+    assert info.image_rule is not None
+    assert info.image_rule.fit(*SIZES[0])
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_the_bytes_of_a_token_are_those_in_the_models_own_cache(load: Load, name: str) -> None:
+    import torch
+
+    loaded = load(name)
+    ids = torch.full((1, 6), 40)
+    made = loaded.model(input_ids=ids, use_cache=True).past_key_values
+    held = sum(
+        tensor.nbytes
+        for layer in made.layers
+        for tensor in (getattr(layer, "keys", None), getattr(layer, "values", None))
+        if tensor is not None and tensor.dim() == 4
+    )
+    assert loaded.family.cache_bytes_per_token(loaded.model) * 6 == held
+
+
+def test_rows_of_unequal_length_share_a_batch_where_pictures_are_looked_at_across(
+    load: Load,
+) -> None:
+    family = load("mllama").family
+    rows = [
+        family.encode(one, [pixels(shown) for shown in one.pictures])
+        for one in (
+            Conversation((user(picture(0), "what now?"),)),
+            Conversation((user("only words"),)),
+            Conversation((user(picture(0), "what now? " * 9),)),
+            Conversation((user("only words and a few more"),)),
+        )
+    ]
+    assert rows[0].length != rows[2].length
+    assert alike(rows) == [0, 2]
+    assert alike([rows[1], rows[0], rows[3]]) == [0, 2]
+
+
+def test_a_template_decides_what_stays_of_a_reply_where_nothing_is_kept_of_it(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    """As templates of thinking models do, which leave thoughts out of later rounds."""
+    import shutil
+
+    folder = Path(shutil.copytree(checkpoint("internvl"), tmp_path / "thinking"))
+    template = folder / "chat_template.jinja"
+    shortened = template.read_text().replace(
+        "{{ part['text'] }}",
+        "{{ 'no thought' if message['role'] == 'assistant' else part['text'] }}",
+    )
+    template.write_text(shortened)
+    first = Conversation((system("You help."), user("one")))
+    with opened(folder) as adapter:
+        (reply,) = asyncio.run(adapter.ask_many(requests([first], "round-1"), Pictures()))
+        assert isinstance(reply, Reply)
+        after = first.then(reply, user("two"))
+        (second,) = asyncio.run(adapter.ask_many(requests([after], "round-2"), Pictures()))
+        assert isinstance(second, Reply)
+    expected = library_prompt(stock(folder, "internvl"), after)["input_ids"][0].tolist()
+    assert list((second.token_ids or ((), ()))[0]) == expected
+
+
+@pytest.mark.skipif(WITH_TORCHVISION, reason="torchvision is installed")
+@pytest.mark.parametrize("name", NEEDY)
+def test_a_family_that_needs_torchvision_says_so_in_whole_words(
+    checkpoint: Checkpoint, name: str
+) -> None:
+    import torch
+
+    folder = checkpoint(name)
+    with pytest.raises(Fatal) as caught:
+        describe(f"hf:{folder}")
+    kinds = (
+        zoo.FAMILIES[name].pictures["image_processor_type"],
+        zoo.FAMILIES[name].processor["processor_class"],
+    )
+    assert str(caught.value) in {
+        f"{folder}: its pictures are prepared by {kind}, which needs torchvision, and that is not "
+        f"installed: install the one made for torch {torch.__version__} "
+        "(https://pytorch.org/get-started/locally)"
+        for kind in kinds
+    }
+
+
+@pytest.mark.skipif(WITH_TORCHVISION, reason="this is the inner run")
+def test_all_of_this_holds_beside_torchvision() -> None:
+    """Its stand-in comes first on the path; transformers then finds it."""
+    path = os.pathsep.join([str(STANDIN), *sys.path])
+    chosen = "library_answers or processor_writes"
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-k", chosen, __file__],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
+    assert " passed" in ended.stdout
