@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _OPEN = re.compile(r"(<(think|thinking|thought)>|\u25c1think\u25b7|\[THINK\])\s*\Z", re.IGNORECASE)
 """The end of a prompt that has the model begin with its thought."""
+_THOUGHT = re.compile(r"(</?(?:think|thinking|thought)>|\u25c1/?think\u25b7|\[/?THINK\])")
+"""The marks around a thought in a reply."""
 _HERE = "\udfff\udffe\udfff"
 """Where a reply stands while a template is read: like escaped text, it cannot be forged."""
 
@@ -143,12 +145,18 @@ class Prompter:
 
 
 def _parts(message: Message) -> list[dict[str, str]]:
+    write = _reply_text if message.role == "assistant" else escaped
     return [
-        {"type": "text", "text": escaped(part.text)}
-        if isinstance(part, Text)
-        else {"type": "image"}
+        {"type": "text", "text": write(part.text)} if isinstance(part, Text) else {"type": "image"}
         for part in message.parts
     ]
+
+
+def _reply_text(text: str) -> str:
+    """A reply, escaped but for the marks of its thought, which templates look for to leave it out
+    of later rounds."""
+    pieces = _THOUGHT.split(text)
+    return "".join(piece if number % 2 else escaped(piece) for number, piece in enumerate(pieces))
 
 
 def _hole() -> list[dict[str, str]]:

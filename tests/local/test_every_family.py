@@ -28,7 +28,10 @@ from adapters import describe, make
 from adapters.contract import Fatal, Generation, PixelPicture, Request
 from adapters.conversation import Conversation, Picture, Reply, Text, system, user
 from adapters.local.adapter import LocalAdapter
+from adapters.local.checkpoint import locate
+from adapters.local.loading import family as family_in
 from adapters.local.memory import TYPICAL_TEXT, typical_tokens
+from adapters.local.options import LocalOptions
 from adapters.local.padding import alike
 from adapters.local.processors import image_only
 from tests.local import tiny, zoo
@@ -231,28 +234,28 @@ def test_rows_of_unequal_length_share_a_batch_where_pictures_are_looked_at_acros
     assert alike([rows[1], rows[0], rows[3]]) == [0, 2]
 
 
-def test_a_template_decides_what_stays_of_a_reply_where_nothing_is_kept_of_it(
+def test_a_template_decides_what_stays_of_a_thought_where_nothing_is_kept_of_it(
     checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
-    """As templates of thinking models do, which leave thoughts out of later rounds."""
+    """As those of thinking models do, which leave thoughts out of later rounds."""
     import shutil
 
     folder = Path(shutil.copytree(checkpoint("internvl"), tmp_path / "thinking"))
     template = folder / "chat_template.jinja"
     shortened = template.read_text().replace(
-        "{{ part['text'] }}",
-        "{{ 'no thought' if message['role'] == 'assistant' else part['text'] }}",
+        "{{ part['text'] }}", "{{ part['text'].split('</think>')[-1] }}"
     )
     template.write_text(shortened)
+    options = LocalOptions(str(folder))
+    family = family_in(options, locate(options, weights=False))
     first = Conversation((system("You help."), user("one")))
-    with opened(folder) as adapter:
-        (reply,) = asyncio.run(adapter.ask_many(requests([first], "round-1"), Pictures()))
-        assert isinstance(reply, Reply)
-        after = first.then(reply, user("two"))
-        (second,) = asyncio.run(adapter.ask_many(requests([after], "round-2"), Pictures()))
-        assert isinstance(second, Reply)
-    expected = library_prompt(stock(folder, "internvl"), after)["input_ids"][0].tolist()
-    assert list((second.token_ids or ((), ()))[0]) == expected
+    text = "<think>A or </s> B?</think>A"
+    reply = Reply(text, native={"ids": [40, 41], "text": text})
+    made = family.encode(first.then(reply, user("two")), []).ids.tolist()
+    assert made == family.encode(first.then(Reply("A"), user("two")), []).ids.tolist()
+    processor = stock(folder, "internvl")
+    expected = library_prompt(processor, first.then(reply, user("two")))["input_ids"]
+    assert made == expected[0].tolist()
 
 
 @pytest.mark.skipif(WITH_TORCHVISION, reason="torchvision is installed")
