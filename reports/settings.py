@@ -79,6 +79,7 @@ def settings_of(manifest: Manifest) -> dict[str, Setting]:
     values["prompts_sha256"] = manifest.prompts
     values["pictures"] = manifest.pictures
     values["reading"] = manifest.reading
+    values["redone"] = None if manifest.redone is None else str(manifest.redone)
     kept = {name: value for name, value in values.items() if not _is_left_out(name)}
     return {name: _plain(value) for name, value in kept.items()}
 

@@ -137,6 +137,14 @@ def is_given(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) in GIVEN
 
 
+def require(name: str, *, unless: str) -> None:
+    """Raise click's error for a setting that was not given, unless another one was."""
+    context = click.get_current_context()
+    if not is_given(context, name) and not is_given(context, unless):
+        [option] = [option for option in context.command.params if option.name == name]
+        raise click.MissingParameter(ctx=context, param=option)
+
+
 def config_option() -> Callable[[F], F]:
     """`--config FILE`: defaults for the other options of the command, from a TOML file.
 

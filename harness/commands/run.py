@@ -13,6 +13,7 @@ from harness.commands.options import (
     config_option,
     names_of,
     read_options,
+    require,
     setting_options,
 )
 from harness.commands.output import output
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=SettingsCommand)
 @config_option()
-@setting_options(names_of(*GROUPS), model={"required": True})
+@setting_options(names_of(*GROUPS))
 @click.option(
     "--dry-run", is_flag=True, help="Count calls, tokens and cost without asking the model."
 )
@@ -48,9 +49,11 @@ def run(dry_run: bool, **_: Any) -> int:
     from harness.evaluation.estimate import estimate, lines, rereading_lines
     from harness.evaluation.evaluate import check_cost_limit, how_to_go_on
     from harness.evaluation.plan import plan_run
+    from harness.evaluation.redo import redo_hint
     from harness.evaluation.report import print_result
     from harness.evaluation.run import carry_out
 
+    require("model", unless="redo_from")
     settings = read_options()
     console, display = output(), Display(settings)
     with display.adapter_messages():
@@ -75,6 +78,8 @@ def run(dry_run: bool, **_: Any) -> int:
     if done.starvation is not None and done.starvation.batches:
         display.say(done.starvation.text)
     if done.complete:
+        if hint := redo_hint(done.directory, done.records, plan.settings):
+            display.say(hint)
         display.say(f"complete: {done.directory}")
         return 0
     display.say(how_to_go_on(done, "Run the same line again"))
@@ -105,6 +110,7 @@ def heading(plan: Plan) -> Iterator[str]:
         ("data", f"{settings.benchmark} ({splits}): {steps}, {tasks}"),
         ("choices", _offered(plan) + none),
         ("asked", f"{settings.protocol}{times}, {shown}"),
+        *([("redo", plan.redo.heading)] if plan.redo else []),
         ("run", str(plan.directory)),
     ):
         yield f"{name + ':':<9} {text}"

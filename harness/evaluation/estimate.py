@@ -92,13 +92,15 @@ class Estimate:
 
 
 def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Estimate:
-    """Estimate a run from all of its rows. Raises `DataError` for a row that cannot be read.
+    """Estimate a run from all of its rows but those that it takes over.
 
-    With `recorded` only these dialogues count, and of them the calls that are not on record.
+    With `recorded` only these dialogues count, and of them the calls that are not on record. Raises
+    `DataError` for a row that cannot be read.
     """
     result = Estimate()
     asks_if_missed = plan.settings.missed == "ask"
-    for question in plan.preparer().questions(plan.dataset):
+    dataset = plan.left if recorded is None else plan.dataset
+    for question in plan.preparer().questions(dataset):
         record = question.record
         if record.invalid is not None:
             result.invalid[record.invalid] = result.invalid.get(record.invalid, 0) + 1
@@ -112,7 +114,7 @@ def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Est
             continue
         for repeat in range(plan.settings.times):
             key = record.step_id, repeat
-            if recorded is None or key in recorded:
+            if key not in plan.taken if recorded is None else key in recorded:
                 _count(result, plan, question, recorded[key] if recorded else {})
     # Its tokens are those of no step.
     result.cases["high"].add(Case(cost=_preflight(plan).cost))
@@ -225,7 +227,7 @@ def call_at_most(plan: Plan) -> float | None:
     """
     if plan.model.pricing() is None or not plan.model.spends:
         return None
-    for question in plan.preparer().questions(plan.dataset):
+    for question in plan.preparer().questions(plan.left):
         if question.record.invalid is None:
             cases = [call.cases["high"] for call in _calls(plan, question, {})]
             return max((case.cost or 0.0 for case in (*cases, _preflight(plan))), default=None)

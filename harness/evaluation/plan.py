@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.model import Model, model_of, open_model, open_policy
 from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.redo import Redo, redo_of, settings_to_redo
 from harness.evaluation.reply_limit import default_limit, place_of
 from harness.evaluation.rereading import Rereading, rereading
 from harness.evaluation.resolve import (
@@ -30,7 +31,7 @@ from harness.policies import POLICIES
 from harness.policies.contract import Policy
 from harness.protocols import AskingProtocol
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
-from harness.runs import Setup, settled_before
+from harness.runs import Setup, StepKey, settled_before
 from harness.settings import Settings, directory_of, on_record
 
 
@@ -69,6 +70,8 @@ class Plan:
     """The ranks of the candidates; None unless a ranker is used."""
     rereading: Rereading | None = None
     """What an older run in the directory needs before it goes on."""
+    redo: Redo | None = None
+    """What a run takes over from another; None unless it asks some steps of it again."""
 
     @property
     def dataset(self) -> Dataset:
@@ -91,7 +94,19 @@ class Plan:
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        return self.dialogues * self.protocol.calls(self.usual_count)[1]
+        left = self.dialogues - len(self.taken)
+        return left * self.protocol.calls(self.usual_count)[1]
+
+    @property
+    def taken(self) -> frozenset[StepKey]:
+        """The dialogues that are taken over from another run."""
+        return self.redo.taken if self.redo else frozenset()
+
+    @property
+    def left(self) -> Dataset:
+        """The steps without those that are taken over with all of their dialogues."""
+        counts = Counter(step_id for step_id, _ in self.taken)
+        return self.dataset.without({s for s, n in counts.items() if n >= self.settings.times})
 
     def only(self, step_ids: Collection[str]) -> Plan:
         """The plan for some of its steps."""
@@ -132,7 +147,7 @@ def plan_run(
     the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
     key is needed and nothing is loaded. Raises `UserError` or `Fatal` with one line.
     """
-    settings = as_stored(settings)
+    asked = settings = as_stored(settings_to_redo(settings))
     model, policy = None, None
     if isinstance(instance, Adapter):
         model = model_of(instance, settings)
@@ -156,8 +171,14 @@ def plan_run(
     if ranks is not None:
         check_covered(ranks, [entry.step_id for entry in selected.part.entries])
     plan = Plan(settings, selected, protocol, pictures, model, directory, ranks)
+    if settings.redo:
+        begun = replace(asked, out=None, max_tokens=None)
+        *_, usual = _completed(begun, info, is_own=instance is not None)
+        plan = replace(plan, redo=redo_of(settings, usual, setup_of(plan)))
     if not asks:
         return plan
+    if plan.redo is not None:
+        plan.redo.begin(directory, setup_of(plan))
     again = rereading(directory, lambda: setup_of(plan), settings, protocol, plan.questions)
     plan = replace(plan, rereading=again)
     return _loaded(plan) if model.on_this_machine else plan

@@ -63,8 +63,8 @@ def heading(settings: Settings, info: AdapterInfo) -> str | None:
     usual = default_limit(settings, info)
     if settings.max_tokens != usual:
         return (
-            f"{_written(settings.max_tokens)} tokens a reply, as when this run was begun "
-            f"(today's default is {_written(usual)})"
+            f"{written(settings.max_tokens)} tokens a reply, as when this run was begun "
+            f"(today's default is {written(usual)})"
         )
     thinks = usual == (THINKING,)
     return f"{THINKING} tokens a reply, thoughts included (--max-tokens)" if thinks else None
@@ -94,7 +94,7 @@ def unusable_replies(records: Iterable[StepRecord], limits: Limits) -> str | Non
     listed = ", ".join(f"{kinds[kind]} {kind}" for kind in _KINDS if kinds[kind])
     return (
         f"{bad} of {steps} steps ({100 * bad / steps:.0f} %) without a usable reply ({listed}): "
-        f"raise the limit of {_written(limits)} tokens, --max-tokens {higher(limits)}"
+        f"raise the limit of {written(limits)} tokens, --max-tokens {higher(limits)}"
     )
 
 
@@ -119,5 +119,6 @@ def higher(limits: Limits) -> int:
     return max(THINKING, 4 * max(limits))
 
 
-def _written(limits: Limits) -> str:
+def written(limits: Limits) -> str:
+    """Limits as they are written on a command line."""
     return ",".join(map(str, limits))

@@ -136,6 +136,8 @@ def _missing(
         missing["operations beside a wrong element"] = (
             "beside --wrong-element-zeroes-operation, which covers it; leave one of them out"
         )
+    if not settings.redo:
+        missing["redo"] = "without --redo; add that, or leave it out"
     if not settings.cache:
         missing["reply cache"] = "with --no-cache; leave one of them out"
     return missing

@@ -216,6 +216,7 @@ def summarise(
         "answered_by": sorted(manifest.answered_by),
         "pictures": manifest.pictures,
         "oracle_pictures": show_answers(manifest.pictures),
+        **({"redone": plain(manifest.redone)} if manifest.redone else {}),
         "scoring": {
             name: plain(value)
             for name, setting in SETTINGS.items()

@@ -20,7 +20,7 @@ from harness.runs.directory import (
 )
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
 from harness.runs.files import STEPS
-from harness.runs.manifest import Manifest, Session, Setup, check_same, difference
+from harness.runs.manifest import Manifest, Redone, Session, Setup, check_same, difference
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.records import (
     SCHEMA,
@@ -29,6 +29,7 @@ from harness.runs.records import (
     MessageRecord,
     StepRecord,
 )
+from harness.runs.redo import take_over
 from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
@@ -43,6 +44,7 @@ __all__ = [
     "DiskFull",
     "Manifest",
     "MessageRecord",
+    "Redone",
     "Resolver",
     "Revision",
     "Run",
@@ -65,4 +67,5 @@ __all__ = [
     "sent_picture",
     "settled_before",
     "sizes_of",
+    "take_over",
 ]

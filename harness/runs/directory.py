@@ -27,6 +27,7 @@ from harness.runs.journal import Journal
 from harness.runs.manifest import (
     MANIFEST,
     Manifest,
+    Redone,
     Session,
     Setup,
     check_same,
@@ -95,7 +96,10 @@ class RunDirectory:
             cut_torn(path / name)
         self.settled: frozenset[StepKey] = _settled(path)
         self.recorded, self._on_record = _recorded(path, self.settled)
-        self.spent = self._on_record + manifest.unrecorded
+        if manifest.redone is not None:  # Another run has paid for what was taken over.
+            self._on_record -= manifest.redone.cost
+        # Sums of floats may leave a remainder below zero.
+        self.spent = max(0.0, self._on_record + manifest.unrecorded)
         self._journal = Journal([path / CALLS, path / STEPS])
 
     async def record_call(self, record: CallRecord) -> None:
@@ -121,6 +125,12 @@ class RunDirectory:
         rest = max(0.0, total - self._on_record)
         if abs(rest - self.manifest.unrecorded) > 1e-9:
             self.manifest = replace(self.manifest, unrecorded=rest)
+            write_manifest(self.path, self.manifest)
+
+    def note_redone(self, redone: Redone | None) -> None:
+        """Keep what the run has asked again. Raises `RunError`."""
+        if redone is not None:
+            self.manifest = replace(self.manifest, redone=redone)
             write_manifest(self.path, self.manifest)
 
     def note_measured(self, measured: Mapping[str, Any]) -> None:

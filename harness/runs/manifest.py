@@ -24,7 +24,7 @@ from harness.settings import with_absent
 MANIFEST = "manifest.json"
 DISTRIBUTION = "vlm-web-eval"
 GIT_TIMEOUT_S = 10
-LATER = {"reading": 1, "reread": 0}
+LATER: dict[str, Any] = {"reading": 1, "reread": 0, "redone": None}
 """Keys that earlier versions did not write, each with the value that its absence stands for."""
 _ABSENT = "(not set)"
 _VERSION = re.compile(r"^Version: *(.+)$", re.MULTILINE)
@@ -76,6 +76,42 @@ class Session:
         return cls(started, os.getpid(), dict(settings), environment())
 
 
+@dataclass(frozen=True, slots=True)
+class Redone:
+    """What a run has asked again that it otherwise took over from another one.
+
+    of: name of that run.
+    statuses: of its steps that are asked again.
+    max_tokens: its token limit, by round.
+    steps: number of dialogues that are asked again.
+    cost: US dollars that the lines taken over had cost.
+    """
+
+    of: str
+    statuses: tuple[str, ...]
+    max_tokens: tuple[int, ...]
+    steps: int
+    cost: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.statuses)} at {', '.join(map(str, self.max_tokens))}"
+
+    def is_of(self, other: Redone) -> bool:
+        """Whether the same steps of the same run are asked again."""
+        return replace(self, cost=0.0) == replace(other, cost=0.0)
+
+    def joined(self, other: Redone | None) -> Redone:
+        """Both together: a run that is redone again, or two shards."""
+        if other is None:
+            return self
+        return replace(
+            self,
+            statuses=tuple(dict.fromkeys((*other.statuses, *self.statuses))),
+            steps=self.steps + other.steps,
+            cost=self.cost + other.cost,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest(Setup):
     """`manifest.json`. `answered_by` lists the model names that the provider returned.
@@ -83,7 +119,8 @@ class Manifest(Setup):
     `unrecorded` is what was or may have been spent, in US dollars, on calls without a line: the one
     before the first step, those that failed after they had been sent, and those set aside.
     `reading` is the edition of the reading rules (`parsers.READING`) by which the predictions were
-    read, and `reread` the number of settled steps that were read anew by it.
+    read, and `reread` the number of settled steps that were read anew by it. `redone` is None for a
+    run that asked all of its steps itself.
     """
 
     schema: int
@@ -93,6 +130,7 @@ class Manifest(Setup):
     unrecorded: float = 0.0
     reading: int = LATER["reading"]
     reread: int = LATER["reread"]
+    redone: Redone | None = LATER["redone"]
     sessions: tuple[Session, ...] = ()
 
     @property

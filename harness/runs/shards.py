@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ import msgspec
 from harness.runs.directory import RunDirectory, StepKey
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
-from harness.runs.manifest import Manifest, Setup, difference, identity, read_manifest
+from harness.runs.manifest import Manifest, Redone, Setup, difference, identity, read_manifest
 from harness.runs.records import CallRecord, StepRecord, line_decoder
 
 SHARD = "shard"
@@ -58,6 +59,7 @@ def merge(runs: Sequence[Path], into: Path) -> None:
     with RunDirectory.start(into, setup, merged, reading=manifests[0].reading) as directory:
         # No line is there yet: all of this is beside the lines.
         directory.note_spent(sum(manifest.unrecorded for manifest in manifests))
+        directory.note_redone(reduce(_joined, (manifest.redone for manifest in manifests)))
         for run in runs:
             directory.copy_lines(
                 _chosen_lines(run, CALLS, chosen), _chosen_lines(run, STEPS, chosen)
@@ -74,6 +76,10 @@ def _check_reading(runs: Sequence[Path], manifests: Sequence[Manifest]) -> None:
             f"{runs[newest]} by edition {editions[newest]}: start the older one again, which reads "
             "it anew, and merge then"
         )
+
+
+def _joined(one: Redone | None, other: Redone | None) -> Redone | None:
+    return other if one is None else one.joined(other)
 
 
 def _claims(run: Path) -> dict[StepKey, _Claim]:

@@ -23,6 +23,8 @@ Source = Literal["snapshot", "ranker", "all"]
 """Where the candidates of a step come from."""
 NoneRule = Literal["last", "first", "absent"]
 """Where a list of choices offers "none of these"."""
+Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
+"""Statuses of steps that a higher token limit may help."""
 PointRule = Literal["box", "smallest", "original"]
 
 
@@ -403,6 +405,20 @@ class Settings:
     # Running
     out: str | None = _running(
         None, "Run directory. Default: runs/<name made from the settings>.", short="-o", common=True
+    )
+    redo: tuple[Redoable, ...] = _running(
+        (),
+        "Take a run over into --out, and ask its steps with this status again, with a higher "
+        "--max-tokens; may be repeated.",
+        needs=("questions",),
+    )
+    redo_from: str | None = _running(
+        None,
+        "Run that --redo takes over. Default: the one that the same line without --redo, --out and "
+        "--max-tokens goes on with.",
+        option="--from",
+        metavar="RUN",
+        needs=("redo",),
     )
     concurrency: AtLeastOne | None = _running(
         None,

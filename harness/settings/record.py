@@ -71,6 +71,7 @@ FACTS: dict[str, Setting] = {
             absent=None,
         ),
         _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
+        _fact("redone", forbids_ranking=True, heading="unusual"),
         _fact("dataset.files", about="data", forbids_ranking=True, heading="unusual"),
         _fact("dataset.revision", about="data", heading="unusual"),
     )
