@@ -142,7 +142,6 @@ class AnthropicAdapter(ApiAdapter):
             settings={"api": "messages", "oversized_image": "error"},
             concurrency=concurrency,
             context_tokens=prices.context_tokens("anthropic", model),
-            thinking=self._facts.thinking,
             image_rule=self._facts.rule,
             coordinates="absolute",
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude

@@ -31,6 +31,7 @@ from adapters.conversation import Finish, Reply
 from adapters.endpoints import Endpoint, is_private, public
 from adapters.faults import Failure, cleaner, judge, refused
 from adapters.secrets import masked, secrets
+from adapters.thinking import thinking_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -192,8 +193,9 @@ def hosted(
     """What adapters of hosted models declare alike; `more` are further fields of `AdapterInfo`.
 
     At another address than the provider's own the price is unknown, unless that is on the user's
-    own machine or network.
+    own machine or network. When a model thinks is known by its name, unless `more` says it.
     """
+    more = {"thinking": thinking_of(model), **more}
     shown = public(endpoint.custom_url) if endpoint.custom_url else None
     return AdapterInfo(
         name=f"{endpoint.provider}:{model}",

@@ -24,7 +24,6 @@ from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSour
 from adapters.conversation import Finish, Message, Reply, Text, Usage
 from adapters.endpoints import Endpoint, find_endpoint, need_model
 from adapters.faults import Failure, retry_after
-from adapters.thinking import thinking_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -161,7 +160,6 @@ class GoogleAdapter(ApiAdapter):
             settings={"api": f"generateContent {version}", "media_resolution": media_resolution},
             concurrency=concurrency,
             context_tokens=prices.context_tokens("google", model),
-            thinking=thinking_of(model),
             image_rule=self._facts.rule,
             coordinates="per-mille",
         )

@@ -120,7 +120,8 @@ def _is_higher(now: Limits, before: Limits) -> bool:
 
 
 def _split(run: Run, statuses: Collection[str]) -> tuple[frozenset[StepKey], frozenset[StepKey]]:
-    again, taken = set(), set()
+    again: set[StepKey] = set()
+    taken: set[StepKey] = set()
     for record in run.records():
         if record.settled:
             status = record.prediction.status if record.prediction else None

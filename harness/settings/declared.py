@@ -408,14 +408,13 @@ class Settings:
     )
     redo: tuple[Redoable, ...] = _running(
         (),
-        "Take a run over into --out, and ask its steps with this status again, with a higher "
-        "--max-tokens; may be repeated.",
+        "Make a new run that takes over the lines of another, and asks its steps with this status "
+        "again with a higher token limit; may be repeated.",
         needs=("questions",),
     )
     redo_from: str | None = _running(
         None,
-        "Run that --redo takes over. Default: the one that the same line without --redo, --out and "
-        "--max-tokens goes on with.",
+        "Run that is taken over. Default: the one that the other settings name.",
         option="--from",
         metavar="RUN",
         needs=("redo",),
