@@ -17,7 +17,7 @@ from parsers.operations import OperationReading, operation_in_prose
 from parsers.plans import choose_answer
 from parsers.records import Answer, Operation, Status
 from parsers.reply_text import Nothing, Source, open_reply, refuses
-from parsers.values import ValueStyle, clean_value, is_missing, written_value
+from parsers.values import ValueStyle, clean_value, taken_value, written_value
 
 
 def read_answer(
@@ -165,15 +165,10 @@ def _answer(
     flags: set[str],
     style: ValueStyle,
 ) -> Answer:
-    flags = {*flags, *element.flags}
-    flags |= operation.flags(named=block is not None and block.action is not None)
-    value = ""
-    if operation.operation in ("TYPE", "SELECT"):
-        if block is not None and block.value is not None:
-            value = clean_value(block.value.text, style)
-        if is_missing(value):
-            value = ""
-            flags.add("missing_value")
+    written = block.value.text if block is not None and block.value is not None else ""
+    value, missing = taken_value(operation.operation, clean_value(written, style))
+    named = block is not None and block.action is not None
+    flags = {*flags, *element.flags, *operation.flags(named=named), *missing}
     return Answer(element.status, element.option, operation.operation, value, tuple(sorted(flags)))
 
 

@@ -12,7 +12,7 @@ from parsers.elements import says_none
 from parsers.plans import choose_answer
 from parsers.records import Operation, Status
 from parsers.reply_text import Nothing, open_reply, refuses
-from parsers.values import clean_value, is_missing, written_value
+from parsers.values import clean_value, is_missing, taken_value, written_value
 
 _ELEMENT: tuple[Key, ...] = ("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT")
 _TEMPLATE = re.compile(r"BUTTON\W+(?:or\W+)?TEXTBOX\W+(?:or\W+)?SELECTBOX", re.IGNORECASE)
@@ -91,13 +91,8 @@ def _is_complete(block: Block) -> bool:
 
 def _answer(block: Block, flags: set[str]) -> Described:
     operation = block.operation
-    flags |= operation.flags(named=block.action is not None)
-    value = ""
-    if operation.operation in ("TYPE", "SELECT"):
-        value = clean_value(_written(block, "VALUE"))
-        if is_missing(value):
-            value = ""
-            flags.add("missing_value")
+    value, missing = taken_value(operation.operation, clean_value(_written(block, "VALUE")))
+    flags = {*flags, *operation.flags(named=block.action is not None), *missing}
     name, kind, text = (clean_value(_written(block, key)) for key in _ELEMENT)
     kind, text = ("" if is_missing(part) else part for part in (kind, text))
     status = Status.ANSWERED if name or kind or text else Status.NO_ELEMENT

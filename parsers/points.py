@@ -26,7 +26,7 @@ from parsers.operations import OperationReading, read_operation
 from parsers.plans import choose_answer
 from parsers.records import Operation, Status
 from parsers.reply_text import Nothing, open_reply, refuses
-from parsers.values import clean_value, is_missing, written_value
+from parsers.values import clean_value, taken_value, written_value
 
 Convention = Literal["absolute", "unit", "per-mille"]
 """Units of coordinates: pixels of the picture as sent, or fractions (0 to 1) or thousandths of its
@@ -117,14 +117,10 @@ def read_point(text: str, form: Form, *, finish: str = "stop") -> PointAnswer:
 
 
 def _answer(answer: Located, operation: OperationReading, flags: set[str]) -> PointAnswer:
-    flags |= operation.flags(named=answer.action is not None)
-    value = ""
-    if operation.operation in ("TYPE", "SELECT"):
-        written = answer.value or ""
-        value = " ".join(written.split()) if answer.exact_value else clean_value(written)
-        if is_missing(value):
-            value = ""
-            flags.add("missing_value")
+    written = answer.value or ""
+    cleaned = " ".join(written.split()) if answer.exact_value else clean_value(written)
+    value, missing = taken_value(operation.operation, cleaned)
+    flags = {*flags, *operation.flags(named=answer.action is not None), *missing}
     rest = (operation.operation, value, tuple(sorted(flags)))
     if len(answer.places) > 1:
         return PointAnswer(Status.AMBIGUOUS, None, None, *rest)

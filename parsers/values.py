@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from parsers.records import Operation
+
 ValueStyle = Literal["plain", "seeact"]
 
 _PAIRS: tuple[tuple[str, str], ...] = (
@@ -102,6 +104,19 @@ def is_missing(value: str) -> bool:
     (True, False)
     """
     return not value or (len(value) < 300 and _MISSING.fullmatch(value) is not None)
+
+
+def taken_value(operation: Operation | None, value: str) -> tuple[str, set[str]]:
+    """The part of a cleaned value that an operation takes, and flags.
+
+    CLICK takes none. A missing value of TYPE or SELECT is "", flagged `missing_value`.
+
+    >>> taken_value("CLICK", "Ohio"), taken_value("TYPE", "Ohio"), taken_value("TYPE", "N/A")
+    (('', set()), ('Ohio', set()), ('', {'missing_value'}))
+    """
+    if operation not in ("TYPE", "SELECT"):
+        return "", set()
+    return ("", {"missing_value"}) if is_missing(value) else (value, set())
 
 
 def written_value(value: str) -> str:

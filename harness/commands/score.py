@@ -28,7 +28,7 @@ READING = ["first_of_many", "value_style"]
 @click.option(
     "--predictions",
     type=click.Path(path_type=Path),
-    help="Score this file instead: JSON lines with step, element or point, operation, value.",
+    help="Score this file of predictions, one JSON object per line (see above), instead of a run.",
 )
 @setting_options([*DATA, *SCORING, *READING])
 @click.option(
@@ -45,6 +45,15 @@ def score(
 
     A run is scored under its own rules unless others are given; --predictions are scored against
     the benchmark and selection given. No model is called.
+
+    \b
+    A line of predictions (docs/predictions.md):
+      {"step": "<annotation_id>_<action_uid>", "element": "123",
+       "operation": "TYPE", "value": "Ohio"}
+    element    id of a node on the page (backend_node_id); null: none is right
+    point      instead of element: [x, y] in pixels of the page
+    operation  CLICK, TYPE or SELECT, read like a model's; null: could not tell
+    value      what to type or select; null, "" and words for none: missing
     """
     from harness.commands.output import output
     from harness.evaluation.predictions import score_predictions
@@ -67,8 +76,7 @@ def score(
         return rescore_run(run, changes, console, as_json=as_json)
     if rules_of is not None:
         raise UserError(f"--as {rules_of} needs a run, whose steps know their page's size")
-    for name in READING:
-        if name in changes:
-            raise UserError(f"predictions are not parsed: leave out {written(name)}")
+    if "first_of_many" in changes:
+        raise UserError(f"predictions name no letters: leave out {written('first_of_many')}")
     assert predictions is not None
     return score_predictions(predictions, read_options(), console, as_json=as_json)

@@ -1,15 +1,14 @@
 """Scoring predictions from a file, without a model.
 
-The file has one JSON object per line and step: `step` (its id, `<annotation_id>_<action_uid>`),
-`element` (a node id) or `point` ([x, y] in page pixels), `operation` and `value`. An element of
-null means that none of the candidates is right.
+docs/predictions.md describes the file. Operations and values are read as in replies of models, so
+that a file with a model's own words and a run of that model get the same scores.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,18 +26,22 @@ from harness.evaluation.summary import (
     plain,
     scoring_rules,
 )
+from harness.page import Page, PageError
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Row
 from harness.runs import StepRecord
 from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE, counted
-from parsers import clean_value, score
-from parsers.records import OPERATIONS, Operation, Prediction, Scores, Status
+from parsers import ValueStyle, clean_value, score
+from parsers.operations import read_operation
+from parsers.records import OPERATIONS, Prediction, Scores, Status
+from parsers.values import taken_value
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-MAPPED = ("HOVER", "ENTER", "PRESS ENTER")
+UNKNOWN_ELEMENTS = 0.01
+"""Largest share of elements on no page that is not worth a line: a model may invent some."""
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -46,11 +49,14 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     element: str | int | None = None
     point: tuple[float, float] | None = None
     operation: str | None = None
-    value: str | None = None
+    value: str | int | None = None
 
 
-def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Read predictions by step id. Raises `UserError` naming the line that is wrong."""
+def read_predictions(path: Path, style: ValueStyle = "plain") -> dict[str, Prediction]:
+    """Read predictions by step id; `style` is as in `clean_value`.
+
+    Raises `UserError` naming the line that is wrong.
+    """
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -67,44 +73,35 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
             raise UserError(f"{where}: {error}") from error
         if line.step in predictions:
             raise UserError(f"{where}: a second prediction for step {line.step}")
-        predictions[line.step] = _prediction(line, where)
+        predictions[line.step] = _prediction(line, where, style)
     if not predictions:
         raise UserError(f"{path} holds no predictions")
     return predictions
 
 
-def _prediction(line: _Line, where: str) -> Prediction:
+def _prediction(line: _Line, where: str, style: ValueStyle) -> Prediction:
     if line.element is not None and line.point is not None:
         raise UserError(f"{where}: give element or point, not both")
-    operation, flags = _operation(line.operation, where)
+    written = line.operation or ""
+    operation = read_operation(written)
+    value = "" if line.value is None else clean_value(str(line.value), style)
+    value, missing = taken_value(operation.operation, value)
     answered = line.element is not None or line.point is not None
     return Prediction(
         Status.ANSWERED if answered else Status.NONE,
         element=None if line.element is None else str(line.element),
         point=line.point,
-        operation=operation,
-        value="" if operation == "CLICK" else clean_value(line.value or ""),
-        flags=flags,
+        operation=operation.operation,
+        value=value,
+        flags=tuple(sorted(missing | operation.flags(named=bool(written.strip())))),
     )
-
-
-def _operation(text: str | None, where: str) -> tuple[Operation | None, tuple[str, ...]]:
-    if text is None or not text.strip():
-        return None, ()
-    name = " ".join(text.upper().replace("_", " ").split())
-    if name in MAPPED:
-        return "CLICK", ("mapped_operation",)
-    for operation in OPERATIONS:
-        if name == operation:
-            return operation, ()
-    raise UserError(f"{where}: operation '{text}' is not one of {', '.join(OPERATIONS)}")
 
 
 def score_predictions(path: Path, settings: Settings, console: Console, *, as_json: bool) -> int:
     """Print the scores of a prediction file. Returns the exit code."""
     from harness.evaluation.plan import open_data
 
-    predictions = read_predictions(path)
+    predictions = read_predictions(path, settings.value_style or "plain")
     selected = open_data(replace(settings, distractors=0))
     known = {entry.step_id for entry in selected.part.entries}
     for step in predictions:
@@ -114,21 +111,53 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
             raise UserError(f"{path}: no step {step} among those selected; {hint}")
     rules = scoring_rules(settings)
     records = []
+    unknown: list[str] = []
     for row in selected.part.rows():
         prediction = predictions.get(row.step_id)
+        if prediction is not None and not _is_on_page(row, prediction.element):
+            unknown.append(row.step_id)
         if prediction is not None and prediction.point is not None:
             prediction = replace(prediction, under=_under(row, prediction.point))
         scores = score(prediction, row.gold, rules) if prediction else None
         records.append(_record(row, prediction, scores))
     if as_json:
-        console.print_json(json.dumps(_summary(records, settings, selected.task_rows)))
+        summary = _summary(records, settings, selected.task_rows)
+        console.print_json(json.dumps({**summary, "elements_on_no_page": len(unknown)}))
         return 0
     print_result(console, records, settings, selected.task_rows)
     count = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
     if any(record.prediction is None and record.invalid is None for record in records):
         count += "; steps without one are left out (--unattempted fail counts them as failed)"
-    console.print(count, markup=False, highlight=False, soft_wrap=True)
+    for line in (*_notes(predictions, unknown), count):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
+
+
+def _notes(predictions: Mapping[str, Prediction], unknown: Sequence[str]) -> Iterator[str]:
+    """Lines about predictions that look like mistakes in the file."""
+    elements = sum(prediction.element is not None for prediction in predictions.values())
+    if elements and len(unknown) / elements > UNKNOWN_ELEMENTS:
+        yield (
+            f"{len(unknown)} of {counted(elements, 'element')} ({len(unknown) / elements:.1%}) are "
+            f"not on the page of their step (the first: {predictions[unknown[0]].element} in "
+            f"{unknown[0]}); an element is the id of a node in the page's HTML"
+        )
+    unreadable = {"unknown_action", "several_actions"}
+    odd = sum(not unreadable.isdisjoint(each.flags) for each in predictions.values())
+    if odd:
+        yield f"{counted(odd, 'operation')} could not be read; expected {', '.join(OPERATIONS)}"
+
+
+def _is_on_page(row: Row, element: str | None) -> bool:
+    """Whether an element is a node of the row's page; true without an element."""
+    if element is None or row.invalid is not None:
+        return True
+    if any(element == candidate.id for candidate in (*row.positives, *row.negatives)):
+        return True
+    try:
+        return element in Page.parse(row.html)
+    except PageError:
+        return False
 
 
 def _under(row: Row, point: tuple[float, float]) -> str | None:

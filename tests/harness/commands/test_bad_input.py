@@ -211,7 +211,7 @@ def test_an_unreachable_hub_is_explained_with_what_to_do(
         ({"step": 3}, "Expected `str`"),
         ({"step": "a", "elemnt": "1"}, "elemnt"),
         ({"step": "a", "element": "1", "point": [1, 2]}, "element or point"),
-        ({"step": "a", "element": "1", "operation": "JUMP"}, "'JUMP'"),
+        ({"step": "a", "element": "1", "value": 1.5}, "value"),
     ],
 )
 def test_a_wrong_line_of_predictions_is_named(

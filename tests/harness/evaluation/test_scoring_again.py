@@ -194,6 +194,78 @@ def test_missing_predictions_are_left_out_or_failed() -> None:
     assert told.startswith("6 predictions for 7 steps; steps without one are left out")
 
 
+@pytest.mark.usefixtures("oracle")
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [
+        ({"operation": "clicking on it"}, True),
+        ({"operation": "HOVER"}, True),
+        ({"operation": "SCROLL DOWN"}, False),
+        ({"operation": "TERMINATE"}, False),
+        ({"operation": None}, False),
+        ({"operation": "CLICK or TYPE"}, False),
+    ],
+)
+def test_operations_of_predictions_are_read_as_in_replies(
+    change: dict[str, Any], right: bool
+) -> None:
+    number = next(n for n, step in enumerate(steps("a")) if step["gold"]["operation"] == "CLICK")
+    predictions({number: change})
+    assert valid(predicted(), "success", "micro") == pytest.approx(1.0 if right else 6 / 7)
+
+
+@pytest.mark.usefixtures("oracle")
+def test_operations_that_cannot_be_read_are_counted() -> None:
+    unreadable = [{"operation": "JUMP"}, {"operation": "CLICK or TYPE"}, {"operation": "SCROLL"}]
+    predictions(dict(enumerate(unreadable)))
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
+    assert "2 operations could not be read; expected CLICK, TYPE, SELECT" in told
+
+
+@pytest.mark.usefixtures("oracle")
+def test_values_of_predictions_are_read_as_in_replies() -> None:
+    number, gold = next(
+        (n, step["gold"]) for n, step in enumerate(steps("a")) if step["gold"]["value"]
+    )
+    for value in (gold["value"], f'"{gold["value"]}"', f"  {gold['value']} "):
+        predictions({number: {"value": value}})
+        assert valid(predicted(), "success", "micro") == 1.0, value
+    empty = {}
+    for missing in ("", None, "None", "n/a", "(none)"):
+        predictions({number: {"value": missing}})
+        empty[missing] = valid(predicted(), "operation_f1", "micro")
+    assert len(set(empty.values())) == 1, "a word for no value was scored as a value"
+    assert min(empty.values()) < 1
+
+
+@pytest.mark.usefixtures("oracle")
+def test_elements_that_are_on_no_page_are_counted() -> None:
+    elsewhere = {"element": "999999"}
+    predictions({0: elsewhere, 4: elsewhere})
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
+    assert "2 of 7 elements (28.6%) are not on the page of their step" in told
+    assert predicted()["elements_on_no_page"] == 2
+    predictions({0: {"element": None}, 4: {"point": [1, 2], "element": None}})
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
+    assert "not on the page" not in told
+    assert predicted()["elements_on_no_page"] == 0
+
+
+def test_one_in_a_hundred_elements_on_no_page_is_not_worth_a_line() -> None:
+    test = ("--benchmark", "sample", "--split", "test", "--limit", "25")
+    assert call("--model", "oracle", *test, "--out", "a").code == 0
+    lines = predictions({0: {"element": "999999"}})
+    assert sum(line["element"] is not None for line in lines) >= 100
+    assert "not on the page" not in call("score", "--predictions", "p.jsonl", *test).out
+
+
+def test_the_format_of_predictions_is_in_the_help() -> None:
+    told = call("score", "--help").out
+    for key in ("step", "element", "point", "operation", "value"):
+        assert key in told
+    assert "docs/predictions.md" in told
+
+
 def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
     run_with(CLICK_A, data=DEV)
     lines = []
