@@ -303,8 +303,10 @@ def _meaning(status: int) -> str:
 
 def _serve(entry: str) -> None:
     """Run in the child: keep the standard streams for messages, and give libraries others."""
-    # The main process decides what Ctrl-C means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The main process decides what Ctrl-C and SIGTERM mean; whoever ends a job may send the latter
+    # to all of its processes.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     incoming = os.fdopen(os.dup(0), "rb", buffering=0)
     outgoing = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -73,6 +73,7 @@ def report(
     There is a row per run and split, and one for all splits pooled; runs are never pooled. What the
     runs share stands above the table, and where they differ in more than the model, how.
     """
+    runs = _begun(runs)
     if kind != "main":
         if key or invalid or f1 or published or average != "macro" or cluster != "task":
             raise click.UsageError(
@@ -88,6 +89,18 @@ def report(
     else:
         emit(table, form, out, average)
     return 0
+
+
+def _begun(runs: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Leave out runs in which nothing is on record, with one note, unless all are like that."""
+    from harness.tables import clean
+    from reports.load import is_begun
+
+    begun = tuple(run for run in runs if is_begun(run))
+    empty = ", ".join(str(run) for run in runs if run not in begun)
+    if empty and begun:
+        click.echo(clean(f"passed over, nothing is on record yet: {empty}"), err=True)
+    return begun or runs
 
 
 def _other(kind: str, runs: tuple[Path, ...]) -> pd.DataFrame:

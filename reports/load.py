@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.runs import Run, RunError, open_run
+from harness.runs import Run, RunError, manifest_before, open_run
 
 RunLike = Run | Path | str
 """A run, or the path of its directory."""
@@ -52,6 +52,11 @@ def _unfinished(label: str, run: Run) -> str:
         f"UNFINISHED: {label} has {done:,} of {total:,} rows{share}; what finished first may not "
         "be a fair sample"
     )
+
+
+def is_begun(path: Path) -> bool:
+    """Whether a run has something on record; also for what is no run, which others report."""
+    return not (path / "manifest.json").is_file() or manifest_before(path) is not None
 
 
 def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:

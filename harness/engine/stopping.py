@@ -1,4 +1,4 @@
-"""How a session ends: the reasons, the signal to everyone who waits, and Ctrl-C."""
+"""How a session ends: the reasons, the signal to everyone who waits, Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -103,23 +103,30 @@ class Halt:
 
 @contextmanager
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Within the block, make the first Ctrl-C call `stop` in the running loop.
+    """Within the block, make the first Ctrl-C or SIGTERM call `stop` in the running loop.
 
-    The second one has its usual effect: asyncio cancels the main task. Use it in a coroutine of the
-    main thread; in another thread it does nothing, since signals do not arrive there.
+    The second one, of either kind, has the usual effect of Ctrl-C: asyncio cancels the main task.
+    Use it in a coroutine of the main thread; in another thread it does nothing, since signals do
+    not arrive there.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     loop = asyncio.get_running_loop()
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, before)
+    def first(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before[signal.SIGINT])
+        signal.signal(signal.SIGTERM, second)
         loop.call_soon_threadsafe(stop)
 
-    signal.signal(signal.SIGINT, handle)
+    def second(number: int, frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    for number in before:
+        signal.signal(number, first)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

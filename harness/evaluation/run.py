@@ -61,7 +61,8 @@ async def carry_out(
     Args:
         plan: the run.
         observer: opens an observer of the session, given the numbers of dialogues and settled ones.
-        scored: called with the record of every step as it is written.
+        scored: called with the record of every step, first those on record, then as they are
+            written.
         say: prints a line for the user.
         stoppable: called with a function that stops the session once calls in flight have ended;
             that function must be called in the running event loop.
@@ -81,6 +82,10 @@ async def carry_out(
         cache = _cache(settings, model, say)
         stopped: Stopped | None = None
         total = plan.dialogues
+        if directory.settled:
+            # The running scores are those of the run, not of this session.
+            for record in open_run(plan.directory).records():
+                scored(record)
         try:
             with observer(total, len(directory.settled)) as watching:
                 session = Session(plan, directory, pictures, scored, watching)

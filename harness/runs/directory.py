@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -72,6 +72,7 @@ class RunDirectory:
         process has the run, `RunDiffers` when it was started with another setup, `RunError` for a
         folder that holds something else or a run that cannot be read.
         """
+        created = [folder for folder in (path, *path.parents) if not folder.exists()]
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -82,15 +83,19 @@ class RunDirectory:
             if revision is not None:
                 manifest = revise(path, manifest, revision)
                 _remove_results(path)
-            return cls(path, lock, manifest)
+            run = cls(path, lock, manifest)
         except BaseException:
             lock.release()
+            _remove_folders(created)
             raise
+        run._created = created
+        return run
 
     def __init__(self, path: Path, lock: FileLock, manifest: Manifest) -> None:
         self.path = path
         self.manifest = manifest
         self._lock = lock
+        self._created: list[Path] = []
         self._stale = (path / SUMMARY).exists() or (path / TABLE).exists()
         for name in (CALLS, STEPS):
             cut_torn(path / name)
@@ -191,6 +196,9 @@ class RunDirectory:
         # An error under way is what the user must see; a failed journal would have raised before.
         with contextlib.suppress(RunError) if error else contextlib.nullcontext():
             self.close()
+        if error and _untouched(self.path) and not self.manifest.unrecorded:
+            # It failed before its first call, over a mistake perhaps, and cost nothing.
+            _remove_folders(self._created)
 
     def _unfinish(self) -> None:
         # A summary that lines were added behind would pass for that of the whole run.
@@ -202,6 +210,15 @@ class RunDirectory:
 def _remove_results(path: Path) -> None:
     for name in (SUMMARY, TABLE):
         (path / name).unlink(missing_ok=True)
+
+
+def _remove_folders(created: Sequence[Path]) -> None:
+    """Remove the folder of a run in which nothing happened, and those above it that it brought."""
+    with contextlib.suppress(OSError):
+        for name in (LOCK, MANIFEST, CALLS, STEPS) if created else ():
+            (created[0] / name).unlink(missing_ok=True)
+        for folder in created:
+            folder.rmdir()
 
 
 def _lock(path: Path) -> FileLock:

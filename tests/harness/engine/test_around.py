@@ -79,27 +79,35 @@ def test_what_would_end_the_run_is_found_before_it(error: Exception, said: str) 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_finishes_what_is_under_way_and_twice_leaves_at_once(times: int) -> None:
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("second", [None, signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_finishes_what_is_under_way_and_twice_leaves_at_once(
+    first: signal.Signals, second: signal.Signals | None
+) -> None:
     log = Log()
 
-    async def answer(request: Request) -> Reply:
-        if request.step_id == "s3":
-            for _ in range(times):
-                os.kill(os.getpid(), signal.SIGINT)
-        await asyncio.sleep(0.02)
-        return echo(request)
-
     async def main() -> None:
+        interrupted = asyncio.Event()
+
+        async def answer(request: Request) -> Reply:
+            if request.step_id == "s3":
+                signal.raise_signal(first)
+                if second is None:
+                    interrupted.set()
+                else:
+                    signal.raise_signal(second)
+            await interrupted.wait()
+            return echo(request)
+
         driver = engine(Model(answer), log)
         with on_interrupt(lambda: driver.stop("interrupted")):
             await driver.run([two_rounds(f"s{n}") for n in range(99)], lambda outcome: None)
 
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Stopped if times == 1 else KeyboardInterrupt):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(KeyboardInterrupt if second else Stopped):
         asyncio.run(main())
-    assert len(log.records) == (4 if times == 1 else 0)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert len(log.records) == (0 if second else 4)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def call(*, from_cache: bool = False) -> CallRecord:

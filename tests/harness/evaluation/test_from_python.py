@@ -22,7 +22,7 @@ from harness.policies.contract import Secret
 from harness.records import Choice, Step
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import CLICK_A, ONE_TASK, call, calls, replying, steps, summary
-from tests.harness.evaluation.test_processes import PATIENCE_S, slow, wait_for
+from tests.harness.evaluation.test_processes import PATIENCE_S, Held
 from tests.servers import WireServer
 
 TASK: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 1}
@@ -183,11 +183,14 @@ def test_an_unguarded_script_is_run_once(place: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_an_interrupt_lets_calls_end_and_the_same_call_goes_on(place: Path) -> None:
-    with WireServer(slow) as server:
+    held = Held(answered=3)
+    with WireServer(held) as server:
         settings = "image_policy='none', concurrency=2"
         process = script(server, place, settings)
-        wait_for(lambda: server.count >= 4)
+        for _ in range(2):
+            assert held.held.acquire(timeout=PATIENCE_S)
         process.send_signal(signal.SIGINT)
+        held.go.set()
         _, err = process.communicate(timeout=PATIENCE_S)
         assert "KeyboardInterrupt" in err
         run = harness.open_run(Path("a"))
