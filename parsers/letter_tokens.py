@@ -111,7 +111,8 @@ class LetterTokens:
         if not self.is_letters(name):
             return None
         if at_start and self.is_alone(place):
-            return name
+            # A tag (`<a>`) is no letter.
+            return name if token.text == name or self.low(place - 1) != "<" else None
         # Short words (OK, TV, to) are common.
         if len(name) > 1 and self.option_text(name) is None:
             return None
@@ -200,7 +201,7 @@ class LetterTokens:
             return False
         if further and self.is_letters(further.text) and further.text not in ("A", "I"):
             return self._goes_on(at, listed)
-        if mark.low in ("!", "?"):
+        if mark.low == "!":
             return further is None or not further.latin or self._turns(at + 1)
         if mark.low == "(" or (name in ("A", "I") and mark.low in _PAIRS):
             # 'X (close) button' and 'A "Search" button' are phrases.

@@ -35,7 +35,7 @@ BEING = _words(
 CHOOSING = _words(
     "choose chooses chose choosing chosen pick picks picked picking select selects selected",
     "selecting click clicks clicked clicking go goes going opt opting settle use take press tap",
-    "prefer say recommend suggest guess vote try want identify identified named namely",
+    "prefer say recommend suggest guess vote try want identify identified namely",
     "equals becomes it's that's = \\boxed \\text \\mathbf",
     "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
     "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
@@ -50,7 +50,7 @@ CONCLUDING = _words(
 )
 """Words that announce a letter: "therefore H"."""
 
-INTRODUCING = NAMING | BEING | CHOOSING | CONCLUDING
+INTRODUCING = NAMING | BEING | CHOOSING | CONCLUDING | {"not only", "not just"}
 
 FILLING = _words(
     "the a an this that my our your on for with as to at of also just indeed really still only it",
@@ -62,7 +62,8 @@ FILLING = _words(
 )
 """Words between a letter and the word that introduces or denies it."""
 
-LABELLING = _words("labeled labelled marked lettered called")
+LABELLING = _words("labeled labelled marked lettered called named label mark marker")
+"""Words for the letter of an element, or for its text: "the button labelled H"."""
 CONTRASTING = _words("but yet sondern sino mais mas ma maar pero")
 ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
@@ -70,8 +71,9 @@ ANY = _words("any anything anyone all every everything")
 NEGATING = _words(
     "not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
-    "excludes excluded eliminate eliminated reject rejected ignore ignored skip skipped without",
-    "than besides unlike",
+    "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
+    "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
+    "strike scratch without than besides unlike",
     "nicht kein keine weder noch statt anstatt außer pas ni sauf excepto salvo non né tranne não",
     "nem exceto niet geen behalve nie ani kromě ikke inte değil bukan không не ни",
 ) | {
@@ -85,7 +87,8 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "disabled mistaken unclickable not never no excluded eliminated",
+    "disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
+    "excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
 FAILING = _words(
@@ -100,6 +103,7 @@ SOFTENING = _words(
 
 JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
+    "first vs versus",
     "finally else otherwise both too",
     "und oder ou et y e ed od en of lub i eller",
 ) | {"followed by", "as well as", "if not"}
@@ -108,16 +112,17 @@ SHARING = _words("and or nor und oder ou et o y e en of noch ni né nem")
 """Those of them over which a denial reaches."""
 
 CORRECTING = _words(
-    "wait actually sorry correction oops hmm hm rather instead moment better",
+    "wait actually sorry correction oops hmm hm rather instead moment better nope",
     "nein warte attends perdón espera",
 ) | {
-    *("on second thought", "on second thoughts", "make that", "scratch that", "strike that"),
-    "i mean",
+    *("on second thought", "on second thoughts", "make that", "make it", "scratch that"),
+    *("strike that", "i mean", "i meant", "changed my mind", "on reflection"),
 }
 """Words that take back what was mentioned before them."""
 
 REASONING = _words(
-    "because since as which that with based for to due given when where while so",
+    "because since as which that with based for to due given when where while so in on at from",
+    "under below above near",
     "weil da denn car puisque parce porque pues perch\u00e9 omdat",
 )
 """Words that may follow a letter, but neither an article nor the pronoun."""

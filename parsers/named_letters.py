@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
-from parsers.lexicon import BEING, CLAUSING, JOINING, NAMING
+from parsers.lexicon import BEING, CLAUSING, FILLING, JOINING, NAMING
 from parsers.option_text import shares_words
 from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
 
@@ -31,6 +31,7 @@ _BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
 # Words of a name that are not capitalised.
 _SMALL = frozenset(("of", "the", "and", "de", "for", "in", "to"))
 _LONGEST_NAME = 6
+_LONGEST_GLOSS = 3
 _LONGEST_GAP = 40
 
 Place = Literal["start", "doubtful start", "text"]
@@ -135,22 +136,25 @@ def _starts_line(seen: LetterTokens, place: int, name: str) -> Place | None:
     if following is not None and following.latin:
         closing = seen.closing(place)
         if closing & _BRACKETS:
-            return "doubtful start"
+            # "L) the button", but "[X] button".
+            number = seen.low(place - 1) not in _OPENING or following.text[0].isupper()
+            return "start" if number else "doubtful start"
         if closing & _EMPHASIS and following.text[0].isupper():
             return "start"
     if not seen.may_be_letter(place, name):
         return None
     if following is None or not following.word:
-        return "doubtful start" if _begins_name(seen, place, name) else "start"
+        doubt = _begins_name(seen, place, name) or _quotes_page(seen, place, name)
+        return "doubtful start" if doubt else "start"
     return "start" if following.low in BEING | JOINING | TURNING else "doubtful start"
 
 
 def _begins_name(seen: LetterTokens, place: int, name: str) -> bool:
     """Whether capitalised words follow that are not the option's: "J. Crew", "I, Robot"."""
-    if not seen.option_text(name):
+    at = seen.behind(place)
+    if not seen.option_text(name) or seen.low(at) not in (".", ",", "!"):
         return False
     words: list[str] = []
-    at = seen.behind(place)
     for token in seen.tokens[at : at + 2 * _LONGEST_NAME]:
         if token.low == "\n":
             break
@@ -162,10 +166,35 @@ def _begins_name(seen: LetterTokens, place: int, name: str) -> bool:
     return capital and len(words) <= _LONGEST_NAME and any(len(word) > 2 for word in words)
 
 
+def _quotes_page(seen: LetterTokens, place: int, name: str) -> bool:
+    """Whether the letter may be a text on the page: `"X" (close)`, `Option "M"`, `A "Search"`."""
+    quoted = bool(seen.closing(place) & QUOTES)
+    if seen.is_alone(place):
+        return quoted and seen.low(place - 2) in NAMING
+    text, at = seen.option_text(name), seen.behind(place)
+    phrase = seen.low(at) in _OPENING and name in ("A", "I")
+    if not text or not (quoted or phrase or _begins_gloss(seen, at)):
+        return False
+    remark = seen.text[seen.tokens[at].start : seen.tokens[at].start + 400].partition("\n")[0]
+    return seen.low(at + 1) not in TURNING | JOINING and not shares_words(remark, text)
+
+
+def _begins_gloss(seen: LetterTokens, at: int) -> bool:
+    """Whether a few words in brackets follow, but no sentence: `X (close icon)`."""
+    if seen.low(at) != "(":
+        return False
+    words = [token.low for token in seen.tokens[at : at + _LONGEST_GLOSS + 3] if token.word]
+    return len(words) <= _LONGEST_GLOSS and not FILLING.intersection(words)
+
+
 def _is_introduced(seen: LetterTokens, place: int, name: str) -> bool:
     """Rule 2."""
-    return name != NONE and (
-        before(seen.tokens, place).introduced
+    if name == NONE:
+        return False
+    led = before(seen.tokens, place)
+    return (
+        led.introduced
+        or (led.labelled and not seen.closing(place) & QUOTES)
         or (_is_subject(seen, place) and _begins_clause(seen, place))
         or _is_sentence(seen, place)
         or _is_foreign(seen, place)
@@ -179,7 +208,7 @@ def _is_called_option(seen: LetterTokens, place: int, name: str) -> bool:
     led = before(seen.tokens, place)
     if following is not None and following.low in NAMING:
         further = seen.at(seen.behind(place) + 1)
-        called = led.introduced or seen.low(place - 1) in ("the", "an")
+        called = led.introduced or seen.low(place - 1) in ("", "\n", "the", "an")
         return called and (further is None or not further.word)
     pronoun = name == "I" and following is not None and following.text.islower()
     return led.named and not pronoun

@@ -60,7 +60,8 @@ _TOKEN = re.compile(
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
-        |not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?|i\s{{1,3}}mean
+        |not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
         )(?![{_LATIN}])
         |[Nn]/[Aa](?![{_LATIN}])
@@ -106,9 +107,10 @@ def _lowered(text: str) -> str:
 ENDING = frozenset(".!?\u2026\u3002\n;") | {"...", ".."}
 """Marks that end a sentence or a part of one."""
 QUOTES = frozenset("\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb\u300c\u300d")
-_SURROUNDING = QUOTES | frozenset("*_~()[]{}<>:=#$-\u2013\u2014")
+_SURROUNDING = QUOTES | frozenset("*_~()[]{}<:=#$-\u2013\u2014\u2192") | {"->", "=>"}
 """Marks around a mention, or between it and the word that introduces it."""
-_JOINTS = frozenset(",;/|&+:.>\u2192\u3001\uff0f") | {"->", "=>", "-", "--", "\u2013", "\u2014"}
+_JOINTS = frozenset(",;/|&+:.?>\u2192\u3001\uff0f\u2026") | {"->", "=>", "...", "-", "--"}
+_JOINTS |= {"\u2013", "\u2014"}
 """Marks that join two mentions."""
 _BETWEEN = frozenset(("the", "if", "another"))
 _BACK = 14
@@ -121,11 +123,13 @@ class Before:
 
     introduced: whether a word that introduces mentions is among it, or one of correction.
     named: whether the nearest such word is a noun for an option.
+    labelled: whether one of `LABELLING` is, without such a noun before it.
     denied: whether a word of denial is.
     """
 
     introduced: bool = False
     named: bool = False
+    labelled: bool = False
     denied: bool = False
 
 
@@ -160,7 +164,7 @@ def before(tokens: Sequence[Token], index: int) -> Before:
         elif low in LABELLING:
             # "the option labelled H", but not "the button labelled H".
             if place == 0 or tokens[place - 1].low not in NAMING | {"one"}:
-                break
+                return replace(found, labelled=True)
             found = replace(found, introduced=True)
         elif low not in FILLING:
             break
@@ -176,24 +180,24 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
         return after is not None and not after.word and after.low != "\n"
     if low in ("better", "rather"):
         # "or better D", but not "a better choice".
-        return place > 0 and tokens[place - 1].low in ("or", "but")
+        return place > 0 and tokens[place - 1].low in ("or", "but", ",", "-", "\u2013", "\u2014")
     return low in CORRECTING
 
 
 def rejected(tokens: Sequence[Token], index: int) -> bool:
     """Whether words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
-    verb = marked = False
+    verb = marked = asked = False
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
         if not tokens[place].word:
             if verb or (low in ENDING and low != "?"):
                 return False
-            marked = marked or low == ","
+            marked, asked = marked or low == ",", asked or low == "?"
         elif low in FAILING:
             return not marked
         elif low in WRONG:
             ends = place + 1 == len(tokens) or not tokens[place + 1].word
-            return verb or (ends and low not in ("no", "not"))
+            return verb or (ends and (asked or low not in ("no", "not")))
         elif low in BEING | HELPING:
             verb = True
         elif low not in SOFTENING:

@@ -40,6 +40,20 @@ PIECES = st.sampled_from(
         ),
         *("{", "}", '{"ELEMENT":', '"H"', ",", "<think>", "</think>", "H", "AA", "None", "N/A"),
         *("CLICK", "TYPE", "or", "I'm sorry, I can't", "```json\n", "A button", "\ud800", "é", "Н"),
+        *(
+            "not",
+            "neither",
+            "wait",
+            "no,",
+            "?",
+            "is wrong",
+            "option",
+            "instead of",
+            "(",
+            ")",
+            "->",
+            "B",
+        ),
     ]
 )
 TEXTS = st.text() | st.lists(PIECES | st.text(max_size=3), max_size=30).map("".join)
@@ -122,6 +136,8 @@ HOSTILE = [
     *("</think>", "<think>\n", "</think>\n", "</think>x\n", "<", "A", "A ", "H, ", "H/", "'a", "-"),
     *("a", "é", "：", "ELEMENT: H\n", "ELEMENT: H\nACTION: CLICK\nVALUE: x\n", "` ", "E", "1", "."),
     *("ACTION: CLICK ", "ACTION:\n\n", "FINAL ", "I'm sorry ", "sorry ", "none ", "PRESS ", "\r"),
+    *("not C ", "C? No, ", "A or ", "H (", 'option "H" ', "none or ", "A. ", "neither ", "is H\n"),
+    *("H\n", "C is wrong, ", "wait ", "A/", "A&", "<b>H</b>", "不是C", "H <", "- H ", "I, "),
     *("ELEMENT: H ACTION: CLICK VALUE: '", "option ", "\\", '\\"', "\u2028", "😀", "“", "x\n"),
 ]
 

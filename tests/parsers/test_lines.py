@@ -56,6 +56,15 @@ def test_a_letter_in_running_text_is_read_and_flagged(line: str) -> None:
         assert named(answer(line, options)) == "L~"
 
 
+@pytest.mark.parametrize("letter", "BESXZ")
+def test_every_letter_is_read_alike(letter: str) -> None:
+    for name in ("at_start", "in_text"):
+        for line in lines(name):
+            if "l" not in line.split() and not re.search(r"(?<![a-z])l(?![a-z])", line):
+                other = re.sub(r"(?<![A-Za-z])L(?![A-Za-z])", letter, line)
+                assert named(answer(other, ["some choice"] * 26)).rstrip("~") == letter, other
+
+
 @pytest.mark.parametrize("line", lines("with_text"))
 def test_a_letter_beside_its_own_text_is_the_answer(line: str) -> None:
     assert answer(line, OPTIONS) == Answer(Status.ANSWERED, 7, "CLICK")
