@@ -18,6 +18,7 @@ from harness.runs import StepRecord, manifest_before
 from harness.settings import SETTINGS, Settings, directory_of
 from parsers import PARSE_FAILURES
 from parsers.records import Status
+from parsers.reply_text import ends_in_thought, without_thinking
 
 USUAL = Generation().max_tokens
 THINKING = 8192
@@ -72,12 +73,16 @@ def heading(settings: Settings, info: AdapterInfo) -> str | None:
 
 def preflight_warning(reply: Reply, limits: Limits) -> str | None:
     """A line if the model had no room left for the one word that the preflight call asks for."""
-    if reply.finish is not Finish.LENGTH:
+    if reply.finish is Finish.LENGTH or ends_in_thought(reply.text):
+        found = f"was cut off at {limits[0]} tokens"
+    elif reply.finish is Finish.STOP and not without_thinking(reply.text).strip():
+        found = f"has no text (the limit is {limits[0]} tokens)"
+    else:
         return None
     return (
-        f"warning: the preflight call asks for one word, and its reply was cut off at {limits[0]} "
-        "tokens; a model that thinks spends them on its thoughts, and steps without an answer "
-        f"score 0. Give a higher limit: --max-tokens {higher(limits)}"
+        f"warning: the preflight call asks for one word, and its reply {found}; a model that "
+        "thinks spends the limit on its thoughts, and steps without an answer score 0. Give a "
+        f"higher one: --max-tokens {higher(limits)}"
     )
 
 

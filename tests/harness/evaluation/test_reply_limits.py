@@ -157,20 +157,24 @@ def test_a_folder_without_lines_takes_the_limit_of_today() -> None:
 @pytest.mark.parametrize(
     ("answer", "warns"),
     [
-        (Answer(text="", finish="length"), True),
-        (Answer(text="The user wants", finish="length"), True),
-        (Answer(text="ready"), False),
+        (Answer(text="", finish="length"), "cut off at 600 tokens"),
+        (Answer(text="The user wants", finish="length"), "cut off at 600 tokens"),
+        (Answer(text="<think>The user wants"), "cut off at 600 tokens"),
+        (Answer(text=""), "has no text (the limit is 600 tokens)"),
+        (Answer(text="<think>The user wants it</think>"), "has no text"),
+        (Answer(text="<think>easy</think>ready"), ""),
+        (Answer(text="ready"), ""),
     ],
 )
-def test_a_preflight_reply_that_is_cut_off_is_a_warning(answer: Answer, warns: bool) -> None:
+def test_a_preflight_reply_without_an_answer_is_a_warning(answer: Answer, warns: str) -> None:
     good = replying()
     with WireServer(lambda ask: answer if "ready" in ask.text else good(ask)) as server:
         line = [arg for arg in on(server, "m", "--out", "a") if arg != "--no-preflight"]
         done = call(*line, "--max-tokens", "600")
     assert done.code == 0
     [*warnings] = [line for line in done.err.splitlines() if line.startswith("warning:")]
-    assert len(warnings) == warns
-    assert all("cut off at 600 tokens" in w and "--max-tokens 8192" in w for w in warnings)
+    assert len(warnings) == bool(warns)
+    assert all(warns in line and "--max-tokens 8192" in line for line in warnings)
 
 
 def some(bad: Answer, share: int) -> Callable[[Ask], Answer]:
