@@ -74,6 +74,12 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
                 f"{label} paid or may have paid ${spent:,.4f} more, for calls without a record "
                 "(the one before the first step, and those that failed after they were sent)."
             )
+        redone = run.manifest.redone
+        if redone is not None and redone.cost:
+            notes.append(
+                f"{label} took steps over from {redone.of}, which had paid ${redone.cost:,.4f} of "
+                "this for them."
+            )
     about = about_runs(opened)
     title = "Cost, tokens and latency per step"
     return described(records, FIELDS, title=title, about=about, notes=notes)

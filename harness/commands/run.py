@@ -49,9 +49,10 @@ def run(dry_run: bool, **_: Any) -> int:
     from harness.evaluation.estimate import estimate, lines, rereading_lines
     from harness.evaluation.evaluate import check_cost_limit, how_to_go_on
     from harness.evaluation.plan import plan_run
-    from harness.evaluation.redo import redo_hint
+    from harness.evaluation.redo import paid_before, redo_hint
     from harness.evaluation.report import print_result
     from harness.evaluation.run import carry_out
+    from harness.runs import open_run
 
     require("model", unless="redo_from")
     settings = read_options()
@@ -75,6 +76,8 @@ def run(dry_run: bool, **_: Any) -> int:
     done = asyncio.run(carry_out(plan, display.watching, display.add, display.say))
     rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
     print_result(console, done.records, plan.settings, *rest)
+    if paid := paid_before(open_run(done.directory)):
+        display.say(paid)
     if done.starvation is not None and done.starvation.batches:
         display.say(done.starvation.text)
     if done.complete:

@@ -101,6 +101,14 @@ def redo_of(settings: Settings, usual: Path, setup: Setup) -> Redo:
     return Redo(old, redone.joined(old.manifest.redone), again, taken)
 
 
+def paid_before(run: Run) -> str | None:
+    """What of the cost of a run another one has paid for; None if nothing."""
+    redone = run.manifest.redone
+    if redone is None or not redone.cost:
+        return None
+    return f"of this cost, ${redone.cost:,.4f} was billed in {redone.of}, whose steps it took over"
+
+
 def redo_hint(directory: Path, records: Sequence[StepRecord], settings: Settings) -> str | None:
     """How to ask the steps of a run again that were cut off, if there are many; else None."""
     cut = any(r.prediction and r.prediction.status is Status.TRUNCATED for r in records)

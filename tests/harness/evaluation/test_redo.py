@@ -212,6 +212,10 @@ def test_what_was_taken_over_does_not_count_towards_the_cost_limit() -> None:
         done = redo("--max-tokens", "1100", "--prices", "prices.toml", "--max-cost", "0.9")
         assert done.code == 1
         assert "cost limit reached: $0.0000 of $0.9000" in done.err
+    assert "was billed in old, whose steps it took over" in done.err
+    assert "took steps over from old" in " ".join(
+        call("report", "new", "--table", "cost").out.split()
+    )
     assert manifest("new")["redone"]["cost"] == pytest.approx(
         sum(line["cost"] for line in calls("new"))
     )
