@@ -24,16 +24,29 @@ FaultKind = Literal["rate_limit", "timeout", "connection", "server", "malformed"
 class Fault(Exception):
     """A call failed, and may succeed if it is tried again.
 
-    `retry_after_s` is the wait in seconds that the server asked for, None if it asked for none.
+    `retry_after_s` is the wait in seconds that the server asked for, None if it asked for none, and
+    `status` the HTTP status of its answer, if there was an answer with an error.
     """
 
-    def __init__(self, kind: FaultKind, message: str, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: FaultKind,
+        message: str,
+        retry_after_s: float | None = None,
+        status: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind: FaultKind = kind
         self.retry_after_s = retry_after_s
+        self.status = status
 
-    def __reduce__(self) -> tuple[type[Fault], tuple[FaultKind, str, float | None]]:
-        return Fault, (self.kind, str(self), self.retry_after_s)
+    def __reduce__(self) -> tuple[type[Fault], tuple[FaultKind, str, float | None, int | None]]:
+        return Fault, (self.kind, str(self), self.retry_after_s, self.status)
+
+    @property
+    def in_short(self) -> str:
+        """What went wrong, for a place with little room: `HTTP 500`, else the message."""
+        return f"HTTP {self.status}" if self.status else str(self)
 
 
 class Fatal(Exception):

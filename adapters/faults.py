@@ -98,7 +98,7 @@ def judge(failure: Failure, speaker: str, clean: Cleaner) -> Finish | Fault | Fa
             kind = "timeout"
         elif status == 429:
             kind = "rate_limit"
-        return Fault(kind, line, failure.retry_after_s)
+        return Fault(kind, line, failure.retry_after_s, status)
     return Fatal(line)
 
 

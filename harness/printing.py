@@ -1,10 +1,19 @@
-"""Text by others (pages, models, servers, file names) on its way to a terminal."""
+"""Text by others (pages, models, servers, file names) on its way to a terminal.
+
+Everything that a command prints goes through `say` or a `terminal`.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
+)
 
 
 def printable(text: str) -> str:
@@ -16,3 +25,27 @@ def printable(text: str) -> str:
     True
     """
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text on standard output, or with `err` on standard error."""
+    import click
+
+    click.echo(printable(text), err=err, nl=nl)
+
+
+def terminal(*, err: bool = False, bar: bool | None = None) -> Console:
+    """A console that prints texts as `say` does.
+
+    A file or a pipe gets tables as wide as they are. `bar` says whether to treat it as a terminal,
+    None: if it is one.
+    """
+    from rich.console import Console
+
+    class Printable(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            texts = [printable(one) if isinstance(one, str) else one for one in objects]
+            super().print(*texts, **options)
+
+    found = Printable(stderr=err, force_terminal=bar)
+    return found if err or found.is_terminal else Printable(width=100)

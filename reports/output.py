@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.tables import say
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -82,7 +84,7 @@ def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:
 def put(content: str | bytes, out: Path | None) -> None:
     """Write content to a file, or a text to standard output."""
     if out is None:
-        click.echo(content, nl=False)
+        say(content if isinstance(content, str) else content.decode(), nl=False)
         return
     try:
         if isinstance(content, str):

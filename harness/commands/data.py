@@ -9,7 +9,7 @@ import click
 
 from harness.commands.listing import step_lines, steps_of
 from harness.commands.options import DATA, read_options, setting_options
-from harness.printing import printable
+from harness.printing import say
 
 
 @click.group()
@@ -41,10 +41,10 @@ def check(file: Path | None, **_: Any) -> int:
     else:
         dataset = open_data(settings).part
         for notice in dataset.notices:
-            click.echo(notice, err=True)
+            say(notice, err=True)
         checked = check_rows(dataset)
     for line in checked.lines():
-        click.echo(printable(line))
+        say(line)
     return 2 if checked.errors else 0
 
 
@@ -59,9 +59,9 @@ def list_steps(**_: Any) -> int:
 
     dataset = open_data(read_options(distractors=0)).part
     for notice in dataset.notices:
-        click.echo(printable(notice), err=True)
+        say(notice, err=True)
     for line in step_lines(steps_of(dataset)):
-        click.echo(printable(line))
+        say(line)
     return 0
 
 
@@ -74,7 +74,8 @@ def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
     from harness.benchmarks.parquet import ROWS_PER_GROUP
     from harness.benchmarks.repack import repack as rewrite
 
-    rewrite(source, target, rows_per_group=rows_per_group or ROWS_PER_GROUP, on_progress=click.echo)
+    rows = rows_per_group or ROWS_PER_GROUP
+    rewrite(source, target, rows_per_group=rows, on_progress=lambda done: say(str(done)))
     return 0
 
 
@@ -94,7 +95,7 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
     from harness.tables import counted
 
     done = import_queries(files, out, scores, overwrite=overwrite)
-    click.echo(f"{out}: {counted(done.steps, 'step')} of {counted(done.lines, 'line')}")
+    say(f"{out}: {counted(done.steps, 'step')} of {counted(done.lines, 'line')}")
     if scores is not None:
-        click.echo(f"{scores}: ranks of {counted(done.ranked, 'step')}")
+        say(f"{scores}: ranks of {counted(done.ranked, 'step')}")
     return 0

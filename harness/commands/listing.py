@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from harness.printing import say
+
 if TYPE_CHECKING:
     from harness.benchmarks import Dataset
     from harness.protocols import AskingProtocol
@@ -64,7 +66,7 @@ def _line(text: str) -> str:
 def _print(names: Mapping[str, str]) -> None:
     width = max(len(name) for name in names)
     for name, line in names.items():
-        click.echo(f"{name:<{width}}  {line}")
+        say(f"{name:<{width}}  {line}")
 
 
 @click.command()
@@ -73,10 +75,8 @@ def models() -> None:
     from adapters import names
 
     _print(names())
-    click.echo(
-        "\nThe model's own name follows the colon (openai:gpt-4o); names that begin with gpt-,"
-    )
-    click.echo("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
+    say("\nThe model's own name follows the colon (openai:gpt-4o); names that begin with gpt-,")
+    say("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
 
 
 @click.command()
@@ -99,22 +99,21 @@ def benchmarks() -> None:
 def protocols() -> None:
     """List the protocols that --protocol takes, with their papers and calls per step."""
     from harness.errors import UserError
-    from harness.printing import printable
     from harness.protocols import PROTOCOLS, open_protocol
 
     names = PROTOCOLS.names()
     width = max(len(name) for name in names)
     for name, line in names.items():
-        click.echo(f"{name:<{width}}  {line}")
+        say(f"{name:<{width}}  {line}")
         try:
             protocol = open_protocol(name)
         except UserError as error:
             # Somebody else's protocol must not take the list down with it.
-            click.echo(printable(f"{'':<{width}}  ({error})"))
+            say(f"{'':<{width}}  ({error})")
             continue
         for detail in _about(protocol):
-            click.echo(printable(f"{'':<{width}}  {detail}"))
-    click.echo("\nCalls are for the usual number of candidates of a step.")
+            say(f"{'':<{width}}  {detail}")
+    say("\nCalls are for the usual number of candidates of a step.")
 
 
 def _about(protocol: AskingProtocol) -> list[str]:

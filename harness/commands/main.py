@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from adapters.registry import Registry, UnknownName
 from harness import __version__
-from harness.printing import printable
+from harness.printing import say
 
 COMMANDS: Registry[click.Command] = Registry("command", "vlm_eval.commands", has=("make_context",))
 _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
@@ -108,6 +110,7 @@ def cli() -> None:
 
 def run(args: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 ended early, 2 bad input."""
+    _open_standard_streams()
     try:
         code: Any = cli.main(args, prog_name="vlm-eval", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -116,7 +119,7 @@ def run(args: list[str] | None = None) -> None:
         _say("stopped")
         code = 130
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
+        say(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
         code = 2
     except click.UsageError as error:
         _say(error.format_message())
@@ -131,6 +134,17 @@ def run(args: list[str] | None = None) -> None:
     except Exception as error:
         code = _complaint(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_standard_streams() -> None:
+    """Let what is printed to a closed stream (`>&-`) go nowhere.
+
+    The numbers of closed streams would be given to the next files that are opened, such as those of
+    a run, and libraries would write their messages into them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _complaint(error: Exception) -> int:
@@ -162,4 +176,4 @@ def _say(text: str) -> None:
     for line in (" ".join(part.split()) for part in text.splitlines()):
         joint = " " if message.endswith((":", ";", ",")) else "; "
         message += (joint if message and line else "") + line
-    click.echo(printable(f"vlm-eval: {message}"), err=True)
+    say(f"vlm-eval: {message}", err=True)

@@ -17,10 +17,10 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
 
     A step that several of them hold must have come out the same in each.
     """
-    from harness.commands.output import output
     from harness.evaluation.report import print_result
     from harness.evaluation.rescoring import notes_of, settings_of, task_rows_of
     from harness.evaluation.summary import summarise
+    from harness.printing import terminal
     from harness.runs import RunDirectory, open_run
     from harness.runs import merge as merge_shards
 
@@ -36,7 +36,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
             summary = summarise(records, settings, rows, run.manifest)
             directory.finish(summary, complete=True)
     task_rows = task_rows_of(open_run(out), records)
-    console = output()
+    console = terminal()
     rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
     print_result(console, records, settings, *rest)
     state = (

@@ -10,6 +10,7 @@ import click
 
 from harness.commands.options import DATA, is_given, read_options, setting_options
 from harness.errors import UserError
+from harness.printing import say
 
 _MODEL_OPTIONS = ("revision", "device", "dtype", "batch_size")
 
@@ -80,7 +81,7 @@ def convert(source: Path, out: Path, name: str, overwrite: bool) -> int:
 
     done = convert_pickle(source, out, ranker=name, overwrite=overwrite)
     parts = " and ".join(done.parts)
-    click.echo(f"{out}: {parts} of {done.candidates:,} candidates in {done.steps:,} steps")
+    say(f"{out}: {parts} of {done.candidates:,} candidates in {done.steps:,} steps")
     return 0
 
 
@@ -112,7 +113,7 @@ def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
     settings = read_options(distractors=0)
     dataset = open_data(settings).part
     for notice in dataset.notices:
-        click.echo(notice, err=True)
+        say(notice, err=True)
     with click.progressbar(
         length=len(dataset), label="ranking", file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
@@ -126,5 +127,5 @@ def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
             on_progress=lambda count: bar.update(count - bar.pos),
         )
     resumed = f" ({done.resumed} of them by an earlier call)" if done.resumed else ""
-    click.echo(f"{out}: ranks of {counted(done.steps, 'step')}{resumed} by {ranker}")
+    say(f"{out}: ranks of {counted(done.steps, 'step')}{resumed} by {ranker}")
     return 0

@@ -11,6 +11,7 @@ import click
 from harness.commands.options import DATA, read_options, setting_options
 from harness.commands.rank import with_options
 from harness.errors import UserError
+from harness.printing import say
 from harness.tables import (
     FORMATS,
     Cell,
@@ -81,14 +82,14 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     settings = read_options(distractors=0)
     dataset = open_data(settings).part
     for notice in dataset.notices:
-        click.echo(notice, err=True)
+        say(notice, err=True)
     measured = list(_measured(named, dataset, values["no_positive"] == "fail"))
     out: Path | None = values["out"]
     width = terminal_width() if out is None else None
     grid = recall_grid(measured, settings.benchmark, values["no_positive"])
     text = render(grid, form, width=width, note="")
     if out is None:
-        click.echo(text, nl=False)
+        say(text, nl=False)
         return 0
     try:
         out.write_text(text, encoding="utf-8")

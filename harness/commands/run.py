@@ -16,7 +16,7 @@ from harness.commands.options import (
     require,
     setting_options,
 )
-from harness.commands.output import output
+from harness.printing import terminal
 from harness.settings import GROUPS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(dry_run: bool, **_: Any) -> int:
 
     require("model", unless="redo_from")
     settings = read_options()
-    console, display = output(), Display(settings)
+    console, display = terminal(), Display(settings)
     with display.adapter_messages():
         plan = plan_run(settings, asks=not dry_run)
     display.completed(plan.settings)

@@ -55,11 +55,11 @@ def score(
     operation  CLICK, TYPE or SELECT, read like a model's; null: could not tell
     value      what to type or select; null, "" and words for none: missing
     """
-    from harness.commands.output import output
     from harness.evaluation.predictions import score_predictions
     from harness.evaluation.rescoring import rescore_run
+    from harness.printing import terminal
 
-    console, changes = output(), given_settings()
+    console, changes = terminal(), given_settings()
     if (run is None) == (predictions is None):
         raise UserError("score takes a run, or --predictions FILE: give one of them")
     if run is not None:

@@ -18,7 +18,7 @@ from harness.commands.options import (
     setting_options,
 )
 from harness.errors import DataError, UserError
-from harness.printing import printable
+from harness.printing import say
 from harness.settings import written
 
 if TYPE_CHECKING:
@@ -72,16 +72,16 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     record = question.record
     info = record.info
     size = f"{record.page_size[0]} x {record.page_size[1]}" if record.page_size else "lost"
-    echo(
+    say(
         f"step {record.step_id} ({info.split}, {info.website}, number {info.index + 1} of "
         f"{info.total_steps}), screenshot {size}, "
         f"{record.positives} positive and {record.negatives} negative candidates"
     )
     if record.invalid:
-        echo(f"invalid: {record.invalid}; no model is asked about it")
+        say(f"invalid: {record.invalid}; no model is asked about it")
         return 0
     if question.missed and plan.settings.missed != "ask":
-        echo(
+        say(
             f"the recorded element is not among the first {plan.settings.top_k} of the "
             "ranker: scored as zero, and no model is asked about it"
         )
@@ -119,26 +119,26 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
             continue
         status = record.prediction.status if record.prediction else "unsettled"
         number = f", repeat {repeat}" if repeat else ""
-        echo(f"step {step_id}{number} in {directory}: {status}")
+        say(f"step {step_id}{number} in {directory}: {status}")
         calls = run.calls_of(step_id, repeat)
         for call in calls:
             _print_recorded(call)
         if not calls:
-            echo("no call is on record")
+            say("no call is on record")
         if answer:
             _print_answer(record)
     return 0
 
 
 def _print_recorded(call: CallRecord) -> None:
-    echo(f"\n===== {call.place}: {call.reply.model or 'no model named'} =====")
+    say(f"\n===== {call.place}: {call.reply.model or 'no model named'} =====")
     for message in call.messages:
-        echo(f"\n--- {message.role} ---")
+        say(f"\n--- {message.role} ---")
         for part in message.parts:
-            echo(part if isinstance(part, str) else _picture(part))
+            say(part if isinstance(part, str) else _picture(part))
     if call.reply.reasoning:
-        echo(f"\n--- reasoning ---\n{call.reply.reasoning}")
-    echo(f"\n--- reply ({call.reply.finish}) ---\n{call.reply.text}")
+        say(f"\n--- reasoning ---\n{call.reply.reasoning}")
+    say(f"\n--- reply ({call.reply.finish}) ---\n{call.reply.text}")
 
 
 def _print_answer(record: StepRecord) -> None:
@@ -149,7 +149,7 @@ def _print_answer(record: StepRecord) -> None:
         for choice in record.choices
         if choice.positive
     ]
-    echo(
+    say(
         f"\n===== recorded: {action} on {', '.join(gold.elements)} "
         f"(listed as {', '.join(listed) or 'nothing'}) ====="
     )
@@ -182,7 +182,7 @@ def _refuse(matches: Iterable[Listed], text: str) -> NoReturn:
     """List the steps that may be meant, and raise `DataError`."""
     listed = list(matches)
     for line in step_lines(listed):
-        echo(line)
+        say(line)
     raise DataError(
         f"{len(listed)} steps begin with '{text}': name one as TASK:NUMBER or by its id"
     )
@@ -211,17 +211,12 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
 def _print_call(ask: Ask, tokens: int) -> None:
     from adapters import Text
 
-    echo(f"\n===== {ask.place}: about {tokens:,} tokens =====")
+    say(f"\n===== {ask.place}: about {tokens:,} tokens =====")
     for message in ask.conversation.added:
-        echo(f"\n--- {message.role} ---")
+        say(f"\n--- {message.role} ---")
         for part in message.parts:
-            echo(part.text if isinstance(part, Text) else _picture(part))
+            say(part.text if isinstance(part, Text) else _picture(part))
 
 
 def _picture(picture: Picture) -> str:
     return f"[picture {picture.width} x {picture.height}: {picture.recipe}]"
-
-
-def echo(text: str) -> None:
-    """Print page text: it is somebody else's, so control characters do not reach the terminal."""
-    click.echo(printable(text))

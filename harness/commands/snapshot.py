@@ -15,6 +15,7 @@ from harness.commands.options import (
     setting_options,
 )
 from harness.errors import UserError
+from harness.printing import say
 
 
 @click.command(cls=SettingsCommand)
@@ -38,9 +39,9 @@ def snapshot(out: Path, overwrite: bool, model: str, **_: Any) -> int:
         raise UserError(f"{out} exists; name another file, or pass --overwrite")
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     for notice in plan.dataset.notices:
-        click.echo(notice, err=True)
+        say(notice, err=True)
     count = write(plan, out, overwrite=overwrite)
     size = out.stat().st_size / 1e6
-    click.echo(f"{out}: {count} steps, {size:,.1f} MB. It contains test data of a benchmark;")
-    click.echo("keep it out of places where crawlers collect text.")
+    say(f"{out}: {count} steps, {size:,.1f} MB. It contains test data of a benchmark;")
+    say("keep it out of places where crawlers collect text.")
     return 0

@@ -11,6 +11,7 @@ import click
 from harness.benchmarks import Benchmark, benchmark
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
+from harness.printing import say
 
 _positive = click.IntRange(min=1)
 
@@ -109,23 +110,21 @@ def train_ranker(**values: Any) -> int:
         raise UserError(f"{out} already exists; name another folder")
     dataset = open_data(read_options(distractors=0, splits=splits)).part
     for notice in dataset.notices:
-        click.echo(notice, err=True)
+        say(notice, err=True)
     done = train(
         dataset.rows(),
         base,
         out,
         recipe,
         data={"splits": sorted({e.split for e in dataset.entries}), **dataset.fingerprint},
-        on_progress=lambda step, steps, loss: click.echo(
-            f"{step} of {steps}: loss {loss:.4f}", err=True
-        ),
+        on_progress=lambda step, steps, loss: say(f"{step} of {steps}: loss {loss:.4f}", err=True),
     )
     without = f"; {counted(done.left_out, 'step')} left out" if done.left_out else ""
-    click.echo(
+    say(
         f"{out}: {counted(done.steps, 'step')}, {done.pairs:,} pairs, mean loss "
         f"{done.loss:.4f}{without}"
     )
-    click.echo(f"Measure it with: vlm-eval recall --ranker cross-encoder:{out} --split ...")
+    say(f"Measure it with: vlm-eval recall --ranker cross-encoder:{out} --split ...")
     return 0
 
 
@@ -138,7 +137,7 @@ def _training_splits(data: Benchmark, named: tuple[str, ...]) -> tuple[str, ...]
         return others
     tests = [split for split in named if split in data.default_splits]
     if tests:
-        click.echo(
+        say(
             f"{', '.join(tests)} of {data.name} is for testing: the recall there of a ranker "
             "trained on it means nothing",
             err=True,

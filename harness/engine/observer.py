@@ -49,8 +49,13 @@ class Observer:
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         """Called when a call is on record; `replayed` if it was before this session."""
 
-    def retrying(self, step_id: str, place: str, kind: FaultKind, wait_s: float) -> None:
-        """Called when an attempt failed and the next one follows after `wait_s` seconds."""
+    def retrying(
+        self, step_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
+    ) -> None:
+        """Called when an attempt failed and the next one follows after `wait_s` seconds.
+
+        `error` says in short what went wrong; some of it may be a server's words.
+        """
 
     def settled(self, outcome: Outcome) -> None:
         """Called when a dialogue is over."""

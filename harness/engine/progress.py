@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from adapters.contract import FaultKind
 from harness.engine.observer import Observer, Outcome
+from harness.printing import printable, terminal
 from harness.runs import CallRecord
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 30.0
 SCORES_EVERY_S = 1.0
+MAX_ERROR = 80
 
 
 @dataclass(slots=True)
@@ -30,6 +32,8 @@ class Counters:
     cached: answered from the cache.
     replayed: on record before this session.
     retries: attempts that failed and were followed by another.
+    error: what the last of them ran into.
+    retrying: whether a call waits for another attempt now.
     input, output: tokens of the calls sent in this session.
     cost: in US dollars; None until a price is known.
     """
@@ -40,6 +44,8 @@ class Counters:
     cached: int = 0
     replayed: int = 0
     retries: int = 0
+    error: str = ""
+    retrying: bool = False
     input: int = 0
     output: int = 0
     cost: float | None = None
@@ -80,16 +86,15 @@ class Progress(Observer):
         every_s: float = LINE_EVERY_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        from rich.console import Console
-
         self.counters = Counters()
         self._total = total
         self._done = done
         self._metrics = metrics
-        self._console = console or Console(stderr=True)
+        self._console = console or terminal(err=True)
         self._every_s = every_s
         self._clock = clock
         self._started = self._shown = clock()
+        self._failing: set[tuple[str, str]] = set()
         self._scores = ""
         self._scored: float | None = None
         self._live: Live | None = None
@@ -124,13 +129,23 @@ class Progress(Observer):
 
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         self.counters.add(record, replayed=replayed)
+        self._failing.discard((record.step_id, record.place))
+        self.counters.retrying = bool(self._failing)
         self._tick()
 
-    def retrying(self, step_id: str, place: str, kind: FaultKind, wait_s: float) -> None:
+    def retrying(
+        self, step_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
+    ) -> None:
         self.counters.retries += 1
+        text = printable(" ".join(error.split()))
+        self.counters.error = text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 3] + "..."
+        self._failing.add((step_id, place))
+        self.counters.retrying = True
         self._tick()
 
     def settled(self, outcome: Outcome) -> None:
+        self._failing = {call for call in self._failing if call[0] != outcome.step_id}
+        self.counters.retrying = bool(self._failing)
         self.counters.steps += 1
         self.counters.unsettled += not outcome.settled
         self._tick()
@@ -168,7 +183,7 @@ class Progress(Observer):
         done = self._done + self.counters.steps
         lines.add_row(ProgressBar(total=max(1, self._total), completed=done))
         for text in (self.text(), self._scores):
-            lines.add_row(Text(text))
+            lines.add_row(Text(printable(text)))
         return lines
 
 
@@ -188,6 +203,8 @@ def status_line(counters: Counters, total: int, done: int, elapsed_s: float) -> 
     ):
         if count:
             parts.append(f"{count} {name}")
+    if counters.error:
+        parts.append(f"{'retrying' if counters.retrying else 'last error'}: {counters.error}")
     for tokens, name in ((counters.input, "in"), (counters.output, "out")):
         if tokens:
             parts.append(f"{_short(tokens)} {name}")

@@ -135,7 +135,7 @@ class Attempts:
                     TooManyFailures(f"{self._failed_in_a_row} calls in a row failed: {gave_up}")
                 )
             raise gave_up
-        self._observer.retrying(request.step_id, request.place, fault.kind, wait_s)
+        self._observer.retrying(request.step_id, request.place, fault.kind, wait_s, fault.in_short)
         await self._halt.sleep(wait_s)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from harness.engine import Observer, Progress
-from harness.printing import printable
+from harness.printing import terminal
 from harness.runs import StepRecord
 from harness.settings import Settings
 
@@ -20,10 +20,8 @@ class Display:
     """Shows a run on a console, as its settings ask for (`progress`)."""
 
     def __init__(self, settings: Settings, console: Console | None = None) -> None:
-        from rich.console import Console
-
         self._settings = settings
-        self._console = console or Console(stderr=True)
+        self._console = console or terminal(err=True)
         self._records: list[StepRecord] = []
         self._scores = ""
         self._scored = 0
@@ -34,7 +32,7 @@ class Display:
 
     def say(self, line: str) -> None:
         """Print a line as it is, however long."""
-        self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     @contextlib.contextmanager
     def adapter_messages(self) -> Iterator[None]:
@@ -58,15 +56,13 @@ class Display:
     @contextlib.contextmanager
     def watching(self, total: int, done: int) -> Iterator[Observer]:
         """The progress of `total` dialogues, of which `done` are settled already."""
-        from rich.console import Console
-
         kind = self._settings.progress
         if kind == "off":
             yield _Notices(self)
             return
         console = self._console
         if kind != "auto":
-            console = Console(stderr=True, force_terminal=kind == "bar")
+            console = terminal(err=True, bar=kind == "bar")
         with Progress(total, done=done, metrics=self.scores, console=console) as progress:
             yield progress
 

@@ -13,7 +13,8 @@
 | `escape` | escaping for each of them |
 | `results` | the table of results: metrics as records, and as rows for readers |
 
-A grid shows itself in a notebook and as `str(grid)`. Nothing here imports pandas.
+A grid shows itself in a notebook and as `str(grid)`; `say` prints any text as commands do. Nothing
+here imports pandas.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from harness.printing import say
 from harness.tables.data import json_content, to_csv, to_json, to_parquet
 from harness.tables.escape import clean
 from harness.tables.grid import (
@@ -117,6 +119,7 @@ __all__ = [
     "result_records",
     "result_row",
     "rows_of",
+    "say",
     "shown",
     "terminal_width",
     "text",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.tables import say
 from reports.output import RUNS, emit_grids, format_options, put
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def errors(
         from reports.errors.labels import export_labels
 
         put(export_labels(opened), target)
-        click.echo(f"labels written to {target}")
+        say(f"labels written to {target}")
     if labelling:
         return 0
     from reports.errors.table import errors_table, grids
@@ -120,7 +121,7 @@ def _add_label(
         raise click.UsageError(f"{run.path} has no step {clean(step_id)} with repeat {repeat}")
     labels = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
     _warn(labels.problems)
-    click.echo(f"{clean(step_id)}: {clean(text) or 'label removed'}")
+    say(f"{clean(step_id)}: {clean(text) or 'label removed'}")
 
 
 def _import(opened: Mapping[str, Run], source: Path) -> None:
@@ -134,9 +135,9 @@ def _import(opened: Mapping[str, Run], source: Path) -> None:
     for name, run in opened.items():
         result = import_labels(run, content, name=name)
         _warn(result.problems)
-        click.echo(f"{clean(name)}: {result.imported} labels imported")
+        say(f"{clean(name)}: {result.imported} labels imported")
 
 
 def _warn(problems: Sequence[str]) -> None:
     for problem in problems:
-        click.echo(f"left out: {problem}", err=True)
+        say(f"left out: {problem}", err=True)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.tables import say
+
 if TYPE_CHECKING:
     from reports.view.write import Page
 
@@ -63,7 +65,7 @@ def view(
             *(runs, folder), count=count, pictures=pictures, follow=serve, warn=_warn, bar=_bar
         )
         made = page.write(overwrite=overwrite)
-        click.echo(f"{folder / 'index.html'}: {made.shown:,} of {made.total:,} steps", err=serve)
+        say(f"{folder / 'index.html'}: {made.shown:,} of {made.total:,} steps", err=serve)
         return page
 
     if not serve:
@@ -77,7 +79,7 @@ def view(
 
 
 def _warn(line: str) -> None:
-    click.echo(line, err=True)
+    say(line, err=True)
 
 
 @contextmanager
@@ -96,8 +98,8 @@ def _serve(page: Page, folder: Path, port: int) -> None:
     except OSError as error:
         raise ViewError(f"cannot serve on port {port}: {error.strerror or error}") from error
     with serving, following(page):
-        click.echo(f"http://{HOST}:{serving.server_address[1]}/index.html (Ctrl-C ends it)")
+        say(f"http://{HOST}:{serving.server_address[1]}/index.html (Ctrl-C ends it)")
         try:
             serving.serve_forever()
         except KeyboardInterrupt:
-            click.echo("", err=True)
+            say("", err=True)

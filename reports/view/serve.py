@@ -36,7 +36,11 @@ class Handler(SimpleHTTPRequestHandler):
         if host not in NAMES:
             self.send_error(HTTPStatus.FORBIDDEN, "ask for localhost")
             return None
-        return super().send_head()
+        try:
+            return super().send_head()
+        except (ValueError, OSError):  # A name that no file can have, such as one with a null byte.
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
 
     def list_directory(self, path: Any) -> None:
         self.send_error(HTTPStatus.NOT_FOUND)
@@ -79,6 +83,15 @@ def following(page: Page) -> Iterator[None]:
         thread.join()
 
 
+class Server(ThreadingHTTPServer):
+    """A server that a visitor cannot make print anything."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Forget a request that failed, as when the visitor leaves in the middle of a file."""
+
+
 def server(folder: Path, port: int) -> ThreadingHTTPServer:
     """A server bound to localhost; port 0 picks a free port. Raises `OSError`."""
-    return ThreadingHTTPServer((HOST, port), partial(Handler, directory=str(folder)))
+    return Server((HOST, port), partial(Handler, directory=str(folder)))

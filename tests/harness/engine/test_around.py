@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -160,6 +161,29 @@ def test_without_a_terminal_a_plain_line_comes_now_and_then() -> None:
     assert lines[-2] == "temperature is not sent"
     assert len(lines) == 4
     assert "\x1b" not in "".join(lines)
+
+
+def failing(*errors: str) -> Progress:
+    progress = Progress(20, console=Console(file=io.StringIO()))
+    for number, error in enumerate(errors):
+        progress.retrying(f"s{number}", "p", "server", 1.0, error)
+    return progress
+
+
+def test_the_last_error_is_named_while_calls_wait_and_after_that() -> None:
+    progress = failing("HTTP 429", "HTTP 500")
+    assert "2 retries, retrying: HTTP 500" in progress.text()
+    progress.called(replace(call(), step_id="s0"), replayed=False)
+    assert "retrying: HTTP 500" in progress.text(), "another call still waits"
+    progress.settled(replace(outcome(settled=False), step_id="s1"))
+    assert "2 retries, last error: HTTP 500" in progress.text()
+
+
+def test_a_servers_words_in_an_error_stay_one_short_line() -> None:
+    text = failing("a\x1b[2Jb\nc\r\x07\u202e " + "x" * 500).text()
+    assert "retrying: a\ufffd[2Jb c \ufffd\ufffd x" in text
+    assert text.isprintable()
+    assert len(text) < 120
 
 
 def test_on_a_terminal_the_same_is_shown_live() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -549,3 +550,24 @@ def test_pictures_are_asked_for_ahead_only_when_they_will_be_sent() -> None:
     again = Job("a", job.dialogue, recorded=log.of("a"))
     run(engine(Model(), prepare_picture=ahead.append), [again])
     assert len(ahead) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Fault("server", "http://h answered 500: oops", status=500), "HTTP 500"),
+        (Fault("connection", "no connection (refused)"), "no connection (refused)"),
+    ],
+)
+def test_an_observer_hears_what_an_attempt_ran_into(fault: Fault, said: str) -> None:
+    class Ears(Observer):
+        heard: ClassVar[list[str]] = []
+
+        def retrying(self, *args: Any) -> None:
+            self.heard.append(args[-1])
+
+    def fail(request: Request) -> Reply:
+        raise fault
+
+    run(engine(Model(fail), observer=Ears()), [two_rounds("a")])
+    assert Ears.heard == [said, said]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,6 +80,19 @@ def test_the_server_is_for_this_machine_alone(address: tuple[str, int]) -> None:
     assert _get(address, "/index.html", Host="evil.example").status == 403
     assert _get(address, "/data/").status == 404
     assert _get(address, "/../../etc/passwd").status == 404
+
+
+def test_no_address_ends_the_server_or_makes_it_print(
+    address: tuple[str, int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for path in ("/%00", "/a%00b/", "/" + "x" * 5000, "/%ff%fe", "/%ed%a0%80", "/index.html%00"):
+        assert _get(address, path).status == 404
+    with socket.create_connection(address) as visitor:
+        visitor.sendall(b"GET /index.html HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        # Leaves with a reset while the file is sent.
+        visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert _get(address, "/index.html").status == 200
+    assert capfd.readouterr() == ("", "")
 
 
 def _loaded(tab: Any, image: str) -> None:

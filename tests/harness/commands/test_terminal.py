@@ -1,0 +1,96 @@
+"""What reaches a terminal: no control characters of others, and nothing when it is closed."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from harness.engine import EnginePolicy, RetryPolicy
+from harness.printing import printable
+from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call, replying, steps
+from tests.servers import Answer, Ask, WireServer, error
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\r\b\u202e"
+ROOT = Path(__file__).parents[3]
+
+
+def test_control_characters_are_made_visible_and_lines_stay_lines() -> None:
+    assert printable("a\tb\nc\r\nd") == "a\tb\nc\r\nd"
+    assert printable(HOSTILE).isprintable()
+    assert printable("a\rb") == "a\ufffdb"
+
+
+def hostile(ask: Ask) -> Answer:
+    """Hostile names, thoughts and replies; the first step's calls fail with hostile words."""
+    if "(none yet)" in str(ask.messages):
+        return error(500, f"down {HOSTILE}", code=f"c{HOSTILE}")
+    answer = replace(replying()(ask), model=f"m{HOSTILE}", thinking=HOSTILE)
+    return replace(answer, text=f"{HOSTILE} {answer.text}" if not ask.rounds else answer.text)
+
+
+def test_a_hostile_server_controls_no_terminal(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = partial(EnginePolicy, retry=RetryPolicy(attempts=2, first_wait_s=0.01))
+    monkeypatch.setattr("harness.evaluation.run.EnginePolicy", quick)
+    with WireServer(hostile) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
+        printed = [call(*line, "--progress", "plain")]
+    step = next(record["step_id"] for record in steps("a") if record["calls"])
+    printed += [
+        call("show", step, "--run", "a"),
+        call("score", "a"),
+        call("report", "a"),
+        call("report", "a", "--format", "csv"),
+        call("errors", "a"),
+    ]
+    text = "".join(one.out + one.err for one in printed)
+    assert "title" in text
+    assert "Traceback" not in text
+    assert re.findall("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", text) == []
+
+
+COMMANDS = [
+    ("report", "a"),
+    ("score", "a"),
+    ("show", "STEP", *DEV),
+    ("run", "--model", "oracle", *ONE_TASK, "--progress", "off", "--out", "b"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("redirect", [">&-", "<&- >&- 2>&-", "| true"])
+def test_a_closed_standard_output_is_no_traceback(
+    command: tuple[str, ...], redirect: str, place: Path
+) -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    step = steps("a")[0]["step_id"]
+    line = [step if word == "STEP" else word for word in command]
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {redirect}', "sh", sys.executable, "-m", "harness", *line],
+        cwd=place,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(place)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    if command[0] == "run" and redirect != "| true":
+        assert json.loads(Path("b/summary.json").read_text("utf-8"))["complete"] is True
+        assert len(steps("b")) == len(steps("a")), "no file of the run took the stream's place"
+
+
+def test_every_command_prints_through_one_module() -> None:
+    for path in [*(ROOT / "harness").rglob("*.py"), *(ROOT / "reports").rglob("*.py")]:
+        if path.name != "printing.py" and "sample" not in path.parts:
+            assert not re.search(r"click\.s?echo|\bConsole\(", path.read_text("utf-8")), path
