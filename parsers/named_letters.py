@@ -144,15 +144,15 @@ def _starts_line(seen: LetterTokens, place: int, name: str) -> Place | None:
     if not seen.may_be_letter(place, name):
         return None
     if following is None or not following.word:
-        doubt = _begins_name(seen, place, name) or _quotes_page(seen, place, name)
+        doubt = _begins_name(seen, place) or _quotes_page(seen, place, name)
         return "doubtful start" if doubt else "start"
     return "start" if following.low in BEING | JOINING | TURNING else "doubtful start"
 
 
-def _begins_name(seen: LetterTokens, place: int, name: str) -> bool:
+def _begins_name(seen: LetterTokens, place: int) -> bool:
     """Whether capitalised words follow that are not the option's: "J. Crew", "I, Robot"."""
     at = seen.behind(place)
-    if not seen.option_text(name) or seen.low(at) not in (".", ",", "!"):
+    if seen.low(at) not in (".", ",", "!"):
         return False
     words: list[str] = []
     for token in seen.tokens[at : at + 2 * _LONGEST_NAME]:
@@ -171,9 +171,9 @@ def _quotes_page(seen: LetterTokens, place: int, name: str) -> bool:
     quoted = bool(seen.closing(place) & QUOTES)
     if seen.is_alone(place):
         return quoted and seen.low(place - 2) in NAMING
-    text, at = seen.option_text(name), seen.behind(place)
+    text, at = seen.option_text(name) or "", seen.behind(place)
     phrase = seen.low(at) in _OPENING and name in ("A", "I")
-    if not text or not (quoted or phrase or _begins_gloss(seen, at)):
+    if not (quoted or phrase or _begins_gloss(seen, at)):
         return False
     remark = seen.text[seen.tokens[at].start : seen.tokens[at].start + 400].partition("\n")[0]
     return seen.low(at + 1) not in TURNING | JOINING and not shares_words(remark, text)

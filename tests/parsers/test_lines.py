@@ -106,7 +106,7 @@ def test_a_description_names_no_letter(line: str) -> None:
 
 @pytest.mark.parametrize("line", lines("doubtful"))
 def test_a_name_that_is_written_like_an_answer_is_at_least_flagged(line: str) -> None:
-    for options in (OPTIONS, ["x"] * 26):
+    for options in (OPTIONS, ["x"] * 26, [""] * 26):
         found = named(answer(line, options))
         assert found in ("no_element", "ambiguous") or found.endswith("~")
 
