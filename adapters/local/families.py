@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from adapters import image_rules
@@ -56,7 +55,6 @@ class HuggingFaceFamily:
         size = getattr(config.get_text_config(), "vocab_size", None) or 0
         vocabulary = max(len(tokenizer), size) if self.keeps_replies else 0
         self._prompter = Prompter(processor, self._guard, vocabulary, frozenset(self._reserved()))
-        self._counted = lru_cache(maxsize=4096)(self._prompter.picture_tokens)
 
     @property
     def name(self) -> str:
@@ -84,7 +82,9 @@ class HuggingFaceFamily:
     @property
     def image_rule(self) -> ImageRule | None:
         if not self._smart:
-            return image_rules.pixels(self._max_pixels, self._counted, "the checkpoint's processor")
+            return image_rules.pixels(
+                self._max_pixels, self._prompter.picture_tokens, "the checkpoint's processor"
+            )
         size = self._processor.image_processor.size
         return image_rules.qwen_exact(self._factor, size["shortest_edge"], size["longest_edge"])
 

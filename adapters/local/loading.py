@@ -303,7 +303,10 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
 
     reason = line(error)
     if isinstance(error, torch.OutOfMemoryError):
-        return f"{checkpoint.folder} does not fit into the device's memory: {reason}"
+        return (
+            f"{checkpoint.folder} does not fit into the device's memory: try --quantization 4bit, "
+            f"--device-map auto over several GPUs, or a GPU that nothing else uses ({reason})"
+        )
     if isinstance(error, pickle.UnpicklingError):
         return (
             f"{checkpoint.folder}: a .bin file holds objects beside tensors, which are never "

@@ -37,6 +37,7 @@ class Prompter:
         self._guard = guard
         self._reserved = reserved
         self._vocabulary = vocabulary
+        self._blank: dict[object, int] = {}
         self._bos = processor.tokenizer.bos_token
         processor.tokenizer = guarded(processor.tokenizer, guard)
         self._takes_system = self._tries_system()
@@ -56,11 +57,20 @@ class Prompter:
     def picture_tokens(self, width: int, height: int) -> int:
         """Ids that stand for a picture of this size, as the processor counts them; if it cannot
         tell, a blank picture is prepared."""
-        count = getattr(self._processor, "_get_num_multimodal_tokens", None)
-        if count is not None:
-            # A private method, which serving engines rely on as well.
-            with contextlib.suppress(Exception):
-                return int(count(image_sizes=[(height, width)])["num_image_tokens"][0])
+        # A private method, which serving engines rely on as well.
+        with contextlib.suppress(Exception):
+            count = self._processor._get_num_multimodal_tokens
+            return int(count(image_sizes=[(height, width)])["num_image_tokens"][0])
+        cut: object = width, height
+        with contextlib.suppress(Exception):
+            # Pictures that are cut into the same rows and columns have as many ids.
+            made = self._processor.image_processor.get_number_of_image_patches(height, width)
+            cut = made if isinstance(made, tuple) else cut
+        if cut not in self._blank:
+            self._blank[cut] = self._blank_tokens(width, height)
+        return self._blank[cut]
+
+    def _blank_tokens(self, width: int, height: int) -> int:
         from PIL.Image import new
 
         marked = self._rendered([Message("user", (Picture("", "", width, height),))])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Reply, Text, Usage
 from adapters.local.checkpoint import Checkpoint
+from adapters.local.errors import line
 from adapters.local.work import Work
 
 if TYPE_CHECKING:
@@ -123,10 +124,10 @@ class Seq2SeqAdapter:
         except Exception as error:
             if isinstance(error, Fatal) or not is_out_of_memory(error):
                 raise
-            short = str(error).split("\n", 1)[0]
+            reason = line(error)
         give_back(self._device)
         if len(requests) == 1:
-            return [Fault("server", f"one input does not fit into memory: {short}")]
+            return [Fault("server", f"one input does not fit into memory: {reason}")]
         self._notices.append(f"{len(requests)} inputs do not fit into memory: trying in halves")
         half = len(requests) // 2
         return self._run(requests[:half]) + self._run(requests[half:])
@@ -274,5 +275,4 @@ def _loaded(settings: Settings) -> Any:
 
 
 def _failed(checkpoint: Checkpoint, error: Exception) -> str:
-    reason = str(error).strip().split("\n", 1)[0]
-    return f"{checkpoint.folder} cannot be loaded: {type(error).__name__}: {reason}"
+    return f"{checkpoint.folder} cannot be loaded: {type(error).__name__}: {line(error)}"

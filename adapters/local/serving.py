@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Fault
+from adapters.local.errors import line
 from adapters.local.options import LocalOptions
 from adapters.local.work import Generated, Plan, Work, WorkerStats
 from adapters.processes import Receive, Reducers, Send
@@ -104,7 +105,7 @@ def _answer(worker: Any, number: int, done: Future[list[Generated | Fault]]) -> 
     except Fatal as error:
         fatal = str(error)
     except Exception as error:
-        fatal = f"{type(error).__name__}: {error}"
+        fatal = f"{type(error).__name__}: {line(error)}"
     return Answer(number, results, fatal, worker.stats(), worker.notices())
 
 

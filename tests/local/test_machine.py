@@ -136,6 +136,20 @@ def test_what_the_hub_refuses_is_told(
     assert expected in complaint("hf:some/model", revision="v9")
 
 
+def test_weights_that_do_not_fit_when_they_are_loaded_are_told_with_the_ways_out(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import transformers
+
+    def full(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB. " + "x" * 400)
+
+    monkeypatch.setattr(transformers.AutoModelForImageTextToText, "from_pretrained", full)
+    said = complaint(f"hf:{checkpoint('qwen2-vl')}", devices="cpu")
+    assert "does not fit into the device's memory: try --quantization 4bit" in said
+    assert said.endswith("(CUDA out of memory. Tried to allocate 2 GiB.)")
+
+
 def test_a_torchvision_that_does_not_work_is_told_with_the_way_out(
     checkpoint: Checkpoint, place: Path
 ) -> None:

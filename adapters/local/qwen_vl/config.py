@@ -10,6 +10,7 @@ from typing import Any
 from transformers import PreTrainedConfig
 
 from adapters.contract import Fatal
+from adapters.local.errors import line
 from adapters.local.qwen_vl.recognition import MODEL_TYPE
 
 # The side of the grid for which position embeddings are stored; other grids are interpolated.
@@ -145,8 +146,7 @@ class QwenVLConfig(PreTrainedConfig):  # type: ignore[misc]
         try:
             config = cls(**published)
         except Exception as error:
-            line = " ".join(str(error).split())
-            raise Fatal(f"config.json is not an original Qwen-VL's: {line}") from error
+            raise Fatal(f"config.json is not an original Qwen-VL's: {line(error)}") from error
         shape = config.vision
         for wrong, why in (
             (config.rotary_pct != 1.0, "rotary_pct is not 1"),

@@ -12,6 +12,7 @@ import torch
 from adapters.contract import Fatal
 from adapters.conversation import canonical_json
 from adapters.local.contract import Loaded
+from adapters.local.errors import line
 from adapters.local.options import LocalOptions
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.family import QwenVLFamily, image_rule
@@ -141,8 +142,7 @@ def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
         with torch.device("meta"):
             return QwenVL(config)
     except (ImportError, ValueError) as error:
-        reason = " ".join(str(error).split()).partition(". ")[0]
-        raise Fatal(f"--attn {attention} is not available here: {reason}") from error
+        raise Fatal(f"--attn {attention} is not available here: {line(error)}") from error
 
 
 def _facts(known: Described, device: str) -> dict[str, object]:

@@ -8,6 +8,34 @@ from typing import Any
 from tests.local.zoo.build import INSTRUCT, Family, configured, square, text, vision
 
 QWEN_SIZE = {"shortest_edge": 4 * 28 * 28, "longest_edge": 64 * 28 * 28}
+QWEN_PICTURES = {
+    "image_processor_type": "Qwen2VLImageProcessor",
+    "size": QWEN_SIZE,
+    "patch_size": 14,
+    "merge_size": 2,
+    "temporal_patch_size": 2,
+}
+QWEN_IDS = {
+    "image_token_id": "<|image_pad|>",
+    "video_token_id": "<|video_pad|>",
+    "vision_start_token_id": "<|vision_start|>",
+    "vision_end_token_id": "<|vision_end|>",
+}
+QWEN_VISION: dict[str, Any] = {
+    "depth": 2,
+    "hidden_size": 32,
+    "num_heads": 2,
+    "out_hidden_size": 32,
+    "intermediate_size": 64,
+    "num_position_embeddings": 64,
+    "patch_size": 14,
+}
+QWEN_ROPE: dict[str, Any] = {
+    "rope_type": "default",
+    "rope_theta": 1e4,
+    "mrope_section": [2, 1, 1],
+    "mrope_interleaved": True,
+}
 PIXTRAL_TOKENS = {
     "image_token": "[IMG]",
     "image_break_token": "[IMG_BREAK]",
@@ -186,18 +214,29 @@ WHOLE: Mapping[str, Family] = {
         tokens={"image_token": "<|image|>", "video_token": "<|video|>"},
         others=("<|begin_of_image|>", "<|end_of_image|>", "<|begin_of_video|>", "<|end_of_video|>"),
     ),
+    "qwen3-vl-moe": Family(
+        lambda ids: configured(
+            "Qwen3VLMoeConfig",
+            vision_config=QWEN_VISION | {"deepstack_visual_indexes": [0]},
+            text_config=text(
+                "qwen3_vl_moe_text",
+                ids,
+                num_experts=4,
+                num_experts_per_tok=2,
+                moe_intermediate_size=16,
+                rope_parameters=QWEN_ROPE,
+            ),
+            **{name: ids[token] for name, token in QWEN_IDS.items()},
+        ),
+        {"processor_class": "Qwen3VLProcessor"},
+        QWEN_PICTURES,
+        mark="<|vision_start|><|image_pad|><|vision_end|>",
+        others=tuple(QWEN_IDS.values()),
+    ),
     "qwen3.5": Family(
         lambda ids: configured(
             "Qwen3_5Config",
-            vision_config={
-                "depth": 2,
-                "hidden_size": 32,
-                "num_heads": 2,
-                "out_hidden_size": 32,
-                "intermediate_size": 64,
-                "num_position_embeddings": 64,
-                "patch_size": 14,
-            },
+            vision_config=QWEN_VISION,
             text_config=text(
                 "qwen3_5_text",
                 ids,
@@ -206,29 +245,14 @@ WHOLE: Mapping[str, Family] = {
                 linear_num_key_heads=2,
                 linear_num_value_heads=4,
                 layer_types=["linear_attention", "full_attention"],
-                rope_parameters={
-                    "rope_type": "default",
-                    "rope_theta": 1e4,
-                    "mrope_section": [2, 1, 1],
-                    "mrope_interleaved": True,
-                    "partial_rotary_factor": 1.0,
-                },
+                rope_parameters=QWEN_ROPE | {"partial_rotary_factor": 1.0},
             ),
-            image_token_id=ids["<|image_pad|>"],
-            video_token_id=ids["<|video_pad|>"],
-            vision_start_token_id=ids["<|vision_start|>"],
-            vision_end_token_id=ids["<|vision_end|>"],
+            **{name: ids[token] for name, token in QWEN_IDS.items()},
         ),
         {"processor_class": "Qwen3VLProcessor"},
-        {
-            "image_processor_type": "Qwen2VLImageProcessor",
-            "size": QWEN_SIZE,
-            "patch_size": 14,
-            "merge_size": 2,
-            "temporal_patch_size": 2,
-        },
+        QWEN_PICTURES,
         mark="<|vision_start|><|image_pad|><|vision_end|>",
-        others=("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"),
+        others=tuple(QWEN_IDS.values()),
     ),
     "deepseek-vl": Family(
         lambda ids: configured(
