@@ -23,7 +23,7 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
         lines.append(
             "upper bounds only: an image_policy that begins with oracle- shows where the answer is"
         )
-    warnings = (attrs.get(name, ()) for name in ("unranked", "unfinished", "corrupt"))
+    warnings = (attrs.get(name, ()) for name in ("common", "unranked", "unfinished", "corrupt"))
     return (*lines, *(line for listed in warnings for line in listed))
 
 

@@ -9,7 +9,17 @@ import click
 
 from parsers import F1_VARIANTS, F1Variant
 from reports.keys import KEYS, MEANINGS, Key
-from reports.output import AVERAGE, CLUSTER, FORMATS, RUNS, emit, emit_grids, format_options, put
+from reports.output import (
+    AVERAGE,
+    CLUSTER,
+    FORMATS,
+    RUNS,
+    emit,
+    emit_grids,
+    format_options,
+    note_of_command,
+    put,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +66,17 @@ BY = "Group the main table by " + "; ".join(f"{key}: {MEANINGS[key]}" for key in
     is_flag=True,
     help="Add published results: those measured in the same way, then all others.",
 )
+@click.option(
+    "--compact",
+    is_flag=True,
+    help="A leaderboard: a row per run, over all its splits; the best first if the runs may be "
+    "ranked.",
+)
+@click.option(
+    "--common",
+    is_flag=True,
+    help="Count only the steps for which all runs have an outcome.",
+)
 def report(
     runs: tuple[Path, ...],
     kind: str,
@@ -66,6 +87,8 @@ def report(
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     published: bool,
+    compact: bool,
+    common: bool,
     out: Path | None,
 ) -> int:
     """Print the results of every RUN (a run directory), finished or not.
@@ -75,15 +98,23 @@ def report(
     """
     runs = _begun(runs)
     if kind != "main":
-        if key or invalid or f1 or published or average != "macro" or cluster != "task":
+        shaped = published or compact or common
+        if key or invalid or f1 or shaped or average != "macro" or cluster != "task":
             raise click.UsageError(
-                "--by, --average, --cluster, --invalid, --f1 and --published are for --table main"
+                "--by, --average, --cluster, --invalid, --f1, --published, --compact and --common "
+                "are for --table main"
             )
         emit(_other(kind, runs), form, out)
         return 0
-    from reports.tables import by_table
+    if compact and key not in (None, "split"):
+        raise click.UsageError("--compact has a row per run: leave out --by")
+    if common and len(runs) < 2:
+        raise click.UsageError("--common compares several runs: name at least two")
+    from reports.tables import by_table, leaderboard
 
-    table = by_table(runs, key or "split", f1=f1, invalid=invalid, cluster=cluster)
+    table = by_table(runs, key or "split", f1=f1, invalid=invalid, cluster=cluster, common=common)
+    if compact:
+        table = leaderboard(table, average)
     if published:
         _beside_published(table, runs, form, out, average, invalid, f1)
     else:
@@ -133,7 +164,8 @@ def _beside_published(
     published_tables = published_beside(runs, average=average, invalid=invalid, f1=f1)
     grids = [grid(one, average) for one in (table, *published_tables)]
     if form == "json":
-        results, alike, apart = map(json_content, grids)
-        put(to_json({**results, "published": {"alike": alike, "apart": apart}}), out)
+        results, alike, apart = (json_content(one, note="") for one in grids)
+        note = {"note": note_of_command()} if note_of_command() else {}
+        put(to_json({**note, **results, "published": {"alike": alike, "apart": apart}}), out)
     else:
         emit_grids(grids, form, out)

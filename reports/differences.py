@@ -19,9 +19,15 @@ PROTOCOL = "protocol"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def unranked(differences: Differences) -> list[str]:
-    """A line naming the settings that forbid ranking the runs; empty if there are none."""
-    names = [n for n in _declared_first(differences) if _forbids_ranking(n)]
+def unranked(differences: Differences, *, common: bool = False) -> list[str]:
+    """A line naming the settings that forbid ranking the runs; empty if there are none.
+
+    `common` says that only steps that all runs share are looked at, whichever each selected.
+    """
+    names = [n for n in _declared_first(differences) if _forbids_ranking(n, common)]
+    # What follows from a setting that does not forbid a ranking has to speak for itself.
+    forbidding = {name: differences[name] for name in names}
+    names = [n for n in names if not _is_derived(n, forbidding)]
     if PROTOCOL in names:
         names = [n for n in names if n == PROTOCOL or not _follows(n, differences)]
     if not names:
@@ -34,13 +40,18 @@ def _declared_first(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: places.get(name, len(places)))
 
 
-def _forbids_ranking(name: str) -> bool:
+def _forbids_ranking(name: str, common: bool) -> bool:
     known = setting_of(name)
-    return known is not None and known.forbids_ranking
+    if known is None or not known.forbids_ranking:
+        return False
+    return not (common and name != "benchmark" and known.told_by == "population")
 
 
 def difference_lines(differences: Differences) -> list[str]:
-    """Describe each difference with the runs of each value; settings that vary together, once."""
+    """Describe each difference with the runs of each value; settings that vary together, once.
+
+    A setting that follows from another one is left to that.
+    """
     by_protocol = differences.get(PROTOCOL)
     with_protocol: list[str] = []
     for name in differences:
@@ -50,7 +61,7 @@ def difference_lines(differences: Differences) -> list[str]:
     lines = []
     done: list[Mapping[str, Setting]] = [differences[name] for name in with_protocol]
     for name, values in differences.items():
-        if name in with_protocol or values in done:
+        if name in with_protocol or values in done or _is_derived(name, differences):
             continue
         done.append(values)
         if name == PROTOCOL and with_protocol:
@@ -63,14 +74,31 @@ def difference_lines(differences: Differences) -> list[str]:
     return lines
 
 
+def _is_derived(name: str, differences: Differences) -> bool:
+    """Whether the value depends only on a setting that it is declared to follow from."""
+    known = setting_of(name)
+    sources = known.follows if known is not None else ()
+    if name.startswith("model."):
+        sources = sources or ("model",)
+    return any(
+        source in differences and source != PROTOCOL and _depends(name, source, differences)
+        for source in sources
+    )
+
+
 def _follows(name: str, differences: Differences) -> bool:
     """Whether the value depends on the protocol only; a model's settings never count as such."""
     if name.startswith("model") or name == PROTOCOL:
         return False
-    protocols, values = differences[PROTOCOL], differences[name]
-    by_protocol: dict[str, Setting] = {}
+    return _depends(name, PROTOCOL, differences)
+
+
+def _depends(name: str, source: str, differences: Differences) -> bool:
+    """Whether runs with the same value of the source have the same value here."""
+    sources, values = differences[source], differences[name]
+    by_source: dict[str, Setting] = {}
     return all(
-        by_protocol.setdefault(str(protocols[run]), value) == value for run, value in values.items()
+        by_source.setdefault(str(sources[run]), value) == value for run, value in values.items()
     )
 
 

@@ -16,18 +16,23 @@ from harness import tables
 from harness.tables import (
     ELEMENT_ONLY_NOTE,
     FORMATS,
+    HEADS,
     REPEATS_NOTE,
     TEST_DATA_NOTE,
     Average,
+    Column,
+    Data,
     Format,
     Grid,
     Section,
     clean,
     few_notes,
     percent,
+    rate_cells,
     rates_note,
     result_columns,
     result_row,
+    rows_of,
 )
 from reports.about import about
 from reports.grid import described_grid, frame_data, plain_records
@@ -77,7 +82,11 @@ def json_content(table: pd.DataFrame) -> dict[str, Any]:
 
 def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     """Arrange a table for readers, with the frame as its data."""
-    return described_grid(table) if "fields" in table.attrs else results_grid(table, average)
+    if "fields" in table.attrs:
+        return described_grid(table)
+    if "leaderboard" in table.attrs:
+        return leaderboard_grid(table, average)
+    return results_grid(table, average)
 
 
 def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
@@ -108,21 +117,64 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
         above=about(attrs),
         footnotes=footnotes,
         section_head="run",
-        data=frame_data(
-            table,
-            {
-                "settings": {name: attrs[name] for name in ("constants", "differences", "given")},
-                "key": key,
-                "cluster": attrs["cluster"],
-                "operation_f1_variants": attrs["variants"],
-                "runs": attrs["runs"],
-                "unranked": list(attrs["unranked"]),
-                "corrupt": list(attrs["corrupt"]),
-                "notes": list(footnotes),
-            },
-            (*about(attrs), *footnotes),
-        ),
+        data=_data(table, footnotes),
     )
+
+
+def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
+    """Arrange a `reports.tables.leaderboard`: a row per run, with the splits pooled."""
+    records = plain_records(table)
+    facts = {fact["run"]: fact for fact in table.attrs["runs"]}
+    rows = [_leaderboard_row(record, facts[record["run"]], average) for record in records]
+    heads = ("tasks", "steps", *HEADS, "unreadable")
+    footnotes = (
+        "A run's splits are pooled; report without --compact shows each, with all intervals.",
+        *_footnotes(table, records, average),
+    )
+    return Grid(
+        title="Results by run",
+        columns=(Column("run", "left"), Column("model", "left"), *map(Column, heads)),
+        sections=rows_of(rows),
+        above=about(table.attrs),
+        footnotes=footnotes,
+        data=_data(table, footnotes),
+    )
+
+
+def _leaderboard_row(
+    record: Mapping[str, Any], fact: Mapping[str, Any], average: Average
+) -> list[str]:
+    """A run in one line: of the intervals, that of step success."""
+    element, operation, success = rate_cells(record, average)
+    share = fact["parse_failure_rate"]
+    return [
+        f"{record['run']}{'' if record['complete'] else ' (unfinished)'}",
+        str(fact["model"]),
+        f"{int(record['tasks']):,}",
+        f"{int(record['steps']):,}",
+        element.text,
+        operation.text,
+        str(success),
+        percent(record["task_success"]),
+        "" if share is None else percent(share),
+    ]
+
+
+def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
+    """What programs get of a table of results."""
+    attrs = table.attrs
+    facts = {
+        "settings": {name: attrs[name] for name in ("constants", "differences", "given")},
+        "key": attrs["key"],
+        "cluster": attrs["cluster"],
+        "operation_f1_variants": attrs["variants"],
+        "runs": attrs["runs"],
+        **({"common": list(attrs["common"])} if attrs["common"] else {}),
+        "unranked": list(attrs["unranked"]),
+        "corrupt": list(attrs["corrupt"]),
+        "notes": list(footnotes),
+    }
+    return frame_data(table, facts, (*about(attrs), *footnotes))
 
 
 def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

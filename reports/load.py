@@ -59,6 +59,21 @@ def is_begun(path: Path) -> bool:
     return not (path / "manifest.json").is_file() or manifest_before(path) is not None
 
 
+def guarded(runs: Iterable[Path | str]) -> bool:
+    """Whether one of the runs is of data that should not be published where crawlers collect text.
+
+    The benchmark declares it; data of an unknown benchmark is taken to be such.
+    """
+    return any(_guarded(Path(run)) for run in runs)
+
+
+def _guarded(path: Path) -> bool:
+    try:
+        return bool(getattr(open_run(path, tolerant=True).benchmark, "guarded", True))
+    except RunError:
+        return True
+
+
 def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
     """Open runs and return them by label, in the same order and each once.
 

@@ -73,12 +73,28 @@ def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:
     """Write grids in a format to a file or standard output; text fits the terminal's width."""
     from harness.tables import render, terminal_width, to_parquet
 
+    note = note_of_command()
     if form != "parquet":
-        put(render(grids, form, width=terminal_width() if out is None else None), out)
+        width = terminal_width() if out is None else None
+        put(render(grids, form, width=width, note=note), out)
     elif out is None:
         raise click.UsageError("--format parquet needs a file: give --out")
     else:
-        put(to_parquet(grids[0]), out)
+        put(to_parquet(grids[0], note=note), out)
+
+
+def note_of_command() -> str:
+    """The note on test data, "" where every run that the command names is of made-up data."""
+    from harness.tables import TEST_DATA_NOTE
+    from reports.load import guarded
+
+    context = click.get_current_context()
+    named: list[Path] = []
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Argument) or parameter.name == "baseline":
+            value = context.params.get(str(parameter.name))
+            named += value if isinstance(value, (tuple, list)) else filter(None, [value])
+    return "" if named and not guarded(named) else TEST_DATA_NOTE
 
 
 def put(content: str | bytes, out: Path | None) -> None:

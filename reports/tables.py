@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from harness.tables import AVERAGES, METRICS, POOLED, result_records
+from harness.tables import AVERAGES, METRICS, POOLED, Average, result_records
 from parsers import F1Variant
 from parsers.metrics import Cluster
 from parsers.repeats import Repeated
 from reports.differences import unranked
-from reports.frames.rows import InvalidRule, RunRows, run_rows
+from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts
 from reports.frames.schema import Column, Kind, typed
 from reports.keys import KEYS, WHOLE_TASKS, Group, Key, groups
@@ -92,16 +92,21 @@ def by_table(
     f1: F1Variant | None = None,
     invalid: InvalidRule | None = None,
     cluster: Cluster = "task",
+    common: bool = False,
 ) -> pd.DataFrame:
     """Return the same grouped by any key of `reports.keys`.
 
-    Task success is given only for keys whose groups hold whole tasks. Raises `RunError` as
-    `main_table`, and `ValueError` for an unknown key.
+    Task success is given only for keys whose groups hold whole tasks. With `common`, only rows
+    count for which all runs have an outcome. Raises `RunError` as `main_table`, or if no row is
+    common, and `ValueError` for an unknown key.
     """
     if key not in KEYS:
         raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(KEYS)}")
     opened = open_runs(runs)
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
+    counted = {rows.label: rows.frame["step_id"].nunique() for rows in evaluated}
+    if common:
+        evaluated = common_rows(evaluated)
     records = [record for rows in evaluated for record in _records(rows, key)]
     described = columns(key)
     table = typed({c.name: [record[c.name] for record in records] for c in described}, described)
@@ -114,10 +119,39 @@ def by_table(
         "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
         "runs": [facts(rows) for rows in evaluated],
         "variants": {rows.label: rows.rules.variant for rows in evaluated},
-        "unranked": unranked(settings.differences),
+        "unranked": unranked(settings.differences, common=common),
+        "common": [_common_line(evaluated, counted)] if common else [],
         "corrupt": corrupt_lines(opened),
     }
     return table
+
+
+def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
+    """Return one row per run of a table by split: its headline over all its splits.
+
+    The highest step success comes first, unless the runs were not measured alike or some are not
+    finished: then the order of the table stays, and `attrs["unranked"]` says why.
+    """
+    whole = table[table["headline"].astype(bool)].drop_duplicates("run", keep="last")
+    unfinished = whole.loc[~whole["complete"].astype(bool), "run"].tolist()
+    reasons = list(table.attrs["unranked"])
+    if unfinished and not table.attrs["common"] and len(whole) > 1:
+        names = ", ".join(unfinished)
+        reasons.append(
+            f"not ranked: {names} {'is' if len(unfinished) == 1 else 'are'} not finished; --common "
+            "compares the steps that all have"
+        )
+    if not reasons:
+        whole = whole.sort_values(f"step_success_{average}", ascending=False, kind="stable")
+    whole = whole.reset_index(drop=True)
+    whole.attrs = {**table.attrs, "unranked": reasons, "leaderboard": True}
+    return whole
+
+
+def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> str:
+    shared = evaluated[0].frame["step_id"].nunique()
+    of_runs = ", ".join(f"{number:,} in {label}" for label, number in counted.items())
+    return f"on the {shared:,} rows that all runs have an outcome for (of {of_runs})"
 
 
 def _records(rows: RunRows, key: Key) -> Iterator[dict[str, Any]]:

@@ -51,12 +51,12 @@ def _fact(name: str, **facts: Any) -> Setting:
 FACTS: dict[str, Setting] = {
     fact.name: fact
     for fact in (
-        _fact("model.name"),
-        _fact("model.model"),
-        _fact("model.provider"),
-        _fact("model.revision"),
+        _fact("model.name", follows=("model",)),
+        _fact("model.model", follows=("model",)),
+        _fact("model.provider", follows=("model",)),
+        _fact("model.revision", follows=("model", "revision")),
         # The recipe follows from what the model's provider takes.
-        _fact("pictures"),
+        _fact("pictures", follows=("model", "image_policy", "pixels")),
         _fact(
             "prompts_sha256",
             about="question",
@@ -72,8 +72,14 @@ FACTS: dict[str, Setting] = {
         ),
         _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
         _fact("redone", forbids_ranking=True, heading="unusual"),
-        _fact("dataset.files", about="data", forbids_ranking=True, heading="unusual"),
-        _fact("dataset.revision", about="data", heading="unusual"),
+        _fact(
+            "dataset.files",
+            about="data",
+            forbids_ranking=True,
+            heading="unusual",
+            follows=("benchmark", "splits"),
+        ),
+        _fact("dataset.revision", about="data", heading="unusual", follows=("benchmark",)),
     )
 }
 """What a run has on record beside its settings, as far as more is known of it than the name."""

@@ -140,7 +140,8 @@ def render(
 ) -> str:
     """Write one grid, or several in turn, in one of `FORMATS`, ending in a newline.
 
-    `width` is the width of `text` in characters; `note` comes before everything else ("" for none).
+    `width` is the width of `text` in characters; `note` comes last, in CSV and JSON first ("" for
+    none).
     Raises `ValueError` for an unknown format, and for several grids in CSV or JSON, which hold one
     table.
     """

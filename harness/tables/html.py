@@ -43,7 +43,7 @@ def html(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
         '<meta name="robots" content="noindex">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escaped(grids[0].title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"{marked}{body}</body>\n</html>\n"
+        f"{body}{marked}</body>\n</html>\n"
     )
 
 

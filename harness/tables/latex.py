@@ -10,11 +10,13 @@ from harness.tables.grid import TEST_DATA_NOTE, Cell, Grid, Row, Section
 
 
 def latex(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
-    """A tabular per grid, under one note. Ends in a newline."""
-    lines = [f"% {clean(note)}"] if note else []
+    """A tabular per grid, over one note. Ends in a newline."""
+    lines: list[str] = []
     for grid in grids:
         lines += [f"% {clean(line)}" for line in _comments(grid)]
         lines += _tabular(grid)
+    if note:
+        lines.append(f"% {clean(note)}")
     return "\n".join(lines) + "\n"
 
 

@@ -9,14 +9,16 @@ from harness.tables.grid import TEST_DATA_NOTE, Cell, Column, Grid, Row
 
 
 def markdown(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
-    """The grids one after the other, under one note. Ends in a newline."""
+    """The grids one after the other, over one note. Ends in a newline."""
     lines: list[str] = []
-    for number, grid in enumerate(grids):
-        quoted = [line for line in ("" if number else note, grid.title, *grid.above) if line]
+    for grid in grids:
+        quoted = [line for line in (grid.title, *grid.above) if line]
         if quoted:
             lines += ["\n>\n".join(f"> {escaped(line)}" for line in quoted), ""]
         lines += _table(grid) if grid.section_head else _tables(grid)
         lines += [line for note_below in grid.footnotes for line in (escaped(note_below), "")]
+    if note:
+        lines.append(f"> {escaped(note)}")
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -32,15 +32,17 @@ def terminal_width() -> int | None:
 
 
 def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DATA_NOTE) -> str:
-    """The grids in turn, under one note, at most `width` characters wide; ends in a newline.
+    """The grids in turn, over one note, at most `width` characters wide; ends in a newline.
 
     Without a width (no terminal) it is 100, and the note stays on one line, so that it can be found
     by searching files.
     """
     wide = width or WIDTH
-    lines = _wrapped(note, wide) if width else [clean(note)] if note else []
+    lines: list[str] = []
     for number, grid in enumerate(grids):
         lines += [*([""] if number else []), *_lines(grid, wide)]
+    if note:
+        lines += ["", *(_wrapped(note, wide) if width else [clean(note)])]
     return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
 
 

@@ -81,6 +81,49 @@ def run_rows(
     return [_rows(label, run, f1, invalid, cluster) for label, run in opened]
 
 
+def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
+    """Return the runs with only the rows for which all of them have an outcome in every repeat.
+
+    A task of which a row is missing counts as incomplete. Raises `RunError` if no row is shared.
+    """
+    shared = set.intersection(*(_done(rows) for rows in runs))
+    if not shared:
+        raise RunError(
+            "no step has an outcome in all of these runs, so that --common shows nothing"
+        )
+    lengths: dict[str, int] = {}
+    for rows in runs:
+        known = rows.frame.groupby("task_id", observed=True)["step_id"].nunique()
+        for task, number in (*rows.lengths.items(), *known.items()):
+            lengths[str(task)] = max(lengths.get(str(task), 0), int(number))
+    return [_only(rows, shared, lengths) for rows in runs]
+
+
+def _done(rows: RunRows) -> set[tuple[str, str]]:
+    """The split and id of the rows that are invalid or settled in every repeat."""
+    of_step: dict[tuple[str, str], bool] = {}
+    for _, step in rows.trials:
+        key = step.info.split, step.step_id
+        done = step.invalid is not None or step.scores is not None
+        of_step[key] = of_step.get(key, True) and done
+    return {key for key, done in of_step.items() if done}
+
+
+def _only(rows: RunRows, kept: set[tuple[str, str]], lengths: dict[str, int]) -> RunRows:
+    places = [
+        place
+        for place, (_, step) in enumerate(rows.trials)
+        if (step.info.split, step.step_id) in kept
+    ]
+    return replace(
+        rows,
+        frame=rows.frame.iloc[places].reset_index(drop=True),
+        trials=tuple(rows.trials[place] for place in places),
+        lengths=lengths,
+        unreached=0,
+    )
+
+
 def _rows(
     label: str, run: Run, f1: F1Variant | None, invalid: InvalidRule | None, cluster: Cluster
 ) -> RunRows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_writes_a_file(tmp_path: Path) -> None:
     out = tmp_path / "table.md"
     done = _call(write(tmp_path / "run", worked()), "--format", "markdown", "--out", out)
     assert (done.exit_code, done.output) == (0, "")
-    assert out.read_text("utf-8").startswith("> Contains test data")
+    assert out.read_text("utf-8").splitlines()[-1].startswith("> Contains test data")
 
 
 def test_a_file_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
@@ -187,3 +188,92 @@ def test_websites_are_a_second_level_of_clusters(tmp_path: Path) -> None:
     assert "websites as clusters: they are for new websites" in told
     refused = _call(run, "--table", "cost", "--cluster", "website")
     assert refused.exit_code == 2 and "--cluster" in refused.output
+
+
+def test_a_leaderboard_has_a_row_per_run_in_the_order_of_its_score(tmp_path: Path) -> None:
+    # Step success is 5/6 for poor, whose C fails once, and 1 for good.
+    poor = write(tmp_path / "poor", worked(), setup(model={"name": "m1"}))
+    steps = [replace(one, scores=worked()[0].scores) if one.scores else one for one in worked()]
+    good = write(tmp_path / "good", steps, setup(model={"name": "m2"}))
+    done = _call(poor, good, "--compact")
+    assert done.exit_code == 0, done.output
+    rows = [line.split() for line in done.output.splitlines() if " 3 " in line]
+    assert [row[:4] for row in rows] == [["good", "m2", "3", "6"], ["poor", "m1", "3", "6"]]
+    assert "100.0" in rows[0] and "83.3" in rows[1]
+    assert "not ranked" not in done.output
+    content = json.loads(_call(poor, good, "--compact", "--format", "json").output)
+    assert [row["run"] for row in content["rows"]] == ["good", "poor"]
+    # Runs that were not measured alike keep the order in which they are named.
+    other = write(tmp_path / "other", steps, setup(model={"name": "m3"}, history=3))
+    done = _call(poor, other, "--compact")
+    assert "not ranked: the runs were not measured alike, but differ in history" in done.output
+    rows = [line.split()[:2] for line in done.output.splitlines() if " 6 " in line]
+    assert rows == [["poor", "m1"], ["other", "m3"]]
+
+
+def test_a_leaderboard_pools_splits_and_leaves_unfinished_runs_in_place(tmp_path: Path) -> None:
+    # Three more tasks, of two steps each, in another split.
+    more = [step(task, n, True, split="test_task") for task in "XYZ" for n in range(2)]
+    whole = write(tmp_path / "whole", [*worked(), *more], setup(dataset={"rows": 13}))
+    done = _call(whole, "--compact")
+    (row,) = [line.split() for line in done.output.splitlines() if line.startswith("whole ")]
+    assert row[1:4] == ["model-1", "6", "12"]
+    part = write(tmp_path / "part", worked()[:2], setup(), complete=False)
+    done = _call(write(tmp_path / "run", worked()), part, "--compact")
+    assert "not ranked: part is not finished; --common compares the steps that all have" in (
+        " ".join(done.output.split())
+    )
+    rows = [line for line in done.output.splitlines() if "model-1" in line]
+    assert [row.split()[0] for row in rows] == ["run", "part"]
+    assert "(unfinished)" in done.output
+
+
+def test_common_compares_the_steps_that_all_runs_have(tmp_path: Path) -> None:
+    # The second run has A and B only, where the first succeeds in all four valid steps.
+    first = write(tmp_path / "first", worked())
+    second = write(tmp_path / "second", worked()[:5], setup(limit=2))
+    alone, shared = _call(first, second), _call(first, second, "--common")
+    assert " 83.3 " in _call(first, second, "--compact").output
+    assert " 83.3 " not in _call(first, second, "--compact", "--common").output
+    assert "differ in limit" in alone.output and "differ in limit" not in shared.output
+    told = "on the 5 rows that all runs have an outcome for (of 7 in first, 5 in second)"
+    assert told in " ".join(shared.output.split())
+    rows = json.loads(_call(first, second, "--common", "--format", "json").output)["rows"]
+    assert {row["steps"] for row in rows if row["line"] == "valid"} == {4}
+    assert {row["task_success"] for row in rows if row["line"] == "valid"} == {1.0}
+
+
+def test_a_task_that_is_shared_in_part_has_no_task_success(tmp_path: Path) -> None:
+    first = write(tmp_path / "first", worked())
+    second = write(tmp_path / "second", worked()[:1], setup(dataset={"rows": 7}), complete=False)
+    rows = json.loads(_call(first, second, "--common", "--format", "json").output)["rows"]
+    assert [row["task_success"] for row in rows] == [None] * 4
+    assert {row["steps"] for row in rows} == {1}
+
+
+def test_common_needs_a_shared_step_and_two_runs(tmp_path: Path) -> None:
+    one, other = worked()[:2], worked()[2:]
+    runs = [write(tmp_path / name, steps) for name, steps in (("a", one), ("b", other))]
+    done = _call(*runs, "--common")
+    assert isinstance(done.exception, RunError)
+    assert "no step has an outcome in all of these runs" in str(done.exception)
+    done = _call(runs[0], "--common")
+    assert done.exit_code == 2 and "--common compares several runs" in done.output
+    for option in ("--compact", "--common"):
+        done = _call(*runs, option, "--table", "cost")
+        assert done.exit_code == 2 and "for --table main" in done.output
+    done = _call(*runs, "--compact", "--by", "website")
+    assert done.exit_code == 2 and "--compact has a row per run" in done.output
+
+
+def test_the_note_on_test_data_is_for_real_data(tmp_path: Path) -> None:
+    real = write(tmp_path / "real", worked(), setup(benchmark="multimodal-mind2web"))
+    made_up = write(tmp_path / "sample", worked(), setup(benchmark="sample"))
+    lines = _call(real).output.splitlines()
+    assert lines[-1].startswith("Contains test data") and "\n".join(lines).count("test data") == 1
+    both = _call(real, made_up, "--published").output
+    assert both.count("Contains test data") == 1
+    for table in ("main", "status", "cost"):
+        assert "test data" not in _call(made_up, "--table", table).output
+    assert "note" not in json.loads(_call(made_up, "--format", "json").output)
+    assert _call(made_up, "--format", "csv").output.startswith("# settings")

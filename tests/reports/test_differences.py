@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.settings import SETTINGS
 from reports.differences import difference_lines, unranked
 from reports.formats import render
+from reports.settings import Setting
 from reports.tables import main_table
 from tests.reports.runs import setup, worked, write
 
@@ -45,6 +46,33 @@ def test_runs_that_differ_in_their_model_only_may_be_ranked() -> None:
     assert told == [
         "not ranked: the runs were not measured alike, but differ in image_policy",
     ]
+
+
+def test_what_follows_from_a_setting_is_not_told_beside_it() -> None:
+    pools = {"a": "snapshot", "b": "ranker"}
+    differences: dict[str, dict[str, Setting]] = {
+        "model": {"a": "m1", "b": "m2"},
+        "model.name": {"a": "acme:m1", "b": "acme:m2"},
+        "model.settings.temperature": {"a": 0, "b": None},
+        "candidates": {**pools},
+        "distractors": {"a": 20, "b": None},
+        "ranker_sha256": {"a": None, "b": "ab" * 32},
+    }
+    assert difference_lines(differences) == [
+        "differs: model: m1 (a); m2 (b)",
+        "differs: candidates: snapshot (a); ranker (b)",
+    ]
+    assert unranked(differences)[0].endswith("but differ in candidates")
+    # Runs of one model, or of one kind of candidates, differ in more than that.
+    alone = {n: v for n, v in differences.items() if n not in ("model", "candidates")}
+    assert len(difference_lines(alone)) == 4
+    assert unranked(alone)[0].endswith("but differ in distractors, ranker_sha256")
+    # The texts are told apart by their digest; the name of their file forbids nothing.
+    texts: dict[str, dict[str, Setting]] = {
+        "prompts": {"a": "a.toml", "b": "b.toml"},
+        "prompts_sha256": {"a": "ab" * 32, "b": "cd" * 32},
+    }
+    assert unranked(texts)[0].endswith("but differ in prompts_sha256")
 
 
 def test_every_rule_that_changes_a_number_stands_against_a_ranking() -> None:
