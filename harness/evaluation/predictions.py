@@ -17,6 +17,7 @@ import msgspec
 
 from harness.candidates import everything, page_of
 from harness.errors import UserError
+from harness.evaluation.bounds import bounds_of
 from harness.evaluation.report import print_result
 from harness.evaluation.step_records import unasked_record
 from harness.evaluation.summary import (
@@ -174,10 +175,11 @@ def _summary(
     records: list[StepRecord], settings: Settings, task_rows: Mapping[str, int]
 ) -> dict[str, Any]:
     rules = aggregation_rules(settings)
+    bounds = bounds_of(records, settings, scoring_rules(settings))
     return {
         "note": TEST_DATA_NOTE,
-        "total": plain(part(records, rules, task_rows)),
-        "by_split": plain(parts(records, "split", rules, task_rows)),
+        "total": plain(part(records, rules, task_rows, bounds=bounds)),
+        "by_split": plain(parts(records, "split", rules, task_rows, bounds=bounds)),
     }
 
 

@@ -7,9 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
+from harness.evaluation.bounds import Bounds, bounds_of
 from harness.evaluation.model import limits_of
 from harness.evaluation.reply_limit import unusable_replies
-from harness.evaluation.summary import Part, aggregation_rules, not_offered, part, parts
+from harness.evaluation.summary import (
+    Part,
+    aggregation_rules,
+    element_only,
+    not_offered,
+    part,
+    parts,
+    scoring_rules,
+)
 from harness.pictures import show_answers
 from harness.runs import StepRecord
 from harness.settings import Settings
@@ -24,7 +33,6 @@ from harness.tables import (
     Grid,
     Row,
     Section,
-    bounds_of,
     counted,
     few_notes,
     interval_text,
@@ -32,6 +40,7 @@ from harness.tables import (
     percent,
     rate_cells,
     rates_note,
+    record_bounds,
     result_records,
     text,
 )
@@ -58,12 +67,13 @@ def print_result(
     pictures: str = "",
     top_k: int | None = None,
     notes: Notes | None = None,
+    bounds: Bounds | None = None,
 ) -> None:
     """Print the grid of `result_grid`, which says what the arguments are."""
     if not records:
         console.print("no steps")
         return
-    grid = result_grid(records, settings, task_rows, pictures, top_k, notes)
+    grid = result_grid(records, settings, task_rows, pictures, top_k, notes, bounds)
     shown = text([grid], console.width, note="")
     console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
 
@@ -75,15 +85,18 @@ def result_grid(
     pictures: str = "",
     top_k: int | None = None,
     notes: Notes | None = None,
+    bounds: Bounds | None = None,
 ) -> Grid:
     """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
 
     `pictures` is the text of the picture policy, "" where no pictures were shown; `top_k` how many
     candidates of a ranker were offered, None where no ranker was asked. `notes` are the protocol's.
+    `bounds` are those of chance and oracle, worked out here if they are not known yet.
     """
-    rules, joint = aggregation_rules(settings), settings.wrong_element_zeroes_operation
-    by_split = parts(records, "split", rules, task_rows, joint=joint)
-    total = part(records, rules, task_rows, joint=joint)
+    rules = aggregation_rules(settings)
+    bounds = bounds or bounds_of(records, settings, scoring_rules(settings))
+    by_split = parts(records, "split", rules, task_rows, bounds=bounds)
+    total = part(records, rules, task_rows, bounds=bounds)
     if len(by_split) > 1:
         by_split[POOLED] = total
     return Grid(
@@ -124,13 +137,9 @@ def _rows(group: Part) -> Iterator[Row]:
             )
             number = tasks.clean.total // group.repeats
             yield _values(f"clean tasks: {number}", "", "", "", clean)
-    floor = group.floor
-    chance = [percent(value) for value in (floor.element, floor.operation_f1, floor.success)]
-    top = [percent(group.ceiling)] * 3
-    if element_only(group):
-        chance[1:] = top[1:] = [ABSENT, ABSENT]
-    yield _values("floor (always-click)", *chance)
-    yield _values("ceiling", *top)
+    for label, bound in (("floor (always-click)", group.floor), ("ceiling (oracle)", group.oracle)):
+        rates = bound.element, bound.operation_f1, bound.success
+        yield _values(label, *map(percent, rates))
 
 
 def _rates(label: str, record: Mapping[str, Any], average: Average) -> Row:
@@ -139,7 +148,7 @@ def _rates(label: str, record: Mapping[str, Any], average: Average) -> Row:
         value = record["task_success"]
         success = Cell(
             _task_success(value, record["tasks_complete"], record["tasks_total"]),
-            bounds_of(record, "task_success"),
+            record_bounds(record, "task_success"),
         )
     return Row((label, *rate_cells(record, average), success))
 
@@ -153,19 +162,19 @@ def _task_success(value: float | None, complete: int, total: int) -> str:
     return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
 
 
-def element_only(group: Part) -> bool:
-    """Whether operations were not measured, because nobody was asked for any."""
-    steps = group.metrics.strict
-    return steps.element.macro.value is not None and steps.operation_f1.macro.value is None
-
-
 def _footnotes(shown: Sequence[Part], step_rule: str) -> Iterator[str]:
     """What the signs in the table mean, and which definitions stand behind it."""
     needed = "Op. F1 = 1" if step_rule == "f1" else "exactly the recorded operation and value"
     yield rates_note("macro", [shown[0].metrics.rules.variant])
     yield f"A step succeeds with the right element and {needed}."
-    yield "floor: always-click, expected: CLICK on a random choice; ceiling: score of the oracle."
-    if any(map(element_only, shown)):
+    yield "floor: always-click, expected: CLICK on a choice drawn at random."
+    if any(group.oracle.element is not None for group in shown):
+        yield (
+            "ceiling: what the oracle gets on the same rows, under this protocol and these rules."
+        )
+    else:
+        yield "ceiling: unknown, as the oracle cannot be asked from the record of this protocol."
+    if any(element_only(group.metrics) for group in shown):
         yield ELEMENT_ONLY_NOTE
     if any(record["few"] for group in shown for record in result_records(group.metrics)):
         yield from few_notes(rates=True)

@@ -21,11 +21,12 @@ from harness.engine import (
     default_cache_path,
     on_interrupt,
 )
+from harness.evaluation.bounds import Bounds, bounds_of
 from harness.evaluation.model import Model, generation, limits_of, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.reply_limit import preflight_warning
 from harness.evaluation.session import Session
-from harness.evaluation.summary import summarise
+from harness.evaluation.summary import scoring_rules, summarise
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, StepRecord, open_run
 from harness.settings import Settings, of_session
@@ -38,6 +39,7 @@ class Finished:
     directory: Path
     records: Sequence[StepRecord]
     summary: dict[str, Any]
+    bounds: Bounds
     complete: bool
     stopped: str | None
     """Why it ended before the last step; None if it did not."""
@@ -134,7 +136,8 @@ async def carry_out(
         records = run.records()
         settled = sum(record.settled for record in records)
         complete = stopped is None and settled == total
-        summary = summarise(records, settings, plan.task_rows, run.manifest)
+        bounds = bounds_of(records, settings, scoring_rules(settings))
+        summary = summarise(records, settings, plan.task_rows, run.manifest, bounds)
         if complete:
             directory.finish(summary, complete=True)
     why = None if stopped is None else str(stopped)
@@ -143,6 +146,7 @@ async def carry_out(
         plan.directory,
         records,
         summary,
+        bounds,
         complete,
         why,
         pictures.stats,

@@ -6,13 +6,14 @@ Everything here is computed from step records alone, so that it can be computed 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from adapters import Usage
+from harness.evaluation.bounds import NO_BOUND, Bound, Bounds, bounds_of
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepRecord
 from harness.settings import SETTINGS, Settings
@@ -22,9 +23,7 @@ from parsers import (
     GroupKey,
     Metrics,
     ScoringRules,
-    operation_f1,
 )
-from parsers.aggregate import mean
 from parsers.records import Status
 from parsers.repeats import aggregate_repeats
 
@@ -32,27 +31,20 @@ GROUPS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "oper
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
-    """What chance gives: CLICK on a choice drawn at random. Expected values, macro over tasks."""
-
-    element: float | None
-    operation_f1: float | None
-    success: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """The numbers of one set of rows.
 
-    `ceiling` is what the oracle gets in the headline: the macro share of rows that offer an
-    acceptable element, so 1 where invalid rows are left out and no ranker misses one. `repeat_sd`
-    is the standard deviation of macro step success between repeats, None for one repeat; where
-    `repeats` are several, a step counts once in each. `prompt_tokens` are (median, 99th percentile)
-    of the longest prompt of a step, estimated.
+    `floor` is what always-click gets in expectation, `oracle` what the oracle gets, both on the
+    rows of the headline, under the run's protocol and rules. `ceiling` is the oracle's step
+    success, or element accuracy where nobody was asked for operations. `repeat_sd` is the standard
+    deviation of macro step success between repeats, None for one repeat; where `repeats` are
+    several, a step counts once in each. `prompt_tokens` are (median, 99th percentile) of the
+    longest prompt of a step, estimated.
     """
 
     metrics: Metrics
-    floor: Floor
+    floor: Bound
+    oracle: Bound
     ceiling: float | None
     repeats: int
     repeat_sd: float | None
@@ -89,14 +81,14 @@ def part(
     task_rows: Mapping[str, int] | None = None,
     *,
     whole_tasks: bool = True,
-    joint: bool = False,
+    bounds: Bounds | None = None,
 ) -> Part:
     """The numbers of the given rows. `task_rows` has the number of rows of tasks cut short.
 
-    `joint` says that an operation counts with the right element only, for the floor.
+    `bounds` are those of chance and oracle; without them, floor and ceiling are left out.
 
     Repeats of a step are pooled for the step metrics, where a task stays one cluster; task success
-    is the mean over repeats, without an interval.
+    is the mean over repeats.
     """
     repeated = aggregate_repeats(
         ((record.repeat, record.scored()) for record in records),
@@ -104,10 +96,15 @@ def part(
         task_lengths=task_rows,
         whole_tasks=whole_tasks,
     )
+    floor = bounds.floor(records, rules) if bounds else NO_BOUND
+    oracle = bounds.ceiling(records, rules) if bounds else NO_BOUND
+    if element_only(repeated.metrics):
+        floor, oracle = Bound(floor.element, None, None), Bound(oracle.element, None, None)
     return Part(
         metrics=repeated.metrics,
-        floor=floor(records, rules, joint=joint),
-        ceiling=_ceiling(records, rules),
+        floor=floor,
+        oracle=oracle,
+        ceiling=oracle.element if element_only(repeated.metrics) else oracle.success,
         repeats=len({record.repeat for record in records}) or 1,
         repeat_sd=repeated.spread,
         prompt_tokens=_prompt_tokens(records),
@@ -120,7 +117,7 @@ def parts(
     rules: AggregationRules,
     task_rows: Mapping[str, int] | None = None,
     *,
-    joint: bool = False,
+    bounds: Bounds | None = None,
 ) -> dict[str, Part]:
     """The numbers of every subgroup, by name."""
     groups: dict[str, list[StepRecord]] = {}
@@ -129,37 +126,15 @@ def parts(
         groups.setdefault(value, []).append(record)
     whole = key != "operation"
     return {
-        name: part(groups[name], rules, task_rows, whole_tasks=whole, joint=joint)
+        name: part(groups[name], rules, task_rows, whole_tasks=whole, bounds=bounds)
         for name in sorted(groups)
     }
 
 
-def floor(records: Iterable[StepRecord], rules: AggregationRules, *, joint: bool = False) -> Floor:
-    """The expected scores of `always-click`, computed and not drawn.
-
-    Rows without choices (predictions by others) have a floor for the operation only.
-    """
-    elements: dict[tuple[str, str], list[float]] = {}
-    operations: dict[tuple[str, str], list[float]] = {}
-    steps: dict[tuple[str, str], list[float]] = {}
-    listed = False
-    for record in records:
-        if record.invalid is not None and rules.invalid != "fail":
-            continue
-        listed = listed or bool(record.choices)
-        task = record.info.split, record.info.task_id
-        hit = click = 0.0
-        if record.invalid is None and not _settled_unasked(record):
-            if record.choices:
-                hit = sum(choice.positive for choice in record.choices) / len(record.choices)
-            gold = record.gold
-            click = operation_f1("CLICK", "", gold.operation, gold.value)[rules.variant]
-        elements.setdefault(task, []).append(hit)
-        operations.setdefault(task, []).append(hit * click if joint else click)
-        steps.setdefault(task, []).append(hit if click == 1.0 else 0.0)
-    if not listed:
-        return Floor(None, None if joint else _macro(operations), None)
-    return Floor(_macro(elements), _macro(operations), _macro(steps))
+def element_only(metrics: Metrics) -> bool:
+    """Whether operations were not measured, because nobody was asked for any."""
+    steps = metrics.strict
+    return steps.element.macro.value is not None and steps.operation_f1.macro.value is None
 
 
 def not_offered(record: StepRecord) -> bool:
@@ -171,20 +146,6 @@ def not_offered(record: StepRecord) -> bool:
 
 def _settled_unasked(record: StepRecord) -> bool:
     return record.prediction is not None and record.prediction.status is Status.NOT_OFFERED
-
-
-def _macro(values: Mapping[tuple[str, str], Sequence[float]]) -> float | None:
-    return mean([mean(task_values) or 0.0 for task_values in values.values()])
-
-
-def _ceiling(records: Sequence[StepRecord], rules: AggregationRules) -> float | None:
-    valid: dict[tuple[str, str], list[float]] = {}
-    for record in records:
-        if record.invalid is None or rules.invalid == "fail":
-            task = record.info.split, record.info.task_id
-            offered = record.invalid is None and not not_offered(record)
-            valid.setdefault(task, []).append(float(offered))
-    return _macro(valid)
 
 
 def _prompt_tokens(records: Sequence[StepRecord]) -> tuple[int, int] | None:
@@ -204,9 +165,14 @@ def summarise(
     settings: Settings,
     task_rows: Mapping[str, int],
     manifest: Manifest,
+    bounds: Bounds | None = None,
 ) -> dict[str, Any]:
-    """`summary.json`: all metrics by group, counts, tokens and cost, computed from the lines."""
-    rules, joint = aggregation_rules(settings), settings.wrong_element_zeroes_operation
+    """`summary.json`: all metrics by group, counts, tokens and cost, computed from the lines.
+
+    `bounds` are those of chance and oracle, worked out here if they are not known yet.
+    """
+    rules = aggregation_rules(settings)
+    bounds = bounds or bounds_of(records, settings, scoring_rules(settings))
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     costs = [record.cost for record in records if record.cost is not None]
     return {
@@ -223,9 +189,10 @@ def summarise(
             if setting.about == "scoring"
             and ((value := getattr(settings, name)) or setting.recorded == "always")
         },
-        "total": plain(part(records, rules, task_rows, joint=joint)),
+        "total": plain(part(records, rules, task_rows, bounds=bounds)),
         **{
-            f"by_{key}": plain(parts(records, key, rules, task_rows, joint=joint)) for key in GROUPS
+            f"by_{key}": plain(parts(records, key, rules, task_rows, bounds=bounds))
+            for key in GROUPS
         },
         "rows": {
             "all": len(records),

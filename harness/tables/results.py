@@ -93,10 +93,10 @@ def rate_cells(record: Record, average: Average) -> tuple[Cell, Cell, Cell]:
 
 
 def _cell(record: Record, name: str) -> Cell:
-    return Cell(percent(record[name]), bounds_of(record, name))
+    return Cell(percent(record[name]), record_bounds(record, name))
 
 
-def bounds_of(record: Record, name: str) -> str:
+def record_bounds(record: Record, name: str) -> str:
     """The interval of a rate in a line of results, as `bounds` writes it."""
     few = bool(record[f"{name}_few"])
     return bounds(record[f"{name}_low"], record[f"{name}_high"], few=few)

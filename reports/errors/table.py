@@ -14,11 +14,11 @@ from harness.tables import (
     Grid,
     Row,
     Section,
-    bounds_of,
     clean,
     few_notes,
     interval_record,
     percent,
+    record_bounds,
 )
 from parsers import mean_interval
 from reports.about import about
@@ -269,7 +269,7 @@ def _section(run: str, by: str, group: str, records: Sequence[dict[str, Any]]) -
                     *(
                         ""
                         if record[name] is None
-                        else Cell(percent(record[name]), bounds_of(record, name))
+                        else Cell(percent(record[name]), record_bounds(record, name))
                         for name in _SHARES
                     ),
                 )

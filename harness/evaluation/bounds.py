@@ -1,0 +1,178 @@
+"""What chance and the oracle get on the rows of a result, under its protocol and its rules.
+
+Both are averages over the very rows of the headline: what is excluded there is excluded here, and
+rows that count as failed there count as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from adapters import Reply
+from harness.dialogue import hold
+from harness.errors import UserError
+from harness.evaluation.resolve import open_with
+from harness.evaluation.scene import RecordedScene
+from harness.evaluation.step_records import choices_of_record, step_of_record
+from harness.policies.baselines import Oracle
+from harness.policies.contract import Secret, chance_for
+from harness.protocols.contract import AskingProtocol
+from harness.runs import StepRecord
+from harness.settings import Settings
+from parsers import AggregationRules, Scores, ScoringRules, score
+from parsers.aggregate import mean
+from parsers.records import Prediction, Status
+
+Values = tuple[float, float, float]
+"""Element accuracy, operation F1 and success of a step; expected ones for chance."""
+StepKey = tuple[str, str, int]
+_ZERO: Values = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Scores of chance or of the oracle, macro over tasks; None where there are none."""
+
+    element: float | None
+    operation_f1: float | None
+    success: float | None
+
+
+NO_BOUND = Bound(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The scores of chance and of the oracle by step; `oracle` is None if it cannot be asked."""
+
+    chance: Mapping[StepKey, Values]
+    oracle: Mapping[StepKey, Values] | None
+    listed: bool
+    """Whether the rows list choices; without them, chance has an operation only."""
+    joint: bool
+    """Whether an operation counts with the right element only."""
+
+    def floor(self, records: Iterable[StepRecord], rules: AggregationRules) -> Bound:
+        """The expected scores of `always-click`, computed and not drawn."""
+        found = _macro(records, rules, self.chance)
+        if self.listed:
+            return found
+        return Bound(None, None if self.joint else found.operation_f1, None)
+
+    def ceiling(self, records: Iterable[StepRecord], rules: AggregationRules) -> Bound:
+        """The scores of the oracle."""
+        return NO_BOUND if self.oracle is None else _macro(records, rules, self.oracle)
+
+
+def bounds_of(records: Sequence[StepRecord], settings: Settings, rules: ScoringRules) -> Bounds:
+    """The scores of chance and of the oracle on the rows of a run, without data and pictures."""
+    return Bounds(
+        chance={_key(record): _chance(record, rules) for record in records},
+        oracle=_oracle(records, settings, rules),
+        listed=any(record.choices for record in records),
+        joint=rules.wrong_element_zeroes_operation,
+    )
+
+
+def _key(record: StepRecord) -> StepKey:
+    return record.info.split, record.step_id, record.repeat
+
+
+def _macro(
+    records: Iterable[StepRecord], rules: AggregationRules, values: Mapping[StepKey, Values]
+) -> Bound:
+    tasks: dict[tuple[str, str], list[Values]] = {}
+    for record, failed in _counted(records, rules):
+        task = record.info.split, record.info.task_id
+        tasks.setdefault(task, []).append(_ZERO if failed else values[_key(record)])
+
+    def over(place: int) -> float | None:
+        return mean([mean([value[place] for value in task]) or 0.0 for task in tasks.values()])
+
+    return Bound(over(0), over(1), over(2))
+
+
+def _counted(
+    records: Iterable[StepRecord], rules: AggregationRules
+) -> Iterator[tuple[StepRecord, bool]]:
+    """The rows of the headline, and whether each counts as failed whatever is answered."""
+    for record in records:
+        row = record.scored()
+        if row.invalid is not None or row.status in rules.exclude:
+            if rules.invalid == "fail":
+                yield record, True
+        elif row.scores is not None or rules.unattempted == "fail":
+            yield record, False
+
+
+def _values(scores: Scores, rules: ScoringRules) -> Values:
+    return float(scores.element), scores.operation_f1[rules.variant], float(scores.success)
+
+
+def _not_offered(record: StepRecord) -> Values | None:
+    """The scores of a step that nobody is asked about, because no right element is listed."""
+    prediction = record.prediction
+    return _ZERO if prediction and prediction.status is Status.NOT_OFFERED else None
+
+
+def _chance(record: StepRecord, rules: ScoringRules) -> Values:
+    """The expected scores of CLICK on a choice drawn at random."""
+    if record.invalid is not None or _not_offered(record):
+        return _ZERO
+    right = next(iter(record.gold.elements), None)
+    share = 0.0
+    if record.choices:
+        share = sum(choice.positive for choice in record.choices) / len(record.choices)
+    hit, miss = (
+        _values(score(_answer(element, "CLICK", ""), record.gold, rules), rules)
+        for element in (right, "")
+    )
+    expected = (share * a + (1 - share) * b for a, b in zip(hit, miss, strict=True))
+    element, operation, success = expected
+    return element, operation, success
+
+
+def _answer(element: str | None, operation: str, value: str) -> Prediction:
+    return Prediction(Status.ANSWERED, element=element, operation=operation, value=value)  # type: ignore[arg-type]
+
+
+def _oracle(
+    records: Sequence[StepRecord], settings: Settings, rules: ScoringRules
+) -> dict[StepKey, Values] | None:
+    try:
+        protocol = open_with(replace(settings, prompts=None))
+    except UserError:
+        return None
+    known: dict[tuple[str, str, int], Values] = {}
+    found: dict[StepKey, Values] = {}
+    for record in records:
+        if record.invalid is not None:
+            continue
+        shuffle = record.repeat if settings.shuffles > 1 else 0
+        key = record.info.split, record.step_id, shuffle
+        if (missed := _not_offered(record)) is not None:
+            found[_key(record)] = missed
+            continue
+        if key not in known:
+            try:
+                prediction = _asked(protocol, record, shuffle)
+            except Exception:
+                # A protocol of a plugin may need more than the record; a table is still printed.
+                return None
+            known[key] = _values(score(prediction, record.gold, rules), rules)
+        found[_key(record)] = known[key]
+    return found
+
+
+def _asked(protocol: AskingProtocol, record: StepRecord, shuffle: int) -> Prediction:
+    """What the protocol reads from the oracle's answers, spelled in its own format."""
+    choices = choices_of_record(record)
+    gold = record.gold
+    if not choices:
+        return _answer(next(iter(gold.elements), None), gold.operation, gold.value)
+    step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
+    secret = Secret(gold, gold.shown)
+    chance = chance_for(0, record.repeat, record.step_id, "oracle")
+    replies = protocol.spell(step, choices, Oracle().predict(step, choices, chance, secret))
+    return hold(protocol.dialogue(step, choices), lambda ask: Reply(replies[ask.place]))
