@@ -124,13 +124,13 @@ def report(
 
 def _begun(runs: tuple[Path, ...]) -> tuple[Path, ...]:
     """Leave out runs in which nothing is on record, with one note, unless all are like that."""
-    from harness.tables import clean
+    from harness.tables import clean, say
     from reports.load import is_begun
 
     begun = tuple(run for run in runs if is_begun(run))
     empty = ", ".join(str(run) for run in runs if run not in begun)
     if empty and begun:
-        click.echo(clean(f"passed over, nothing is on record yet: {empty}"), err=True)
+        say(clean(f"passed over, nothing is on record yet: {empty}"), err=True)
     return begun or runs
 
 
