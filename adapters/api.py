@@ -163,7 +163,8 @@ class ApiAdapter(ABC):
             reply = self._read(answer, response.headers)
             reply = checked(replace(reply, sent=sent, latency_s=latency_s))
         except (ValueError, msgspec.ValidationError) as error:
-            reason = self._clean(str(error))
+            beginning = response.content[:4096].decode(errors="replace")
+            reason = self._clean(f"{error}; it begins {beginning!r}")
         else:
             self._done(request, sent)
             return reply

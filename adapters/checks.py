@@ -40,17 +40,16 @@ def read_json(data: bytes, kind: type[T]) -> T:
     """A server's JSON as a record. Raises ValueError with a line that says what is wrong."""
     try:
         plain = json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not UTF-8: {error}") from None
-    except RecursionError:
-        raise ValueError("JSON that is nested too deeply") from None
-    except ValueError as error:
-        beginning = data[:4096].decode(errors="replace")
-        raise ValueError(f"not JSON ({error}): {beginning!r}") from None
-    try:
         return msgspec.convert(plain, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise ValueError(str(error)) from None
+    except UnicodeDecodeError as error:
+        reason = f"not UTF-8: {error}"
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError as error:
+        reason = f"not JSON: {error}"
+    except msgspec.ValidationError as error:
+        reason = str(error)
+    raise ValueError(reason)
 
 
 def checked(reply: object) -> Reply:

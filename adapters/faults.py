@@ -51,8 +51,8 @@ _REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_paramet
 _PASSING = {408: "timeout", 409: "server", 425: "server", 429: "rate_limit", 499: "timeout"}
 
 
-# A server's text is printed: it must not control the terminal.
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# A server's text is printed and recorded: it must neither control the terminal nor break a file.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

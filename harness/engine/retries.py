@@ -12,6 +12,7 @@ from harness.engine.limits import Budget
 from harness.engine.observer import Observer
 from harness.engine.queues import CallQueue, Seat
 from harness.engine.stopping import GaveUp, Halt, TooManyFailures
+from harness.printing import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Attempts:
         )
         if wait_s is None:
             self._failed_in_a_row += 1
-            gave_up = GaveUp(fault.kind, attempts, str(fault))
+            gave_up = GaveUp(fault.kind, attempts, printable(str(fault)))
             if self._failed_in_a_row >= self._failures_in_a_row:
                 self._halt.set(
                     TooManyFailures(f"{self._failed_in_a_row} calls in a row failed: {gave_up}")

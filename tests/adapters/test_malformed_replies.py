@@ -297,6 +297,29 @@ def test_errors_of_another_form_are_errors_all_the_same(
         assert "answered" in str(fault(provider, Answer(status=status, raw=raw)))
 
 
+@every_provider
+def test_an_error_with_half_a_surrogate_pair_can_be_recorded(provider: Provider) -> None:
+    raw = b'{"error": {"message": "cl\\ud83dck", "status": "x", "code": "\\ud83d"}}'
+    assert str(fault(provider, Answer(status=500, raw=raw))).encode()
+
+
+@every_provider
+@pytest.mark.parametrize("status", [400, 500])
+def test_deep_errors_are_errors_all_the_same(provider: Provider, status: int) -> None:
+    raw = ('{"error": {"message": "no", "details": ' + nested(100_000) + "}}").encode()
+    answer = Answer(status=status, raw=raw)
+    said = fatal(provider, answer) if status == 400 else str(fault(provider, answer))
+    assert f"answered {status}" in said
+
+
+@every_provider
+def test_the_complaint_shows_what_came_instead_of_a_reply(provider: Provider) -> None:
+    raw = b'{"error": {"message": "the model is being loaded", "code": 502}}'
+    failed = str(fault(provider, Answer(raw=raw)))
+    assert "reply cannot be read" in failed
+    assert "the model is being loaded" in failed
+
+
 def test_a_wait_that_is_no_number_is_no_wait() -> None:
     details = ({"retryDelay": "1.2.3s"}, {"retryDelay": "s"})
     answer = Answer(status=429, message="slow", error_details=details)

@@ -507,6 +507,14 @@ def test_half_a_surrogate_pair_in_a_reply_does_not_end_the_run(tmp_path: object)
     assert log.records[0].reply.text == "a\ufffd b"
 
 
+def test_half_a_surrogate_pair_in_an_error_is_replaced_on_record() -> None:
+    def fail(request: Request) -> Reply:
+        raise Fault("server", "down \ud83d\x1b[2J")
+
+    (outcome,) = run(engine(Model(fail)), [two_rounds("a")])
+    assert outcome.error == "server after 3 tries: down \ufffd\ufffd[2J"
+
+
 NO_REPLIES = [
     None,
     "a text",
