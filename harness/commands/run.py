@@ -46,7 +46,7 @@ def run(dry_run: bool, **_: Any) -> int:
     import asyncio
 
     from harness.evaluation.display import Display
-    from harness.evaluation.estimate import estimate, lines, rereading_lines
+    from harness.evaluation.estimate import estimate, lines, resuming_lines
     from harness.evaluation.evaluate import check_cost_limit, how_to_go_on
     from harness.evaluation.plan import plan_run
     from harness.evaluation.redo import paid_before, redo_hint
@@ -68,7 +68,7 @@ def run(dry_run: bool, **_: Any) -> int:
         for line in lines(estimate(plan), plan):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         return 0
-    for line in rereading_lines(plan):
+    for line in resuming_lines(plan):
         display.say(line)
     if not confirmed(plan, display):
         display.say("not started")

@@ -289,16 +289,22 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     return text
 
 
-def rereading_lines(plan: Plan) -> list[str]:
-    """What going on with a run of an older edition of the reading rules takes, for the user."""
-    again = plan.rereading
+def resuming_lines(plan: Plan) -> list[str]:
+    """What going on takes with a run that was repaired or read by older rules, for the user."""
+    again, repaired, told = plan.rereading, plan.repaired, []
+    if repaired is not None:
+        told.append(
+            f"repaired: {counted(repaired.lines, 'damaged line')} set aside, "
+            f"{counted(repaired.dialogues, 'step')} to be asked again"
+        )
     if again is None:
-        return []
+        return told
     counts = again.counts
     text = [
+        *told,
         f"reading:  {counted(counts['steps'], 'settled step')} read anew, before by edition "
         f"{again.edition} of the reading rules and now by edition {again.revision.reading}: "
-        f"{counts['changed']} differently, {counts['asked']} to be asked what is not on record"
+        f"{counts['changed']} differently, {counts['asked']} to be asked what is not on record",
     ]
     if again.asked:
         new = estimate(plan.only({step_id for step_id, _ in again.asked}), again.asked)

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from adapters import Adapter
 from harness.errors import UserError
 from harness.evaluation.display import Display
-from harness.evaluation.estimate import cost_line, rereading_lines
+from harness.evaluation.estimate import cost_line, resuming_lines
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.run import Finished, carry_out
 from harness.policies.contract import Policy
@@ -114,7 +114,7 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
         )
     display.completed(plan.settings)
     check_cost_limit(plan)
-    for told in await asyncio.to_thread(rereading_lines, plan):
+    for told in await asyncio.to_thread(resuming_lines, plan):
         display.say(told)
     check_confirmed(plan)
     for notice in plan.dataset.notices:

@@ -31,7 +31,7 @@ from harness.policies import POLICIES
 from harness.policies.contract import Policy
 from harness.protocols import AskingProtocol
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
-from harness.runs import Setup, StepKey, settled_before
+from harness.runs import Repaired, Setup, StepKey, repair, settled_before
 from harness.settings import Settings, directory_of, on_record
 
 
@@ -70,6 +70,8 @@ class Plan:
     """The ranks of the candidates; None unless a ranker is used."""
     rereading: Rereading | None = None
     """What an older run in the directory needs before it goes on."""
+    repaired: Repaired | None = None
+    """What a repair of the directory found; None if none was asked for."""
     redo: Redo | None = None
     """What a run takes over from another; None unless it asks some steps of it again."""
 
@@ -179,6 +181,8 @@ def plan_run(
         return plan
     if plan.redo is not None:
         plan.redo.begin(directory, setup_of(plan))
+    if settings.repair:
+        plan = replace(plan, repaired=repair(directory, setup_of(plan)))
     again = rereading(directory, lambda: setup_of(plan), settings, protocol, plan.questions)
     plan = replace(plan, rereading=again)
     return _loaded(plan) if model.on_this_machine else plan

@@ -30,6 +30,7 @@ from harness.evaluation.summary import scoring_rules, summarise
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, StepRecord, open_run
 from harness.settings import Settings, of_session
+from harness.tables import counted
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ async def carry_out(
         cache = _cache(settings, model, say)
         stopped: Stopped | None = None
         total = plan.dialogues
+        if directory.lost:
+            say(
+                f"warning: not every call of {counted(len(directory.lost), 'settled step')} is on "
+                "record any more; --repair asks for them again"
+            )
         if directory.settled:
             # The running scores are those of the run, not of this session.
             for record in open_run(plan.directory).records():

@@ -14,13 +14,14 @@ A line is a record of `harness.runs.records`. A run directory holds
 from harness.runs.directory import (
     SUMMARY,
     RunDirectory,
-    StepKey,
     manifest_before,
+    repair,
     settled_before,
 )
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
 from harness.runs.files import STEPS
 from harness.runs.manifest import Manifest, Redone, Session, Setup, check_same, difference
+from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.records import (
     SCHEMA,
@@ -30,6 +31,7 @@ from harness.runs.records import (
     StepRecord,
 )
 from harness.runs.redo import take_over
+from harness.runs.repair import Repaired
 from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
@@ -45,6 +47,7 @@ __all__ = [
     "Manifest",
     "MessageRecord",
     "Redone",
+    "Repaired",
     "Resolver",
     "Revision",
     "Run",
@@ -64,6 +67,7 @@ __all__ = [
     "manifest_before",
     "merge",
     "open_run",
+    "repair",
     "sent_picture",
     "settled_before",
     "sizes_of",

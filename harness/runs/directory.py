@@ -17,9 +17,6 @@ from harness.runs.files import (
     CALLS,
     STEPS,
     cut_torn,
-    decode,
-    read_lines,
-    read_records,
     replace_file,
     sealed,
 )
@@ -35,7 +32,9 @@ from harness.runs.manifest import (
     read_manifest,
     write_manifest,
 )
-from harness.runs.records import SCHEMA, CallRecord, StepRecord, line_decoder
+from harness.runs.on_record import read_on_record, read_settled
+from harness.runs.records import SCHEMA, CallRecord, StepRecord
+from harness.runs.repair import Repaired, mend
 from harness.runs.revision import Revision, revise
 from harness.runs.table import write_table
 from parsers.records import READING
@@ -43,16 +42,14 @@ from parsers.records import READING
 SUMMARY, TABLE = "summary.json", "steps.parquet"
 LOCK = ".lock"
 
-StepKey = tuple[str, int]
-"""Step id and repeat index."""
-
 
 class RunDirectory:
     """A run that this process writes to. Use it as a context manager.
 
     Attributes, as found on disk when the run was opened: `settled`, the steps with a final outcome;
-    `recorded`, the calls of the other steps by step and place, to be played back; `spent`, what the
-    run has cost in US dollars so far, calls without a line included.
+    `recorded`, the calls of the other steps by step and place, to be played back; `lost`, settled
+    steps of which not every call is on record; `spent`, what the run has cost in US dollars so far,
+    calls without a line included.
     """
 
     @classmethod
@@ -99,8 +96,9 @@ class RunDirectory:
         self._stale = (path / SUMMARY).exists() or (path / TABLE).exists()
         for name in (CALLS, STEPS):
             cut_torn(path / name)
-        self.settled: frozenset[StepKey] = _settled(path)
-        self.recorded, self._on_record = _recorded(path, self.settled)
+        found = read_on_record(path)
+        self.settled, self.recorded, self.lost = found.settled, found.recorded, found.lost
+        self._on_record = found.spent
         if manifest.redone is not None:  # Another run has paid for what was taken over.
             self._on_record -= manifest.redone.cost
         # Sums of floats may leave a remainder below zero.
@@ -280,7 +278,26 @@ def settled_before(path: Path, setup: Setup) -> int:
     if manifest is None:
         return 0
     check_same(path, manifest, setup)
-    return len(_settled(path))
+    return len(read_settled(path))
+
+
+def repair(path: Path, setup: Setup) -> Repaired:
+    """Set aside what is damaged in the run at `path`, so that its steps are asked again.
+
+    Raises `RunInUse`, `RunDiffers`, `RunError`.
+    """
+    manifest = manifest_before(path)
+    if manifest is None:
+        return Repaired(0, 0)
+    check_same(path, manifest, setup)
+    lock = _lock(path)
+    try:
+        repaired = mend(path, manifest)
+        if repaired.lines or repaired.dialogues:
+            _remove_results(path)
+    finally:
+        lock.release()
+    return repaired
 
 
 def manifest_before(path: Path) -> Manifest | None:
@@ -308,37 +325,3 @@ def _untouched(path: Path) -> bool:
     """Whether nothing is on record: the run ended before its first call, over a mistake perhaps."""
     files = [path / name for name in (CALLS, STEPS, SUMMARY)]
     return not any(file.exists() and file.stat().st_size for file in files)
-
-
-class _StepHead(msgspec.Struct):
-    step_id: str
-    repeat: int
-    settled: bool
-
-
-class _CallHead(msgspec.Struct):
-    step_id: str
-    repeat: int
-    cost: float | None = None
-
-
-def _settled(path: Path) -> frozenset[StepKey]:
-    heads = read_records(path / STEPS, _StepHead)
-    latest = {(head.step_id, head.repeat): head.settled for head in heads}
-    return frozenset(key for key, settled in latest.items() if settled)
-
-
-def _recorded(
-    path: Path, settled: frozenset[StepKey]
-) -> tuple[dict[StepKey, dict[str, CallRecord]], float]:
-    calls: dict[StepKey, dict[str, CallRecord]] = {}
-    spent = 0.0
-    heads, records = line_decoder(_CallHead), line_decoder(CallRecord)
-    for line in read_lines(path / CALLS):
-        head = decode(heads, line, path / CALLS)
-        spent += head.cost or 0.0
-        key = head.step_id, head.repeat
-        if key not in settled:
-            record = decode(records, line, path / CALLS)
-            calls.setdefault(key, {})[record.place] = record
-    return calls, spent

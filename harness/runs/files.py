@@ -66,7 +66,10 @@ def decode(decoder: Callable[[bytes], T], line: Line, path: Path) -> T:
         verify(line.data)
         return decoder(line.data)
     except UNREADABLE as error:
-        raise RunError(f"{path} line {line.number} cannot be read: {error}") from error
+        raise RunError(
+            f"{path} line {line.number} cannot be read: {error}; starting the run again with "
+            "--repair asks its step anew"
+        ) from error
 
 
 def verify(data: bytes) -> None:

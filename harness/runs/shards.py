@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.runs.directory import RunDirectory, StepKey
+from harness.runs.directory import RunDirectory
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
 from harness.runs.manifest import Manifest, Redone, Setup, difference, identity, read_manifest
+from harness.runs.on_record import StepKey
 from harness.runs.records import CallRecord, StepRecord, line_decoder
 
 SHARD = "shard"

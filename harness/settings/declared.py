@@ -442,6 +442,10 @@ class Settings:
     settle_failures: bool = _running(
         False, "Score steps whose calls failed as zero, so that the run can be completed."
     )
+    repair: bool = _running(
+        False,
+        "Set aside the lines of a run that are damaged, and ask their steps again.",
+    )
     skip_bad_rows: bool = _running(
         False,
         "Count rows that cannot be read as invalid, instead of stopping at the first. Every "

@@ -88,7 +88,7 @@ def test_the_call_beforehand_finds_a_mistake_before_any_step_is_asked() -> None:
         assert (called.code, server.count) == (2, 1)
         assert "ready" in server.asks[0].text
         assert "does not exist" in called.err.splitlines()[-1]
-    assert steps("a") == []
+    assert not Path("a").exists()
 
 
 def test_a_page_instead_of_an_answer_is_told_in_one_line() -> None:

@@ -1,0 +1,86 @@
+"""Where a run stands, from its lines: what is settled, what is played back, what it has cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
+from harness.runs.records import CallRecord, line_decoder
+
+StepKey = tuple[str, int]
+"""Step id and repeat index."""
+
+
+class StepHead(msgspec.Struct):
+    """The part of a step's line that says where its dialogue stands."""
+
+    step_id: str
+    repeat: int
+    settled: bool
+    calls: tuple[str, ...] = ()
+    cost: float | None = None
+
+    @property
+    def key(self) -> StepKey:
+        return self.step_id, self.repeat
+
+
+class CallHead(msgspec.Struct):
+    """The part of a call's line that says which call it is."""
+
+    id: str
+    step_id: str
+    repeat: int
+    cost: float | None = None
+
+    @property
+    def key(self) -> StepKey:
+        return self.step_id, self.repeat
+
+
+@dataclass(frozen=True, slots=True)
+class OnRecord:
+    """What the lines of a run say.
+
+    settled: dialogues with a final outcome.
+    recorded: calls of the other dialogues, by place.
+    spent: cost of all calls in US dollars.
+    lost: settled dialogues of which not every call is on record.
+    """
+
+    settled: frozenset[StepKey]
+    recorded: Mapping[StepKey, dict[str, CallRecord]]
+    spent: float
+    lost: frozenset[StepKey]
+
+
+def read_settled(path: Path) -> frozenset[StepKey]:
+    """The settled dialogues of the run at `path`. Raises `RunError`."""
+    return frozenset(key for key, head in _latest(path).items() if head.settled)
+
+
+def read_on_record(path: Path) -> OnRecord:
+    """Where the run at `path` stands. Raises `RunError` for a line that cannot be read."""
+    settled = {key: head for key, head in _latest(path).items() if head.settled}
+    recorded: dict[StepKey, dict[str, CallRecord]] = {}
+    spent = 0.0
+    ids: set[str] = set()
+    heads, records = line_decoder(CallHead), line_decoder(CallRecord)
+    for line in read_lines(path / CALLS):
+        head = decode(heads, line, path / CALLS)
+        spent += head.cost or 0.0
+        if head.key in settled:
+            ids.add(head.id)
+        else:
+            record = decode(records, line, path / CALLS)
+            recorded.setdefault(head.key, {})[record.place] = record
+    lost = frozenset(key for key, head in settled.items() if not ids.issuperset(head.calls))
+    return OnRecord(frozenset(settled), recorded, spent, lost)
+
+
+def _latest(path: Path) -> dict[StepKey, StepHead]:
+    return {head.key: head for head in read_records(path / STEPS, StepHead)}
