@@ -1,8 +1,8 @@
 """A checkpoint's processor, with torchvision and without it.
 
 Transformers requires torchvision for processors with a video part, which nothing here needs. So
-processors are loaded without that part, and pictures are always prepared by the Pillow backend:
-with torchvision the pixels would differ by up to 1/255.
+processors are loaded without that part, and pictures are prepared by the Pillow backend wherever
+there is one: with torchvision the pixels would differ by up to 1/255.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import Any
 from adapters.contract import Fatal
 from adapters.local.errors import line
 
-VIDEO = "video_processor"
+UNUSED = ("video_processor", "feature_extractor", "audio_processor")
+"""Parts of processors for video and sound."""
 VIDEO_PACKAGES = ("num2words",)
 """Packages that modules of processors import for their part for video, and hold None without."""
 DESCRIBED = ("processor_config.json", "preprocessor_config.json")
@@ -59,8 +60,7 @@ def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     base = _class(folder, config, trust_remote_code)
     options = {"trust_remote_code": trust_remote_code}
     try:
-        if VIDEO in base.get_attributes():
-            base = image_only(base)
+        base = image_only(base)
         processor = base.from_pretrained(folder, **options)
     except (ImportError, ValueError) as error:
         if find_spec("torchvision") is None and "torchvision" in str(error).lower():
@@ -80,8 +80,8 @@ def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     return processor
 
 
-class NoVideo(dict[str, object]):
-    """Stands in for a processor's part for video: empty, and without settings to copy from it."""
+class NoPart(dict[str, object]):
+    """Stands in for a part of a processor: empty, and without settings to copy from it."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
@@ -89,8 +89,10 @@ class NoVideo(dict[str, object]):
 
 
 def image_only(base: Any) -> Any:
-    """A processor class that neither loads nor has its part for video."""
-    place = base.get_attributes().index(VIDEO)
+    """A processor class that neither loads nor has its parts for video and sound."""
+    parts = base.get_attributes()
+    if "image_processor" not in parts or not set(UNUSED).intersection(parts):
+        return base
     module = sys.modules[base.__module__]
     for package in VIDEO_PACKAGES:
         if getattr(module, package, True) is None:
@@ -98,23 +100,24 @@ def image_only(base: Any) -> Any:
 
     class Tolerant(base):  # type: ignore[misc]
         def check_argument_for_proper_class(self, name: str, argument: Any) -> Any:
-            if name == VIDEO and isinstance(argument, NoVideo):
-                return NoVideo
+            if name in UNUSED and isinstance(argument, NoPart):
+                return NoPart
             return super().check_argument_for_proper_class(name, argument)
 
     class ImageOnly(Tolerant):
         @classmethod
         def get_attributes(cls) -> list[str]:
             """The names of the parts: what is loaded, and looked through later."""
-            return [name for name in super().get_attributes() if name != VIDEO]
+            return [name for name in super().get_attributes() if name not in UNUSED]
 
         @classmethod
         def from_args_and_dict(
             cls, args: list[Any], settings: dict[str, Any], **options: Any
         ) -> Any:
-            # A constructor takes its parts by position, so something stands in for the missing one.
-            parts = [*args[:place], NoVideo(), *args[place:]]
-            made = Tolerant.from_args_and_dict(parts, settings, **options)
+            # A constructor takes its parts by position, so something stands in for what is missing.
+            loaded = iter(args)
+            whole = [NoPart() if name in UNUSED else next(loaded) for name in parts]
+            made = Tolerant.from_args_and_dict(whole, settings, **options)
             made.__class__ = cls
             return made
 

@@ -59,7 +59,7 @@ class WorkerStats:
     reused: int = 0
     """Rows continued from kept keys and values."""
     recomputed: int = 0
-    """Rows that continue a dialogue but were computed in full."""
+    """Rows that could have gone on from an earlier round but were computed in full."""
     dropped: int = 0
     """Cohorts dropped for lack of memory."""
     halved: int = 0

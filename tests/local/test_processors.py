@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from adapters.contract import Fatal
+from adapters.conversation import Conversation, Picture, user
+from adapters.local.checkpoint import locate
+from adapters.local.loading import family as family_in
 from adapters.local.options import LocalOptions
 from adapters.local.processors import image_only
 from adapters.local.unloaded import load as load_now
@@ -55,6 +60,43 @@ def test_a_processor_keeps_its_settings_and_loses_its_video(
     assert type(made.image_processor).__name__ == pictures
     assert made.tokenizer.bos_token == "<s>"
     assert not made.video_processor
+
+
+def newest(folder: Path) -> None:
+    """All parts in one file, as transformers 5 writes them."""
+    parts = json.loads((folder / "preprocessor_config.json").read_text())
+    (folder / "preprocessor_config.json").unlink()
+    whole = json.loads((folder / "processor_config.json").read_text())
+    whole |= {"image_processor": parts, "video_processor": {"video_processor_type": "Any"}}
+    (folder / "processor_config.json").write_text(json.dumps(whole))
+
+
+def older(folder: Path) -> None:
+    """The processor's class beside the pictures' settings, and a class with torchvision named."""
+    parts = json.loads((folder / "preprocessor_config.json").read_text())
+    own = json.loads((folder / "processor_config.json").read_text())
+    parts |= {"processor_class": own.pop("processor_class")}
+    parts["image_processor_type"] += "Fast"
+    (folder / "preprocessor_config.json").write_text(json.dumps(parts))
+    (folder / "processor_config.json").write_text(json.dumps(own))
+
+
+@pytest.mark.parametrize("family", ["idefics3", "smolvlm", "gemma3", "gemma4", "internvl"])
+@pytest.mark.parametrize("change", [newest, older])
+def test_a_processor_is_found_in_every_layout_that_was_published(
+    checkpoint: Checkpoint, tmp_path: Path, family: str, change: Callable[[Path], None]
+) -> None:
+    folder = Path(shutil.copytree(checkpoint(family), tmp_path / "copy"))
+    change(folder)
+    expected, found = (
+        family_in(LocalOptions(str(place)), locate(LocalOptions(str(place)), weights=False))
+        for place in (checkpoint(family), folder)
+    )
+    assert found.image_processor == expected.image_processor
+    picture = Image.new("RGB", (150, 90), "red")
+    asked = Conversation((user(Picture("0", "plain", 150, 90), "what now?"),))
+    ids = expected.encode(asked, [picture]).ids.tolist()
+    assert found.encode(asked, [picture]).ids.tolist() == ids
 
 
 @pytest.fixture
