@@ -70,8 +70,9 @@ class Block:
         return self.operation.readable and (self.finished or not takes_value)
 
     def corrected(self, later: Block) -> Block:
-        """This answer with the fields of `later` in place of its own."""
-        return Block({**self.fields, **later.fields}, self.start, later.end, later.finished)
+        """This answer with what `later` says in place of its own."""
+        said = {key: field for key, field in later.fields.items() if field.content.shadow.strip()}
+        return Block({**self.fields, **said}, self.start, later.end, later.finished)
 
 
 def read_blocks(reply: Source, layout: Layout = LETTERED) -> list[Block]:

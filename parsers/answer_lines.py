@@ -54,6 +54,8 @@ _LETTER_LINE = re.compile(
     r"[\s*_`\"'(\[>#-]*+[A-Z]{1,2}(?:[\s.,:;*_`\"')\]]*+$|[\s*_`\"')\]]*+[.:)]\s)"
 )
 _LETTER_ALONE = re.compile(r"\W*+[A-Z]{1,2}\W*+")
+_RULE = re.compile(r"\s*+(?:```|[-*_=~#][\s*_=~#-]{2,}$)")
+_WORD = re.compile(r"[^\W_]")
 _MARKS = ("***", "**", "__", "*", "_", "`", '"', "'", "\u201c", "\u2018")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
 _JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
@@ -153,7 +155,7 @@ def _scan(
             if waiting.content.shadow.strip():
                 yield waiting
                 waiting = None
-        elif waiting is not None and line.strip() and not line.lstrip().startswith("```"):
+        elif waiting is not None and _content_of(waiting.key, line):
             # The content of a key with an empty rest of line is the next non-empty line.
             content = reply.part(start, end)
             yield Field(waiting.key, content, waiting.start, end, finished)
@@ -166,6 +168,13 @@ def _scan(
         yield waiting
     if some and letter is not None and _LETTER_ALONE.fullmatch(letter.content.shadow):
         yield letter
+
+
+def _content_of(key: Key, line: str) -> bool:
+    """Whether a line below a key can be its content: marks alone can only be a value."""
+    if key == "VALUE":
+        return bool(line.strip()) and not _RULE.match(line)
+    return _WORD.search(line) is not None and not _RULE.match(line)
 
 
 def _element_inside(line: str, *, anywhere: bool) -> re.Match[str] | None:

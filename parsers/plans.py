@@ -29,29 +29,34 @@ class Between(IntEnum):
 
 
 _CORRECTION = re.compile(
-    r"\b(?:actually|oops|whoops|hmm+|instead|rather|correct(?:ion|ed|ing)|revis(?:ed?|ing|ion)"
-    r"|reconsider\w*|re-?(?:think|examin|evaluat|check|read)\w*|mist(?:ak|ook)\w*|misread"
-    r"|wrong|incorrect\w*|apolog\w+|sorry|better"
+    r"\b(?:actually|oops|whoops|hmm+|nope|typo|instead|rather|better|sorry|apolog\w+"
+    r"|wrong|incorrect\w*|mist(?:ak|ook)\w*|misread|correct(?:ion|ed|ing)"
+    r"|(?:correct|fix|change)\s(?:that|this|it|my)|revis(?:ed?|ing|ion)|reconsider\w*"
+    r"|re-?(?:think|examin|evaluat|check|read)\w*|try\sagain|hold\son"
     r"|(?:not|\w{2,6}n['\u2019]t)\s(?:\w{1,9}\s)?(?:it|right|correct|the\s(?:right|correct))"
+    r"|the\s(?:right|correct)\s\w{1,9}\s?(?::|(?:is|was|should|would)\b)"
     r"|(?:second|further|closer)\s(?:thought|reflection|inspection|look)s?|on\sreflection"
-    r"|chang\w+\smy\smind|i\smeant|should\s(?:be|read|have\sbeen)|try\sagain|my\s(?:bad|error)"
+    r"|chang\w+\smy\s(?:mind|answer)|i\smeant|should\s(?:be|read|have\sbeen)|my\s(?:bad|error)"
     r"|(?:scratch|strike|forget|ignore|disregard)\s(?:that|this|the)|never\s?mind"
-    r"|(?:final|updated)\s(?:answer|choice|decision)|final(?=\W{0,9}$)"
+    r"|(?:final|updated)\s(?:answer|choice|decision)|final(?=\W{0,9}$)|(?:edit|updated?)(?=\s?:)"
     r"|no(?=\s{0,3}[,.!:;\u2026\u2013\u2014-])(?!\.\s{0,2}\d)"
     r"|wait(?!\s{1,3}(?:for|until|till|times?|to|a)\b))(?!\w)",
     re.IGNORECASE,
 )
 _TAGS = re.compile(r"```\w*|</?\|?\w{1,30}\|?>")
+_COUNT = "one|two|three|four|five|six|seven|eight|nine|ten"
+_THING = "actions?|parts?|blocks?|moves?"
 _ORDER = (
     r"steps?|next|then|after(?:wards?)?|thereafter|finally|last(?:ly)?|later|subsequent(?:ly)?"
-    r"|follow(?:ing|ed)|once|and|also|plus|now|another|continue|proceed"
+    r"|follow(?:ing|ed)|once|and|also|plus|now|continue|proceed"
     r"|(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:ly)?"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|[ivx]{1,4}|\d{1,3}(?:st|nd|rd|th)?"
+    rf"|(?:{_THING})\s(?:{_COUNT})|another\s(?:{_THING})"
+    r"|i{2,3}|iv|vi{0,3}|ix|x|\d{1,3}(?:st|nd|rd|th)?"
 )
 _FILLER = (
     r"a|an|the|that|this|it|here|is|are|has|have|been|was|will|would|can|must|needs?|we|i|you|user"
     r"|to|of|in|on|up|for|with|by|from|as|my|our|your|done|complete|completed|finished|page|menu"
-    r"|loads?|loaded|opens?|opened|appears?|appeared|actions?|blocks?|parts?|moves?|task"
+    rf"|loads?|loaded|opens?|opened|appears?|appeared|task|{_THING}|{_COUNT}"
 )
 _WORD_ENDS = r"(?![^\W\d_])"
 _ORDERED = re.compile(rf"(?<![^\W_])(?:{_ORDER}){_WORD_ENDS}", re.IGNORECASE)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from parsers.attributes import Described, read_described, spell_described
 from parsers.records import OPERATIONS, Operation, Status
+from parsers.values import is_missing
 
 OK = Status.ANSWERED
 LINES = "ELEMENT: the search button\nELEMENT TYPE: BUTTON\nELEMENT TEXT: Search\nACTION: CLICK\n"
@@ -92,7 +93,7 @@ def test_hostile_texts_take_no_time(piece: str) -> None:
 TEXTS = (
     st.text(min_size=1, max_size=30)
     .map(lambda text: " ".join(text.encode("utf-8", "ignore").decode().split()))
-    .filter(lambda text: text.rstrip(".").strip().lower() not in {"", "none", "n/a", "null"})
+    .filter(lambda text: not is_missing(text))
 )
 
 

@@ -238,6 +238,7 @@ SEQUENCE = {
     "next with a subject": "\nNext, I will press the button:\n",
     "step after an explanation": "\n\nThis opens the menu.\n\nStep 2:\n",
     "arrow": "\n\u2193\n",
+    "title with a word that could correct": "\nStep 2: select the correct option\n",
 }
 
 
@@ -268,6 +269,8 @@ CORRECTIONS = {
     "better": "\n\nA better choice:\n\n",
     "reconsider": "\n\nLet me reconsider. The next step is\n\n",
     "final answer": "\n\nFinal answer:\n\n",
+    "the correct one": "\nThe correct one is:\n",
+    "edit": "\nEdit:\n",
     "then, with a word of correction": "\n\nThen I noticed that this is wrong.\n\n",
 }
 DRAFTS = {
@@ -276,6 +279,8 @@ DRAFTS = {
     "explanation": "\n\nThis button opens the search. It is on the right.\n\n",
     "answer": "\n\nThe answer:\n\n",
     "question": "\n\n?\n\n",
+    "one": "\nIt is this one:\n",
+    "verb": "\nI would click this:\n",
 }
 
 
@@ -447,9 +452,9 @@ def test_a_step_without_an_element_is_passed_over() -> None:
     assert read(f"{click}\n{scroll}\n{typed}")[:2] == (7, "CLICK")
 
 
-GAPS = st.lists(
-    st.sampled_from([*SEQUENCE.values(), *DRAFTS.values(), "\n", ", ", "Step 3: "]), max_size=3
-).map("".join)
+# "Final answer:" is a key of its own if more than an answer follows.
+SOME = [gap for gap in (*SEQUENCE.values(), *DRAFTS.values()) if "Final answer" not in gap]
+GAPS = st.lists(st.sampled_from([*SOME, "\n", ", ", "Step 3: "]), max_size=3).map("".join)
 
 
 @given(st.sampled_from(list(FORMATS.values())), st.lists(GAPS, max_size=4), st.booleans())

@@ -20,6 +20,7 @@ from parsers.points import (
     to_pixels,
 )
 from parsers.records import OPERATIONS, Operation, Status
+from parsers.values import is_missing
 
 OK = Status.ANSWERED
 
@@ -261,7 +262,7 @@ def test_hostile_texts_take_no_time(form: Form, piece: str) -> None:
 VALUES = (
     st.text(min_size=1, max_size=30)
     .map(lambda text: " ".join(text.encode("utf-8", "ignore").decode().split()))
-    .filter(lambda text: text.rstrip(".").strip().lower() not in {"", "none", "n/a", "null"})
+    .filter(lambda text: not is_missing(text))
 )
 
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from harness.protocols import NONE_RULES, NoneRule
 from harness.protocols.seeact import TwoRounds
 from parsers import OPERATIONS, Operation, Prediction, Status
+from parsers.values import is_missing
 from tests.harness.protocols.examples import choices, step, talk
 
-NO_VALUE = {"none", "n/a", "null"}
 VALUES = (
     st.text(min_size=1, max_size=40)
     .map(lambda text: " ".join(text.encode("utf-8", "ignore").decode().split()))
-    .filter(lambda text: text and text.rstrip(".").strip().lower() not in NO_VALUE | {""})
+    .filter(lambda text: not is_missing(text))
 )
 CHOICE_TEXTS = st.sampled_from(
     [
