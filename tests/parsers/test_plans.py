@@ -476,15 +476,15 @@ def test_hostile_gaps_take_no_time(form: Format) -> None:
         gap = piece * (100_000 // len(piece))
         started = time.process_time()
         form.read(form.write(*FIRST) + "\n" + gap + "\n" + form.write(*SECOND))
-        assert time.process_time() - started < 5
+        assert time.process_time() - started < 3
 
 
 @formats
 def test_many_answers_take_no_time(form: Format) -> None:
     for gap in ("\n", "\nWait, no.\n", "\nThen I saw this.\n"):
         one = form.write(*FIRST) + gap
-        for text in (one * (200_000 // len(one)), form.alone(3) + gap * 20_000):
+        for text in (one * (60_000 // len(one)), form.alone(3) + gap * 5_000):
             started = time.process_time()
             form.read(text)
             form.read(text, finish="length")
-            assert time.process_time() - started < 5
+            assert time.process_time() - started < 3
