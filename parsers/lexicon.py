@@ -25,8 +25,8 @@ NAMING = _words(
 """Nouns for an option, right before its letter: "option H"."""
 
 BEING = _words(
-    "is was are be being been were would should must may might could seems seem looks look appears",
-    "appear matches match fits fit corresponds represents remains becomes works",
+    "is was are be being been were would should must may might could seems looks appears matches",
+    "fits corresponds represents remains becomes works",
     "ist wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
     "er jest je adalah là olur este",
 )

@@ -211,7 +211,9 @@ def _is_called_option(seen: LetterTokens, place: int, name: str) -> bool:
         called = led.introduced or seen.low(place - 1) in ("", "\n", "the", "an")
         return called and (further is None or not further.word)
     pronoun = name == "I" and following is not None and following.text.islower()
-    return led.named and not pronoun
+    # 'Option "K Street"' quotes a text of the page.
+    quotes = seen.low(place - 1) in QUOTES and not seen.closing(place) & QUOTES
+    return led.named and not pronoun and not quotes
 
 
 def _is_subject(seen: LetterTokens, place: int) -> bool:
