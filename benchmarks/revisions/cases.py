@@ -31,8 +31,8 @@ PROTOCOLS = {
 }
 MODELS = {
     "openai": "-m openai:gpt-4o --base-url {openai}",
-    "anthropic": "-m anthropic:claude-sonnet-5-5 --base-url {anthropic}",
-    "google": "-m google:gemini-3.8-flash --base-url {google}",
+    "anthropic": "-m anthropic:claude-sonnet-5-5 --max-tokens 1024 --base-url {anthropic}",
+    "google": "-m google:gemini-3.8-flash --max-tokens 1024 --base-url {google}",
 }
 SETTINGS = {
     "choices": "-k 5 --seed 7 --none first --order 2 --shown original --positives original",
