@@ -227,10 +227,13 @@ def call_at_most(plan: Plan) -> float | None:
     """
     if plan.model.pricing() is None or not plan.model.spends:
         return None
-    for question in plan.preparer().questions(plan.left):
-        if question.record.invalid is None:
-            cases = [call.cases["high"] for call in _calls(plan, question, {})]
-            return max((case.cost or 0.0 for case in (*cases, _preflight(plan))), default=None)
+    # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
+    for task_id in dict.fromkeys(entry.task_id for entry in plan.left.entries):
+        task = plan.of_task(task_id)
+        for question in task.preparer().questions(task.left):
+            if question.record.invalid is None:
+                cases = [call.cases["high"] for call in _calls(task, question, {})]
+                return max(case.cost or 0.0 for case in (*cases, _preflight(task)))
     return None
 
 

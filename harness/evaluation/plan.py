@@ -115,6 +115,12 @@ class Plan:
         others = {entry.step_id for entry in self.dataset.entries}.difference(step_ids)
         return replace(self, selected=replace(self.selected, part=self.dataset.without(others)))
 
+    def of_task(self, task_id: str) -> Plan:
+        """The plan for the steps of one task."""
+        chosen = Filters(task_ids=(task_id,))
+        part, tasks = self.dataset.select(chosen), self.selected.tasks.select(chosen)
+        return replace(self, selected=replace(self.selected, part=part, tasks=tasks))
+
     def questions(self, step_ids: Collection[str]) -> Iterator[Question]:
         """The questions of some steps, in file order, one at a time."""
         return self.preparer().questions(self.only(step_ids).dataset)
