@@ -82,9 +82,10 @@ def test_a_profile_without_a_gpu_has_no_kernels_and_a_short_run_says_nothing() -
     assert asyncio.run(kernel_time.watched(over_at_once(), lambda: True, 60.0, "CPU")) is None
 
     async def goes_on() -> None:
-        await asyncio.sleep(0.3)
+        # Much longer than what is watched, also on a busy machine.
+        await asyncio.sleep(3)
 
     found = asyncio.run(kernel_time.watched(goes_on(), lambda: True, 0.1, "CPU"))
     assert found is not None
-    assert 0.1 <= found.seconds < 0.3
+    assert 0.1 <= found.seconds < 3
     assert found.share == 0

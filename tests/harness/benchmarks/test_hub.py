@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,21 +144,21 @@ def test_an_unreachable_hub_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_hub_that_does_not_answer_is_given_up(tmp_path: Path, hub: Hub) -> None:
-    hub.delay_s = 30
+    hub.delay_s = 120
     start = time.monotonic()
     error = run(tmp_path, hub, "test_task", patience_s=1)["error"]
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 110
     assert "cannot get" in error
 
 
 def test_an_answer_that_hangs_is_left_behind() -> None:
-    start = time.monotonic()
+    given_up = threading.Event()
     with pytest.raises(TimeoutError, match=r"no answer within 0\.05 s"):
-        _answer(lambda: time.sleep(5), 0.05)
-    assert time.monotonic() - start < 2
-    assert _answer(lambda: 7, 5) == 7
+        _answer(given_up.wait, 0.05)
+    given_up.set()
+    assert _answer(lambda: 7, 300) == 7
     with pytest.raises(KeyError):
-        _answer(lambda: os.environ["NO SUCH NAME"], 5)
+        _answer(lambda: os.environ["NO SUCH NAME"], 300)
 
 
 @pytest.mark.parametrize(

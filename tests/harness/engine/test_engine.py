@@ -91,7 +91,9 @@ def test_thousands_of_dialogues_can_be_open() -> None:
             open_now -= 1
 
     async def slow(request: Request) -> Reply:
-        await asyncio.sleep(0.01)
+        # As late as it takes until all are open.
+        while most < 3000:
+            await asyncio.sleep(0.01)
         return echo(request)
 
     driver = engine(Model(slow, concurrency=3000, open_dialogues=3000), observer=Watch())
@@ -306,9 +308,11 @@ def test_stopping_waits_for_the_calls_under_way_and_records_them() -> None:
     async def answer(request: Request) -> Reply:
         if request.step_id == "s3":
             driver.stop("interrupted")
-        await asyncio.sleep(0.01)
+            stopped.set()
+        await stopped.wait()
         return echo(request)
 
+    stopped = asyncio.Event()
     model = Model(answer)
     driver = engine(model, log)
     outcomes: list[object] = []
@@ -338,14 +342,18 @@ def test_dialogues_are_closed_when_the_run_is_cancelled() -> None:
             closed.append("yes")
         return Prediction(Status.ANSWERED)
 
-    async def answer(request: Request) -> Reply:
-        await asyncio.sleep(60)
-        return echo(request)
-
     async def main() -> None:
+        asked = asyncio.Semaphore(0)
+
+        async def answer(request: Request) -> Reply:
+            asked.release()
+            await asyncio.Event().wait()
+            return echo(request)
+
         jobs = [Job(f"s{n}", dialogue) for n in range(3)]
         running = asyncio.ensure_future(engine(Model(answer)).run(jobs, lambda outcome: None))
-        await asyncio.sleep(0.01)
+        for _ in jobs:
+            await asked.acquire()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
