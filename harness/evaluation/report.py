@@ -167,13 +167,13 @@ def _footnotes(shown: Sequence[Part], step_rule: str) -> Iterator[str]:
     needed = "Op. F1 = 1" if step_rule == "f1" else "exactly the recorded operation and value"
     yield rates_note("macro", [shown[0].metrics.rules.variant])
     yield f"A step succeeds with the right element and {needed}."
-    yield "floor: always-click, expected: CLICK on a choice drawn at random."
-    if any(group.oracle.element is not None for group in shown):
-        yield (
-            "ceiling: what the oracle gets on the same rows, under this protocol and these rules."
-        )
-    else:
-        yield "ceiling: unknown, as the oracle cannot be asked from the record of this protocol."
+    known = any(group.oracle.element is not None for group in shown)
+    ceiling = (
+        "the oracle, under this protocol and these rules."
+        if known
+        else "unknown, as the oracle cannot be asked from the record of this protocol."
+    )
+    yield f"floor: always-click, expected; ceiling: {ceiling}"
     if any(element_only(group.metrics) for group in shown):
         yield ELEMENT_ONLY_NOTE
     if any(record["few"] for group in shown for record in result_records(group.metrics)):

@@ -31,9 +31,9 @@ MEANS: dict[Average, str] = {
     "micro": "micro: mean over steps",
 }
 CLUSTER_NOTES: dict[Cluster, str] = {
-    "task": "95 % intervals with tasks as clusters: they are for new tasks on these websites. For "
-    "new websites: report and compare with --cluster website.",
-    "website": "95 % intervals with websites as clusters: they are for new websites.",
+    "task": "95 % intervals with tasks as clusters: for new tasks on these websites (new ones: "
+    "--cluster website).",
+    "website": "95 % intervals with websites as clusters: for new websites.",
 }
 """What the intervals generalise to."""
 

@@ -132,7 +132,7 @@ def test_the_table_says_what_floor_and_ceiling_are(monkeypatch: pytest.MonkeyPat
     assert "floor (always-click)" in told and "always-click, expected" in told
     ceiling = next(row for row in told.splitlines() if row.startswith("  ceiling (oracle)"))
     assert ceiling.split()[2:] == ["90.3", "100.0", "90.3"]
-    assert "ceiling: what the oracle gets on the same rows, under this protocol" in told
+    assert "ceiling: the oracle, under this protocol and these rules" in told
 
     def missing(*_: object) -> object:
         raise UserError("unknown protocol")

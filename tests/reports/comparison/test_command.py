@@ -230,7 +230,7 @@ def test_websites_are_a_second_level_of_clusters(tmp_path: Path) -> None:
         )
     ]
     told = _call(*runs, "--cluster", "website").output
-    assert "websites as clusters: they are for new websites" in " ".join(told.split())
+    assert "websites as clusters: for new websites" in " ".join(told.split())
     content = json.loads(_call(*runs, "--cluster", "website", "--format", "json").output)
     wanted = json.loads(_call(*once, "--format", "json").output)
     by_task = json.loads(_call(*runs, "--format", "json").output)
