@@ -137,7 +137,7 @@ def _rows(group: Part) -> Iterator[Row]:
             )
             number = tasks.clean.total // group.repeats
             yield _values(f"clean tasks: {number}", "", "", "", clean)
-    for label, bound in (("floor (always-click)", group.floor), ("ceiling (oracle)", group.oracle)):
+    for label, bound in (("floor", group.floor), ("ceiling", group.oracle)):
         rates = bound.element, bound.operation_f1, bound.success
         yield _values(label, *map(percent, rates))
 

@@ -27,7 +27,6 @@ from harness.tables.data import json_content, to_csv, to_json, to_parquet
 from harness.tables.escape import clean
 from harness.tables.grid import (
     FEW_MARK,
-    FEW_NOTE,
     TEST_DATA_NOTE,
     Cell,
     Column,
@@ -83,7 +82,6 @@ __all__ = [
     "CLUSTER_NOTES",
     "ELEMENT_ONLY_NOTE",
     "FEW_MARK",
-    "FEW_NOTE",
     "FORMATS",
     "HEADS",
     "MEANS",

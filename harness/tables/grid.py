@@ -20,23 +20,24 @@ TEST_DATA_NOTE = (
 """Included in every output with texts of tasks or pages, or scores on them."""
 
 FEW_MARK = "*"
-FEW_NOTE = f"{FEW_MARK} fewer than {FEW} tasks have a success, or a failure; or differ."
-"""Which intervals are marked; `few_notes` adds what the mark means for them."""
+"""Marks intervals with too few clusters; `few_notes` says which, and what that means for them."""
 
 
 def few_notes(
     *, rates: bool, differences: bool = False, cluster: Cluster = "task"
 ) -> tuple[str, ...]:
     """The footnotes on marked intervals of rates, of differences, or of both."""
+    both = rates and differences
+    too_few = f"fewer than {FEW} {cluster}s"
     notes = []
     if rates:
-        notes.append(
-            f"Marked intervals of rates are bootstrap-t ({DRAWS:,} draws, seed {SEED}), as with t "
-            "coverage is below 95 %."
-        )
+        what = f"{'of a rate: ' * both}{too_few} with a success, or a failure"
+        how = f"bootstrap-t ({DRAWS:,} draws, seed {SEED}) in place of t."
+        notes.append(f"{FEW_MARK} {what}: {how}")
     if differences:
-        notes.append("Marked intervals of differences are t: their coverage can be below 95 %.")
-    return (FEW_NOTE.replace("task", cluster), *notes) if notes else ()
+        what = f"{'of a difference: ' * both}{too_few} differ"
+        notes.append(f"{FEW_MARK} {what}: the interval may cover less than 95 %.")
+    return tuple(notes)
 
 
 def interval_record(name: str, interval: Interval | None) -> dict[str, Any]:

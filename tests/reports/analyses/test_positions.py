@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from harness.runs import ChoiceRecord, StepRecord
-from harness.tables import FEW_NOTE
 from parsers import Prediction, Scores, Status
 from parsers.records import F1_VARIANTS
 from reports.analyses.positions import Pick, chosen_letters, option_positions, pick_of, place_test
@@ -136,7 +135,7 @@ def test_small_samples_are_told(tmp_path: Path) -> None:
     run = write(tmp_path / "run", [_step("A", 0, 0, 0), _step("B", 0, 1, 0), _step("C", 0, 1, 1)])
     text = render(option_positions(run))
     assert "expected counts below 5" in text
-    assert FEW_NOTE in text
+    assert "fewer than 30 tasks" in text
     assert "1 wrong picks among 3" in text
 
 
