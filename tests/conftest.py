@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from hypothesis import settings
 PARENT = settings.get_profile("ci" if os.environ.get("CI") else "default")
 settings.register_profile("untimed", parent=PARENT, deadline=None)
 settings.load_profile("untimed")
+
+# A shell starts programs in the background with Ctrl-C ignored, and their children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Behind everything else: the packages are tested where they are installed, not from the checkout.
 sys.path.append(str(Path(__file__).parents[1]))

@@ -106,6 +106,8 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     """Within the block, make the first Ctrl-C or SIGTERM call `stop` in the running loop.
 
     The second one, of either kind, has the usual effect of Ctrl-C: asyncio cancels the main task.
+    A signal that is ignored stays so: shells ignore Ctrl-C for programs in the background.
+
     Use it in a coroutine of the main thread; in another thread it does nothing, since signals do
     not arrive there.
     """
@@ -113,14 +115,18 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    left_alone = signal.SIG_IGN, None
+    before = {n: handler for n, handler in handlers.items() if handler not in left_alone}
 
     def first(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, before[signal.SIGINT])
-        signal.signal(signal.SIGTERM, second)
+        for other, handler in before.items():
+            signal.signal(other, handler if other == signal.SIGINT else second)
         loop.call_soon_threadsafe(stop)
 
     def second(number: int, frame: FrameType | None) -> None:
+        if signal.SIGINT not in before:
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     for number in before:

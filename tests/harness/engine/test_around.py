@@ -85,6 +85,22 @@ def test_what_would_end_the_run_is_found_before_it(error: Exception, said: str) 
 def test_ctrl_c_finishes_what_is_under_way_and_twice_leaves_at_once(
     first: signal.Signals, second: signal.Signals | None
 ) -> None:
+    stops_in_order(first, second)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("second", [None, signal.SIGTERM])
+def test_in_the_background_where_ctrl_c_is_ignored_sigterm_does_the_same(
+    second: signal.Signals | None,
+) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        stops_in_order(signal.SIGTERM, second)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def stops_in_order(first: signal.Signals, second: signal.Signals | None) -> None:
     log = Log()
 
     async def main() -> None:
