@@ -27,7 +27,7 @@ FINISHES = {
 GARBAGE = (
     "I am not sure what to do on this page.",
     "ELEMENT: the blue button\nACTION: PRESS\nVALUE:",
-    "A or B, depending on the task.",
+    "It depends on what the task is about.",
 )
 _LETTERED = re.compile(r"^([A-Z]{1,2})\. ", re.MULTILINE)
 

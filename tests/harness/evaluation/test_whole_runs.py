@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.pictures import PictureStore
+from harness.runs import open_run
+from harness.tables.text import text
 from tests.harness.commands.tool import (
     CLICK_A,
     DEV,
@@ -21,7 +23,6 @@ from tests.harness.commands.tool import (
     replying,
     steps,
     summary,
-    table,
 )
 from tests.servers import Ask, WireServer
 
@@ -193,6 +194,6 @@ def test_a_task_that_is_cut_short_has_no_task_success() -> None:
 
 
 def test_the_table_fits_a_terminal_of_eighty_columns() -> None:
-    called = call("--model", "lexical", *DEV, "--out", "a")
-    grid = table(called.out).split("Per cent", 1)[0]
+    call("--model", "lexical", *DEV, "--out", "a")
+    grid = text([open_run("a").table()], 80).split("Per cent", 1)[0]
     assert max(len(line) for line in grid.splitlines()) <= 80
