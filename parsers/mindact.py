@@ -23,6 +23,7 @@ from parsers.reply_text import ENDED, Source, ends_in_thought
 from parsers.values import clean_value
 
 _ANSWER = re.compile(r"Answer: ([A-F])")
+_ELEMENT = re.compile(r"\bELEMENT\b", re.IGNORECASE)
 _ACTION = re.compile(r"Action: (CLICK|SELECT|TYPE)")
 _VALUE = re.compile(r"Value: (.*)$", re.MULTILINE)
 
@@ -95,10 +96,12 @@ def read_element(
     status is `parse_error` or `no_element`, since letters mean nothing where none were offered.
     """
 
+    written_out = _ELEMENT.search(text) is not None
+
     def named(content: Source) -> ElementReading:
         if says_none(content.shadow):
             return ElementReading(Status.NONE)
-        match = find(content.text.strip())
+        match = find(content.text.strip()) if written_out else None
         if match is None or match[0] >= count:
             return ElementReading(Status.NO_ELEMENT)
         return ElementReading(Status.ANSWERED, *match)

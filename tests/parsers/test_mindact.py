@@ -8,6 +8,7 @@ from parsers import Answer, Status
 from parsers.mindact import read_element, read_first_character, read_reference
 
 NONE, OUT, ANSWERED = Status.NONE, Status.OUT_OF_RANGE, Status.ANSWERED
+NO_ELEMENT, PARSE_ERROR = Status.NO_ELEMENT, Status.PARSE_ERROR
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,18 @@ def test_replies_that_were_withheld_are_no_answers(finish: str) -> None:
         read_element("Element: x", lambda _: (0, ()), 5, finish=finish),
     ]
     assert {found.status.value for found in readers} == {finish}
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Answer: B.\nAction: TYPE\nValue: 2", NO_ELEMENT),
+        ("B.\nAction: CLICK", NO_ELEMENT),
+        ("I would take B.", PARSE_ERROR),
+        ("Answer: none of these\nAction: CLICK", NONE),
+        ("Element: B\nAction: CLICK", ANSWERED),
+    ],
+)
+def test_a_letter_means_nothing_where_no_letters_were_offered(text: str, status: Status) -> None:
+    # `find` would take anything, as words of a page may do.
+    assert read_element(text, lambda content: (1, ("match-words",)), 5).status is status
