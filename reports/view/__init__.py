@@ -3,14 +3,14 @@
 | module | content |
 |---|---|
 | `command` | `vlm-eval view` |
-| `write` | writes the folder, one run in memory at a time |
+| `write` | writes the folder, one run in memory at a time, once or again |
 | `points` | the list of steps with their outcome in each run; the sample of a small page |
 | `detail` | everything about one step in one run |
-| `pictures` | downscaled screenshots |
+| `pictures` | downscaled screenshots, and what models were sent of them |
 | `tables`, `agreement`, `plots` | the summary and the comparison |
 | `script` | data as scripts, escaped so that no text can break out |
 | `folder` | checks and clears the output folder |
-| `serve` | serves the folder on localhost |
+| `serve` | serves the folder on localhost, and has it written again as runs go on |
 
 `templates/` holds the document, `assets/` its scripts and styles. The scripts are classic ones,
 because neither modules nor fetch work from `file:`. Texts of pages and models are inserted as text
