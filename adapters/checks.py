@@ -56,8 +56,8 @@ def checked(reply: object) -> Reply:
     """The reply as it will be read from its record.
 
     Secrets among the parameters are masked, and half a surrogate pair, which no file can hold, is
-    replaced. Raises ValueError for anything else
-    that would be read back differently, and for values that no reply has.
+    replaced. Raises ValueError for anything else that would be read back differently, and for
+    values that no reply has.
     """
     if not isinstance(reply, Reply):
         raise ValueError(f"a {type(reply).__name__} instead of a reply")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -116,44 +117,37 @@ def step_cell(
     tasks: int, rate: float, correlation: float, simulations: int = SIMULATIONS
 ) -> StepCell:
     """A step rate: every method for both averages."""
-    chance = generator(f"coverage/step/{tasks}/{rate}/{correlation}", 0)
-    hits: dict[tuple[str, str], int] = {}
-    for start in range(0, simulations, BATCH):
-        sizes = lengths(tasks, min(BATCH, simulations - start), chance)
-        totals = successes(sizes, rate, correlation, chance)
-        drawn = draws(tasks, RESAMPLES, start)
-        for average in AVERAGES:
-            data = _averaged(totals, sizes, average)
-            moved = _moved(totals, sizes)
-            for method, (low, high) in _ends(*data, drawn, moved):
-                inside = int(((low <= rate) & (rate <= high)).sum())
-                hits[average, method] = hits.get((average, method), 0) + inside
-    return StepCell(
-        tasks, rate, correlation, {key: count / simulations for key, count in hits.items()}
-    )
+    hits: Counter[tuple[str, str]] = Counter()
+    for average, data, drawn, moved in _simulated("step", tasks, rate, correlation, simulations):
+        for method, (low, high) in _ends(*data, drawn, moved):
+            hits[average, method] += int(((low <= rate) & (rate <= high)).sum())
+    return StepCell(tasks, rate, correlation, {key: n / simulations for key, n in hits.items()})
 
 
 def low_cell(
     tasks: int, rate: float, correlation: float, simulations: int = SIMULATIONS
 ) -> StepCell:
     """A low step rate: coverage by average and threshold."""
-    chance = generator(f"coverage/low/{tasks}/{rate}/{correlation}", 0)
-    hits: dict[tuple[str, str], int] = {}
+    hits: Counter[tuple[str, str]] = Counter()
+    for average, data, drawn, moved in _simulated("low", tasks, rate, correlation, simulations):
+        ends = t_ends(*data), studentised(*data, drawn)
+        for threshold in THRESHOLDS:
+            low, high = printed_ends(*ends, moved, tasks, threshold)
+            hits[average, str(threshold)] += int(((low <= rate) & (rate <= high)).sum())
+    return StepCell(tasks, rate, correlation, {key: n / simulations for key, n in hits.items()})
+
+
+def _simulated(
+    kind: str, tasks: int, rate: float, correlation: float, simulations: int
+) -> Iterator[tuple[str, tuple[Floats, Floats], Floats, NDArray[np.int64]]]:
+    """Yield batches of benchmarks by average: values and weights, draws, and `_moved`."""
+    chance = generator(f"coverage/{kind}/{tasks}/{rate}/{correlation}", 0)
     for start in range(0, simulations, BATCH):
         sizes = lengths(tasks, min(BATCH, simulations - start), chance)
         totals = successes(sizes, rate, correlation, chance)
         drawn = draws(tasks, RESAMPLES, start)
         for average in AVERAGES:
-            data = _averaged(totals, sizes, average)
-            ends = t_ends(*data), studentised(*data, drawn)
-            for threshold in THRESHOLDS:
-                low, high = printed_ends(*ends, _moved(totals, sizes), tasks, threshold)
-                inside = int(((low <= rate) & (rate <= high)).sum())
-                key = average, str(threshold)
-                hits[key] = hits.get(key, 0) + inside
-    return StepCell(
-        tasks, rate, correlation, {key: count / simulations for key, count in hits.items()}
-    )
+            yield average, _averaged(totals, sizes, average), drawn, _moved(totals, sizes)
 
 
 def _averaged(totals: Floats, sizes: NDArray[np.int64], average: str) -> tuple[Floats, Floats]:

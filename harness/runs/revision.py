@@ -11,8 +11,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
 from harness.runs.errors import RunError
 from harness.runs.files import (
     CALLS,
@@ -24,6 +22,7 @@ from harness.runs.files import (
     sealed,
 )
 from harness.runs.manifest import Manifest, write_manifest
+from harness.runs.on_record import CallHead
 from harness.runs.records import StepRecord, line_decoder
 
 SET_ASIDE = "set_aside.jsonl"
@@ -77,7 +76,7 @@ def set_calls_aside(path: Path, manifest: Manifest, unused: Collection[str]) -> 
     """Set the calls of these ids aside; what they cost stays on record in the manifest."""
     numbers, cost = set(), 0.0
     for line in read_lines(path / CALLS) if unused else ():
-        head = decode(line_decoder(_Call), line, path / CALLS)
+        head = decode(line_decoder(CallHead), line, path / CALLS)
         if head.id in unused:
             numbers.add(line.number)
             cost += head.cost or 0.0
@@ -87,8 +86,3 @@ def set_calls_aside(path: Path, manifest: Manifest, unused: Collection[str]) -> 
         write_manifest(path, manifest)
     move_lines(path / CALLS, numbers, path / SET_ASIDE)
     return manifest
-
-
-class _Call(msgspec.Struct):
-    id: str
-    cost: float | None = None
