@@ -7,12 +7,14 @@ recorded and read back as it is, or cannot be true, is refused here, and nowhere
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import astuple, replace
 from typing import Any, TypeVar
 
 import msgspec
 
-from adapters.conversation import Reply
+from adapters.conversation import Reply, Usage
+from adapters.embedding import MAX_DIMENSIONS, Embedded, single_precision
 from adapters.secrets import masked
 
 MAX_TOKENS = 100_000_000
@@ -73,10 +75,39 @@ def checked(reply: object) -> Reply:
         same = _decode(_encoded(replace(reply, sent=masked(reply.sent))))
     except _FAILURES as error:
         raise ValueError(str(error) or type(error).__name__) from None
-    for count in astuple(same.usage) if same.usage else ():
+    _check_counts(same.usage)
+    return same
+
+
+def checked_vectors(embedded: object, texts: int, dimensions: int | None = None) -> Embedded:
+    """The answer to so many texts, its numbers rounded to single precision.
+
+    Raises ValueError for another number of vectors, vectors of different lengths or of others than
+    these `dimensions`, numbers that are not finite, and what could not be read from a record.
+    """
+    if not isinstance(embedded, Embedded):
+        raise ValueError(f"a {type(embedded).__name__} instead of vectors")
+    if len(embedded.vectors) != texts:
+        raise ValueError(f"{len(embedded.vectors)} vectors for {texts} texts")
+    vectors = tuple(single_precision(vector) for vector in embedded.vectors)
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) != 1 or not 0 < lengths[0] <= MAX_DIMENSIONS:
+        raise ValueError(f"vectors of {' and '.join(map(str, lengths[:3]))} numbers")
+    if dimensions not in (None, lengths[0]):
+        raise ValueError(f"vectors of {lengths[0]} numbers instead of {dimensions}")
+    if not isinstance(embedded.model, str) or len(embedded.model) > MAX_NAME:
+        raise ValueError("`model` is not a name")
+    if not embedded.latency_s >= 0 or math.isinf(embedded.latency_s):
+        raise ValueError("`latency_s` is not a time")
+    _check_counts(embedded.usage)
+    model = embedded.model.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return replace(embedded, vectors=vectors, model=model)
+
+
+def _check_counts(usage: Usage | None) -> None:
+    for count in astuple(usage) if usage else ():
         if not 0 <= count <= MAX_TOKENS:
             raise ValueError(f"`usage` counts {count} tokens")
-    return same
 
 
 def _encoded(reply: Reply) -> bytes:

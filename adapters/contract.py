@@ -140,8 +140,8 @@ class ImageRule:
 
 
 @dataclass(frozen=True, slots=True)
-class AdapterInfo:
-    """What an adapter declares about itself."""
+class ModelInfo:
+    """What everything that stands for a model declares about itself."""
 
     name: str
     """The name by which the user selected the model."""
@@ -159,19 +159,8 @@ class AdapterInfo:
     """The model's name in the price sheet; None if calls are free or their price is unknown."""
     concurrency: int = 8
     """The most single calls at a time."""
-    batch_size: int | None = None
-    """Requests per batch; None for adapters that take concurrent single calls."""
-    batches_at_once: int = 1
-    """The most batches submitted at a time, so that a busy GPU finds the next one waiting."""
-    open_dialogues: int | None = None
-    """The most dialogues whose state the adapter keeps between rounds; None: no limit."""
     context_tokens: int | None = None
     """Context length of the model, None if unknown."""
-    thinking: Thinking = NEVER
-    """When the model thinks before it replies; a run then has room for it in the token limit."""
-    takes_pictures: bool = True
-    image_rule: ImageRule | None = None
-    coordinates: Coordinates | None = None
     text_tokens: Callable[[str], int] | None = None
     """Counts the tokens of a text; None: by tiktoken."""
     text_factor: float = 1.0
@@ -183,6 +172,23 @@ class AdapterInfo:
     def runs_here(self) -> bool:
         """Whether the model runs on this machine, loaded by its adapter."""
         return self.provider == "local"
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterInfo(ModelInfo):
+    """What an adapter declares about itself."""
+
+    batch_size: int | None = None
+    """Requests per batch; None for adapters that take concurrent single calls."""
+    batches_at_once: int = 1
+    """The most batches submitted at a time, so that a busy GPU finds the next one waiting."""
+    open_dialogues: int | None = None
+    """The most dialogues whose state the adapter keeps between rounds; None: no limit."""
+    thinking: Thinking = NEVER
+    """When the model thinks before it replies; a run then has room for it in the token limit."""
+    takes_pictures: bool = True
+    image_rule: ImageRule | None = None
+    coordinates: Coordinates | None = None
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from adapters.contract import AdapterInfo, Fatal
+from adapters.contract import Fatal, ModelInfo
 from adapters.conversation import Usage
 
 
@@ -67,13 +67,11 @@ class PriceSheet:
             raise Fatal(f"price file {path}: expected models with their prices")
         return cls({name: _rates(name, rates, path) for name, rates in plain.items()})
 
-    def has_price(self, info: AdapterInfo) -> bool:
+    def has_price(self, info: ModelInfo) -> bool:
         """Whether calls of this model have a known price (free counts as known)."""
         return self.price_of(info, Usage(input=1000, output=1)) is not None
 
-    def price_of(
-        self, info: AdapterInfo, usage: Usage, when: datetime | None = None
-    ) -> float | None:
+    def price_of(self, info: ModelInfo, usage: Usage, when: datetime | None = None) -> float | None:
         """Dollars for a call made at `when` (None: now); 0.0 if not billed, None if unknown."""
         rates = self.overrides.get(info.name) or self.overrides.get(info.model)
         if rates is not None:
@@ -82,7 +80,7 @@ class PriceSheet:
             return 0.0
         return _listed(info, usage, when)
 
-    def upper_bound(self, info: AdapterInfo, input: int, output: int) -> float | None:
+    def upper_bound(self, info: ModelInfo, input: int, output: int) -> float | None:
         """Dollars that a call with so many tokens costs at most (None: not known).
 
         The most expensive case is that the whole prompt is written to the provider's cache.
@@ -108,12 +106,12 @@ def _rates(name: str, rates: Any, path: Path) -> Rates:
     return Rates(**rates)
 
 
-def price_of(info: AdapterInfo, usage: Usage, when: datetime | None = None) -> float | None:
+def price_of(info: ModelInfo, usage: Usage, when: datetime | None = None) -> float | None:
     """Dollars for a call by the package's prices; see `PriceSheet.price_of`."""
     return PriceSheet().price_of(info, usage, when)
 
 
-def has_price(info: AdapterInfo) -> bool:
+def has_price(info: ModelInfo) -> bool:
     """Whether the cost of calls is known from the package, or they are free."""
     return PriceSheet().has_price(info)
 
@@ -131,7 +129,7 @@ def context_tokens(provider: str, model: str) -> int | None:
     return None if listed is None else listed.context_window
 
 
-def _listed(info: AdapterInfo, usage: Usage, when: datetime | None) -> float | None:
+def _listed(info: ModelInfo, usage: Usage, when: datetime | None) -> float | None:
     if info.price_ref is None:
         # Billed by somebody whose prices nobody here knows.
         return None

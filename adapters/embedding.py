@@ -1,0 +1,124 @@
+"""The interface between the engine and an embedder, which turns texts into vectors.
+
+As an adapter does, an embedder asks once and raises `Fault` for an error that may pass and `Fatal`
+for one that will not; it neither retries, nor waits, nor caches. It is given at most as many texts
+at a time as it declares, see `batches`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from adapters.contract import ModelInfo
+from adapters.conversation import Usage
+
+Vector = tuple[float, ...]
+"""Numbers of single precision, so that a vector that was stored is the one that was computed."""
+
+MAX_DIMENSIONS = 65_536
+"""More numbers than any model's vectors have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderInfo(ModelInfo):
+    """What an embedder declares about itself."""
+
+    texts_per_call: int = 64
+    """The most texts in a call."""
+    characters_per_call: int | None = None
+    """The most characters of a call's texts together, where a provider limits their tokens; a text
+    that is longer by itself is sent alone. None for no limit."""
+    dimensions: int | None = None
+    """Numbers in a vector, None if that is known from the first reply only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The answer of one call.
+
+    vectors: one per text, in the order of the texts; all have the same length.
+    usage: input tokens as billed, None where the server reported none.
+    model: what the provider says it ran.
+    latency_s: time of the call in seconds.
+    """
+
+    vectors: tuple[Vector, ...]
+    usage: Usage | None = None
+    model: str = ""
+    latency_s: float = 0.0
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A model that is given texts and returns a vector for each."""
+
+    @property
+    def info(self) -> EmbedderInfo: ...
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts in one call. Raises `Fault` or `Fatal`.
+
+        An empty text has a vector like any other.
+        """
+        ...
+
+    def notices(self) -> list[str]:
+        """Notices for the user since the last call."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def batches(texts: Sequence[str], info: EmbedderInfo) -> Iterator[tuple[str, ...]]:
+    """The texts in calls that the embedder takes, in order.
+
+    >>> info = EmbedderInfo("m", "m", "p", texts_per_call=2, characters_per_call=5)
+    >>> list(batches(["a", "b", "c", "ddddddd", "e"], info))
+    [('a', 'b'), ('c',), ('ddddddd',), ('e',)]
+    """
+    most = info.characters_per_call or sys.maxsize
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        if batch and (len(batch) == info.texts_per_call or characters + len(text) > most):
+            yield tuple(batch)
+            batch, characters = [], 0
+        batch.append(text)
+        characters += len(text)
+    if batch:
+        yield tuple(batch)
+
+
+def single_precision(numbers: Sequence[float]) -> Vector:
+    """Numbers rounded to single precision. Raises ValueError unless all are finite then."""
+    try:
+        rounded = tuple(array("f", numbers))
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"a vector that holds no numbers of single precision: {error}") from None
+    if not all(map(math.isfinite, rounded)):
+        raise ValueError("a vector with a number that is not finite")
+    return rounded
+
+
+def to_bytes(vector: Vector) -> bytes:
+    """A vector as it is stored: four bytes per number, little-endian, as IEEE 754 has it."""
+    numbers = array("f", vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def from_bytes(data: bytes) -> Vector:
+    """The vector in `to_bytes`' form. Raises ValueError for anything else."""
+    if not data or len(data) % 4:
+        raise ValueError(f"{len(data)} bytes are no vector")
+    numbers = array("f")
+    numbers.frombytes(data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return single_precision(numbers)
