@@ -7,7 +7,14 @@ The engine owns the order and number of calls, retries, time limits, the reply c
 limit. It does not know which steps there are, nor what an answer is worth.
 """
 
-from harness.engine.cache import ReplyCache, default_cache_path, model_key, request_key
+from harness.engine.cache import (
+    ReplyCache,
+    VectorCache,
+    default_cache_path,
+    model_key,
+    request_key,
+    text_key,
+)
 from harness.engine.calls import CallLog, PromptTokens
 from harness.engine.dialogues import Job, Jobs
 from harness.engine.engine import Engine, EnginePolicy, first_request
@@ -47,9 +54,11 @@ __all__ = [
     "Starvation",
     "Stopped",
     "TooManyFailures",
+    "VectorCache",
     "default_cache_path",
     "first_request",
     "model_key",
     "on_interrupt",
     "request_key",
+    "text_key",
 ]

@@ -1,10 +1,11 @@
-"""Replies of earlier runs, kept on disk and shared by processes.
+"""Replies and vectors of earlier runs, kept on disk and shared by processes.
 
 A reply is found by the hash of everything it depends on, which is also the `request` of a recorded
 call: provider, model, revision, endpoint, everything the adapter declares in `settings`, every
 generation parameter (the seed among them), the repeat index, and the conversation, whose digest
 covers texts, native parts, and pictures by source digest and recipe. API keys, time limits,
-concurrency and marks for the provider's prompt cache do not count.
+concurrency and marks for the provider's prompt cache do not count. A vector is found by the same
+facts of its model and by its text, whatever it was sent together with.
 
 Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a
 wrong reply: every entry carries a checksum over key and reply, and at the first sign of damage the
@@ -22,31 +23,29 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 
-from adapters.contract import AdapterInfo, Generation
+from adapters.contract import Generation, ModelInfo
 from adapters.conversation import Finish, Reply, canonical_json
+from adapters.embedding import EmbedderInfo, Vector, from_bytes, to_bytes
 
 FORM = 1
 """Version of the key, raised when a request gets another hash or a stored reply another meaning."""
 
 MAX_BYTES = 2 << 30
 KEEP = 0.9
-"""Share of `max_bytes` that is left after old replies were deleted."""
+"""Share of `max_bytes` that is left after old entries were deleted."""
 LOCK_TIMEOUT_S = 10.0
 FILE = "replies.sqlite"
+VECTORS_FILE = "vectors.sqlite"
 
-_TABLE = """
-create table if not exists replies (
-    key text primary key, reply blob not null, checksum blob not null, stored real not null
-) without rowid;
-create index if not exists stored on replies (stored);
-"""
+T = TypeVar("T")
 
 
-def model_key(info: AdapterInfo, generation: Generation) -> str:
-    """Return the part of the key that all calls of a run with this generation share."""
+def model_key(info: ModelInfo, generation: Generation | None = None) -> str:
+    """Return the part of the key that all calls of a model share, with this generation if any."""
     return canonical_json(
         {
             "form": FORM,
@@ -55,7 +54,7 @@ def model_key(info: AdapterInfo, generation: Generation) -> str:
             "revision": info.revision,
             "endpoint": info.endpoint,
             "settings": dict(info.settings),
-            "generation": generation.plain(),
+            **({"generation": generation.plain()} if generation else {}),
         }
     )
 
@@ -65,6 +64,12 @@ def request_key(model: str, conversation: str, repeat: int) -> str:
     return hashlib.sha256(f"{model}\n{conversation}\n{repeat}".encode()).hexdigest()
 
 
+def text_key(info: EmbedderInfo, text: str) -> str:
+    """Return the hash under which the vector of a text is kept."""
+    whole = f"{model_key(info)}\n{text}"
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def default_cache_path() -> Path:
     """Return the file of the reply cache in this platform's cache folder."""
     import platformdirs
@@ -72,30 +77,43 @@ def default_cache_path() -> Path:
     return platformdirs.user_cache_path("vlm-eval") / FILE
 
 
-class ReplyCache:
-    """A cache of replies in an SQLite file.
+class Cache(Generic[T]):
+    """A cache in an SQLite file.
 
     All database work is done by one thread, so that neither a slow disk nor another process's lock
     holds up calls in flight.
 
+    entry: the word for what is kept; the table is named after it.
+    encode, decode: the form in which it is kept; `decode` raises ValueError.
     warn: called with a line when the cache is given up.
-    max_bytes: approximate size limit; the oldest replies go first.
+    max_bytes: approximate size limit; the oldest entries go first.
     """
 
-    def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        path: Path,
+        entry: str,
+        encode: Callable[[T], bytes],
+        decode: Callable[[bytes], T],
+        warn: Callable[[str], None],
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         self.path = path
+        self._entry = entry
+        self._table = "replies" if entry == "reply" else f"{entry}s"
+        self._encode = encode
+        self._decode = decode
         self._warn = warn
         self._max_bytes = max_bytes
-        self._thread = ThreadPoolExecutor(1, "reply-cache")
+        self._thread = ThreadPoolExecutor(1, f"{entry}-cache")
         self._database: sqlite3.Connection | None = None
         self._broken: str | None = None
-        self._decoder = msgspec.json.Decoder(Reply)
         self._unsaved: dict[str, bytes] = {}
         self._saving: asyncio.Future[None] | None = None
         self._warned = False
 
-    async def get(self, key: str) -> Reply | None:
-        """Return the reply stored under a key, or None."""
+    async def get(self, key: str) -> T | None:
+        """Return what is stored under a key, or None."""
         if self._broken is not None:
             return None
         data = self._unsaved.get(key)
@@ -106,17 +124,17 @@ class ReplyCache:
         if data is None:
             return None
         try:
-            return self._decoder.decode(data)
-        except msgspec.MsgspecError as error:
+            return self._decode(data)
+        except ValueError as error:
             self._broken = f"an entry cannot be read: {error}"
             self._warn_once()
             return None
 
-    def put(self, key: str, reply: Reply) -> None:
-        """Keep a reply that ended normally, and ignore others. Returns before it is saved."""
-        if reply.finish is not Finish.STOP or self._broken is not None:
+    def put(self, key: str, value: T) -> None:
+        """Keep a value. Returns before it is saved."""
+        if self._broken is not None:
             return
-        self._unsaved[key] = msgspec.json.encode(replace(reply, sent=dict(reply.sent)))
+        self._unsaved[key] = self._encode(value)
         if self._saving is None:
             self._save_soon()
 
@@ -148,7 +166,7 @@ class ReplyCache:
     def _warn_once(self) -> None:
         if self._broken is not None and not self._warned:
             self._warned = True
-            self._warn(f"continuing without the reply cache {self.path}: {self._broken}")
+            self._warn(f"continuing without the {self._entry} cache {self.path}: {self._broken}")
 
     # The methods below run in the cache's own thread.
 
@@ -156,7 +174,11 @@ class ReplyCache:
         if self._database is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT_S)
-            self._database.executescript(_TABLE)
+            self._database.executescript(
+                f"create table if not exists {self._table} (key text primary key, "
+                f"{self._entry} blob not null, checksum blob not null, stored real not null) "
+                f"without rowid; create index if not exists stored on {self._table} (stored);"
+            )
         return self._database
 
     def _load(self, key: str) -> bytes | None:
@@ -165,7 +187,7 @@ class ReplyCache:
         try:
             row = (
                 self._connect()
-                .execute("select reply, checksum from replies where key = ?", (key,))
+                .execute(f"select {self._entry}, checksum from {self._table} where key = ?", (key,))
                 .fetchone()
             )
         except (sqlite3.Error, OSError) as error:
@@ -187,7 +209,9 @@ class ReplyCache:
         try:
             database = self._connect()
             with database:
-                database.executemany("insert or replace into replies values (?, ?, ?, ?)", rows)
+                database.executemany(
+                    f"insert or replace into {self._table} values (?, ?, ?, ?)", rows
+                )
             self._shrink(database)
         except (sqlite3.Error, OSError) as error:
             self._broken = str(error)
@@ -195,12 +219,12 @@ class ReplyCache:
     def _shrink(self, database: sqlite3.Connection) -> None:
         used = _used_bytes(database)
         while used > self._max_bytes:
-            count = database.execute("select count(*) from replies").fetchone()[0]
+            count = database.execute(f"select count(*) from {self._table}").fetchone()[0]
             goes = int(count * (1 - KEEP * self._max_bytes / used)) + 1
             with database:
                 database.execute(
-                    "delete from replies where key in "
-                    "(select key from replies order by stored limit ?)",
+                    f"delete from {self._table} where key in "
+                    f"(select key from {self._table} order by stored limit ?)",
                     (goes,),
                 )
             used = _used_bytes(database) if goes < count else 0
@@ -210,6 +234,30 @@ class ReplyCache:
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
             self._database = None
+
+
+class ReplyCache(Cache[Reply]):
+    """The replies of models, by `request_key`."""
+
+    def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
+        decode = msgspec.json.Decoder(Reply).decode
+        super().__init__(path, "reply", _encoded, decode, warn, max_bytes)
+
+    def put(self, key: str, value: Reply) -> None:
+        """Keep a reply that ended normally, and ignore others. Returns before it is saved."""
+        if value.finish is Finish.STOP:
+            super().put(key, value)
+
+
+class VectorCache(Cache[Vector]):
+    """The vectors of texts, by `text_key`."""
+
+    def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(path, "vector", to_bytes, from_bytes, warn, max_bytes)
+
+
+def _encoded(reply: Reply) -> bytes:
+    return msgspec.json.encode(replace(reply, sent=dict(reply.sent)))
 
 
 def _used_bytes(database: sqlite3.Connection) -> int:
