@@ -9,7 +9,6 @@ Part of vlm-web-eval.
 from __future__ import annotations
 
 from parsers.aggregate import (
-    ELEMENT_ONLY,
     GROUP_KEYS,
     PARSE_FAILURES,
     GroupKey,
@@ -18,6 +17,7 @@ from parsers.aggregate import (
     mean_of_groups,
 )
 from parsers.answers import read_answer, spell_answer
+from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.intervals import (
     FEW,
     Average,
@@ -39,6 +39,7 @@ from parsers.metrics import (
     TaskSuccess,
     Unattempted,
 )
+from parsers.mind2web import ELEMENT_ONLY, MIND2WEB, declaration_of
 from parsers.operation_f1 import operation_exact, operation_f1, operation_string, token_f1
 from parsers.rates import mean_interval
 from parsers.records import (
@@ -63,6 +64,7 @@ __all__ = [
     "F1_VARIANTS",
     "FEW",
     "GROUP_KEYS",
+    "MIND2WEB",
     "OPERATIONS",
     "PARSE_FAILURES",
     "READING",
@@ -70,12 +72,16 @@ __all__ = [
     "Answer",
     "Average",
     "Counts",
+    "Declaration",
     "Estimate",
     "F1Variant",
     "Gold",
+    "Group",
     "GroupKey",
     "Interval",
     "InvalidPolicy",
+    "Level",
+    "Measure",
     "Metrics",
     "Operation",
     "PointRule",
@@ -97,6 +103,7 @@ __all__ = [
     "clopper_pearson",
     "cluster_t",
     "count_tokens",
+    "declaration_of",
     "in_box",
     "index_of",
     "letter",

@@ -23,13 +23,11 @@ from parsers.metrics import (
     TaskMetrics,
     TaskSuccess,
 )
+from parsers.mind2web import ELEMENT_ONLY
 from parsers.rates import mean_interval
 from parsers.records import F1_VARIANTS, F1Variant, ScoredStep, Scores, Status
 
 PARSE_FAILURES = frozenset({Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS})
-
-ELEMENT_ONLY = "element-only"
-"""Flag of predictions by a protocol that does not ask for an operation."""
 
 _UNASKED = frozenset({Status.NOT_OFFERED, Status.NO_REPLY})
 _ZERO = Scores(False, dict.fromkeys(F1_VARIANTS, 0.0), False, False)

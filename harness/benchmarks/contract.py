@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from harness.benchmarks.dataset import Dataset
+from parsers.declaration import Declaration
+from parsers.mind2web import MIND2WEB
 
 Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
 """What stored data can fix: the number of sampled negatives, the seed that samples them, the
@@ -39,6 +41,7 @@ class Benchmark(ABC):
         candidates: its stored choices in the words of published results; "" if none are stored.
         guarded: whether its texts and results come with the note that they should stay out of
             training corpora.
+        declared: what it declares of its results: measures, parents, groups and words.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Benchmark(ABC):
     sizes: tuple[SplitSize, ...] = ()
     candidates: str = ""
     guarded: bool = True
+    declared: Declaration = MIND2WEB
 
     @abstractmethod
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:

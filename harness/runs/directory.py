@@ -244,7 +244,8 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading
     manifest = _manifest_at(path)
     if manifest is not None and not _untouched(path):
         check_same(path, manifest, setup)
-        manifest = replace(manifest, dataset=setup.dataset)
+        declared = setup.declared if manifest.declared else None
+        manifest = replace(manifest, dataset=setup.dataset, declared=declared)
     elif manifest is None or not is_same(manifest, setup):
         ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS)
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
@@ -260,6 +261,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading
             prompts=setup.prompts,
             seed=setup.seed,
             pictures=setup.pictures,
+            declared=setup.declared,
             unrecorded=manifest.unrecorded if manifest else 0.0,
         )
     if _untouched(path):

@@ -20,11 +20,13 @@ from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import UNREADABLE, replace_file
 from harness.runs.records import SCHEMA
 from harness.settings import with_absent
+from parsers.declaration import Declaration
+from parsers.mind2web import declaration_of
 
 MANIFEST = "manifest.json"
 DISTRIBUTION = "vlm-web-eval"
 GIT_TIMEOUT_S = 10
-LATER: dict[str, Any] = {"reading": 1, "reread": 0, "redone": None}
+LATER: dict[str, Any] = {"declared": None, "reading": 1, "reread": 0, "redone": None}
 """Keys that earlier versions did not write, each with the value that its absence stands for."""
 _ABSENT = "(not set)"
 _VERSION = re.compile(r"^Version: *(.+)$", re.MULTILINE)
@@ -42,6 +44,8 @@ class Setup:
     prompts: hash of the prompt texts.
     seed: seed that ranks the candidates.
     pictures: recipe by which screenshots are prepared.
+    declared: what the benchmark declares of its results, which is no part of a run's identity; None
+        in runs from before benchmarks did, all of them of Mind2Web's steps.
     """
 
     config: dict[str, Any]
@@ -50,6 +54,12 @@ class Setup:
     prompts: str = ""
     seed: int = 0
     pictures: str = ""
+    declared: Declaration | None = LATER["declared"]
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the benchmark declares of its results."""
+        return declaration_of(self.declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +161,8 @@ class Manifest(Setup):
 
 def identity(setup: Setup) -> dict[str, Any]:
     """The part of a manifest that two sessions of one run must share, as plain JSON."""
-    plain: dict[str, Any] = {f.name: getattr(setup, f.name) for f in fields(Setup)}
+    shared = (field.name for field in fields(Setup) if field.name != "declared")
+    plain: dict[str, Any] = {name: getattr(setup, name) for name in shared}
     # Where the data lies is not what it is; that is for its fingerprint to say.
     plain["dataset"] = {k: v for k, v in setup.dataset.items() if k != "data"}
     config = with_absent(setup.config)

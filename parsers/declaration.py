@@ -1,0 +1,265 @@
+"""What a benchmark declares of its results, once: measures, parents, groups and words.
+
+Everything that averages, prints, compares or exports scores reads the declaration, and a run keeps
+it in its manifest, so that results can be read without the benchmark's package. The records are
+plain values; the functions that compute scores belong to the benchmark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Average = Literal["macro", "micro", "cells"]
+"""How a measure is averaged: `macro` is the mean over parents of each parent's mean, `micro` the
+mean over units, `cells` the mean over cells (combinations of groups) of each cell's mean."""
+
+SPLIT = "split"
+"""The group that every unit has."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that units are scored with, between 0 and 1.
+
+    name: its key in `scores`, in metrics and in `summary.json`.
+    head: head of its column in tables.
+    meaning: what it says, in words.
+    binary: whether it is 0 or 1 for every unit.
+    main: whether rankings, verdicts, power analyses and error classes use it; one measure is.
+    averages: how it is averaged, the headline's first. Without any it stays on the lines of a run.
+    in_tables: whether tables of results show it. Frames and `summary.json` hold every average.
+    over: the level of parents of `macro` and `all_of`; the innermost unless given.
+    cells: the groups whose combinations are the cells of `cells`.
+    all_of: makes it a measure of parents: 1 for a parent in which the measure of this name is 1 for
+        every valid unit (task success). It is withheld while a parent is incomplete.
+    needs: measures that must all be 1 for it to be 1, in the variant that a report asks for.
+    unmeasured: flag of predictions that leave it open. It is not measured where every answer of a
+        run has that flag.
+    variants: ways in which it is computed, the usual one first. Their scores are named
+        `name.variant`; one of them is the headline.
+    setting: the setting that chooses this variant.
+    result: begins the names of its columns in tables of results, and the key by which published
+        rows give it; `name` unless given.
+    column: its column in frames of units (of parents for `all_of`); `name` unless given.
+    key: its key in `summary.json`; `name` unless given.
+    """
+
+    name: str
+    head: str = ""
+    meaning: str = ""
+    binary: bool = True
+    main: bool = False
+    averages: tuple[Average, ...] = ("macro", "micro")
+    in_tables: bool = True
+    over: str = ""
+    cells: tuple[str, ...] = ()
+    all_of: str = ""
+    needs: tuple[str, ...] = ()
+    unmeasured: str = ""
+    variants: tuple[str, ...] = ()
+    setting: str = ""
+    result: str = ""
+    column: str = ""
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        for derived in ("head", "result", "column", "key"):
+            if not getattr(self, derived):
+                object.__setattr__(self, derived, self.name)
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The names of its scores on the line of a unit; () for a measure of parents."""
+        if self.all_of:
+            return ()
+        return tuple(f"{self.name}.{one}" for one in self.variants) or (self.name,)
+
+    def score(self, variant: str = "") -> str:
+        """The name of its headline score, where `variant` may have been chosen.
+
+        >>> Measure("f1", variants=("a", "b")).score("b"), Measure("hit").score("b")
+        ('f1.b', 'hit')
+        """
+        if not self.variants:
+            return self.name
+        return f"{self.name}.{variant if variant in self.variants else self.variants[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level of parents: what units belong to, such as tasks.
+
+    name: its key in a unit's `parents`.
+    one, many: the words for one parent and for several; `name` and `name` + s unless given.
+    shared: whether the same id stands for the same parent in every split.
+    extent: what intervals with these parents as clusters are for, after "for new".
+    """
+
+    name: str
+    one: str = ""
+    many: str = ""
+    shared: bool = False
+    extent: str = ""
+
+    def __post_init__(self) -> None:
+        for word, usual in (("one", self.name), ("many", f"{self.name}s")):
+            if not getattr(self, word):
+                object.__setattr__(self, word, usual)
+        if not self.extent:
+            object.__setattr__(self, "extent", self.many)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A key by which results are told apart: `split`, a label of units, or a level of parents.
+
+    meaning: what it says, in words.
+    whole: the outermost level whose parents lie in one group each; "" where groups split them all.
+        Measures of parents are computed up to this level.
+    """
+
+    name: str
+    meaning: str = ""
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a benchmark declares of its results.
+
+    measures: in the order of tables.
+    levels: of parents, from the innermost to the outermost.
+    groups: by which results are told.
+    clusters: the levels that intervals can take as independent, the usual one first; the innermost
+        unless given.
+    kind: the kind of its units: `step`, `item`, `episode`, or one of a plugin.
+    unit, units: the words for one unit and for several; the kind's name unless given.
+
+    Raises `ValueError` for a declaration that contradicts itself.
+    """
+
+    measures: tuple[Measure, ...]
+    levels: tuple[Level, ...] = (Level("task"),)
+    groups: tuple[Group, ...] = ()
+    clusters: tuple[str, ...] = ()
+    kind: str = "step"
+    unit: str = ""
+    units: str = ""
+
+    def __post_init__(self) -> None:
+        words = (("unit", self.kind), ("units", f"{self.unit or self.kind}s"))
+        for name, usual in words:
+            if not getattr(self, name):
+                object.__setattr__(self, name, usual)
+        if not self.groups and self.levels:
+            object.__setattr__(self, "groups", (Group(SPLIT, "the split", self.levels[0].name),))
+        if not self.clusters and self.levels:
+            object.__setattr__(self, "clusters", (self.levels[0].name,))
+        if problem := next(_problems(self), ""):
+            raise ValueError(problem)
+
+    def __getitem__(self, name: str) -> Measure:
+        """The measure of that name. Raises `KeyError`."""
+        for measure in self.measures:
+            if measure.name == name:
+                return measure
+        raise KeyError(name)
+
+    @property
+    def main(self) -> Measure:
+        """The measure that rankings, verdicts and error classes use."""
+        return next(measure for measure in self.measures if measure.main)
+
+    @property
+    def of_units(self) -> tuple[Measure, ...]:
+        """The measures of units that are averaged."""
+        return tuple(one for one in self.measures if one.averages and not one.all_of)
+
+    @property
+    def of_parents(self) -> tuple[Measure, ...]:
+        """The measures of parents, such as task success."""
+        return tuple(one for one in self.measures if one.all_of)
+
+    @property
+    def in_tables(self) -> tuple[Measure, ...]:
+        """The measures of units that tables of results show."""
+        return tuple(one for one in self.of_units if one.in_tables)
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The names of all scores of a unit."""
+        return tuple(name for measure in self.measures for name in measure.scores)
+
+    @property
+    def innermost(self) -> Level:
+        """The level right above the units."""
+        return self.levels[0]
+
+    def level(self, name: str) -> Level:
+        """The level of that name; "" stands for the innermost. Raises `KeyError`."""
+        return self.levels[self.rank(name)]
+
+    def rank(self, level: str) -> int:
+        """Its place among the levels, from the innermost; "" stands for that. Raises `KeyError`."""
+        for place, one in enumerate(self.levels):
+            if one.name == (level or self.levels[0].name):
+                return place
+        raise KeyError(level)
+
+    def group(self, name: str) -> Group:
+        """The group of that name. Raises `KeyError`."""
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(name)
+
+
+def _problems(declared: Declaration) -> Iterator[str]:
+    levels = [level.name for level in declared.levels]
+    groups = [group.name for group in declared.groups]
+    names = [measure.name for measure in declared.measures]
+    if not levels:
+        yield "no level of parents is declared"
+    for what, listed in (("measure", names), ("level", levels), ("group", groups)):
+        yield from _names(what, listed)
+    yield from _names("kind", [declared.kind])
+    mains = [measure.name for measure in declared.measures if measure.main]
+    if len(mains) != 1:
+        yield f"one measure has to be the main one, not {', '.join(mains) or 'none'}"
+    if sum(bool(measure.variants) for measure in declared.measures) > 1:
+        yield "more than one measure has variants"
+    if unknown := [name for name in declared.clusters if name not in levels]:
+        yield f"the cluster {unknown[0]} is no level ({', '.join(levels)})"
+    for group in declared.groups:
+        if group.whole and group.whole not in levels:
+            yield f"the group {group.name} holds whole {group.whole}, which is no level"
+    known: dict[str, list[str]] = {"level": levels, "group": groups, "measure": names}
+    for measure in declared.measures:
+        for name, kind in (
+            *((name, "level") for name in (measure.over,) if name),
+            *((name, "group") for name in measure.cells),
+            *((name, "measure") for name in (measure.all_of, *measure.needs) if name),
+        ):
+            if name not in known[kind]:
+                yield f"the measure {measure.name} names the {kind} {name}, which is not declared"
+        if not set(measure.averages) <= set(get_args(Average)):
+            yield f"the measure {measure.name} has an unknown average"
+        if ("cells" in measure.averages) != bool(measure.cells):
+            yield f"the measure {measure.name} has to declare the groups of its cells, and only so"
+        if measure.all_of and (measure.all_of == measure.name or declared[measure.all_of].all_of):
+            yield f"the measure {measure.name} has to be all of a measure of units"
+
+
+def _names(what: str, listed: Iterable[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for name in listed:
+        if not _NAME.fullmatch(name):
+            yield f"{name!r} is no name for a {what}: small letters, digits, _ and -, parts by dots"
+        if name in seen:
+            yield f"two of the {what}s are named {name}"
+        seen.add(name)

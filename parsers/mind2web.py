@@ -1,0 +1,68 @@
+"""What Mind2Web declares of its results, and which declaration holds for a run."""
+
+from __future__ import annotations
+
+from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
+from parsers.records import F1_VARIANTS
+
+ELEMENT_ONLY = "element-only"
+"""Flag of predictions by a protocol that does not ask for an operation."""
+
+MIND2WEB = Declaration(
+    measures=(
+        Measure("element", "Ele. Acc", "element accuracy", column="element_correct"),
+        Measure(
+            "operation_f1",
+            "Op. F1",
+            "operation F1",
+            binary=False,
+            unmeasured=ELEMENT_ONLY,
+            variants=F1_VARIANTS,
+            setting="f1",
+        ),
+        Measure(
+            "operation_exact",
+            meaning="operation and value are exactly the recorded ones",
+            in_tables=False,
+            unmeasured=ELEMENT_ONLY,
+        ),
+        Measure(
+            "success",
+            "Step SR",
+            "step success",
+            main=True,
+            needs=("element", "operation_f1"),
+            unmeasured=ELEMENT_ONLY,
+            result="step_success",
+        ),
+        Measure("element_in_box", meaning="point in the box of an acceptable one", averages=()),
+        Measure("element_under", meaning="smallest one under it is acceptable", averages=()),
+        Measure(
+            "task_success",
+            "Task SR",
+            "task success",
+            all_of="success",
+            unmeasured=ELEMENT_ONLY,
+            column="success",
+            key="tasks",
+        ),
+    ),
+    levels=(
+        Level("task", extent="tasks on these websites"),
+        Level("website", shared=True),
+    ),
+    groups=(
+        Group(SPLIT, "the split", whole="task"),
+        Group("website", "the website", whole="website"),
+        Group("domain", "its domain", whole="website"),
+        Group("subdomain", "its subdomain", whole="website"),
+        Group("operation", "the recorded operation"),
+    ),
+    clusters=("task", "website"),
+)
+"""The measures of recorded steps, as Mind2Web (Deng et al. 2023) and SeeAct define them."""
+
+
+def declaration_of(declared: Declaration | None) -> Declaration:
+    """The declaration on record; Mind2Web's for runs from before there were others."""
+    return declared or MIND2WEB

@@ -1,0 +1,81 @@
+"""What a benchmark declares: the names that follow, and declarations that are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from parsers import MIND2WEB, Declaration, Group, Level, Measure, declaration_of
+
+HIT = Measure("hit", main=True)
+
+
+def test_a_new_measure_gives_one_name_only() -> None:
+    declared = Declaration(measures=(HIT,), levels=(Level("picture"),), kind="item")
+    (hit,) = declared.measures
+    assert {hit.head, hit.result, hit.column, hit.key} == {"hit"}
+    assert (declared.unit, declared.units) == ("item", "items")
+    assert (declared.innermost.one, declared.innermost.many) == ("picture", "pictures")
+    assert declared.clusters == ("picture",)
+    assert declared.groups == (Group("split", "the split", whole="picture"),)
+
+
+def test_a_declaration_is_kept_in_a_manifest_as_json() -> None:
+    kept = msgspec.json.encode(MIND2WEB)
+    assert msgspec.json.decode(kept, type=Declaration) == MIND2WEB
+
+
+def test_runs_without_a_declaration_are_of_mind2web() -> None:
+    other = Declaration(measures=(HIT,))
+    assert declaration_of(None) == MIND2WEB
+    assert declaration_of(other) == other
+
+
+def test_scores_of_variants_are_named_by_measure_and_variant() -> None:
+    f1 = MIND2WEB["operation_f1"]
+    assert f1.score() == "operation_f1.mind2web"
+    assert f1.score("cl100k-lc") == "operation_f1.cl100k-lc"
+    assert f1.score("other") == "operation_f1.mind2web"
+    assert MIND2WEB["task_success"].scores == ()
+    assert set(MIND2WEB.scores) >= {*f1.scores, "element", "success", "element_under"}
+
+
+def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
+    assert MIND2WEB.level("") == MIND2WEB.innermost == MIND2WEB.level("task")
+    assert (MIND2WEB.rank("task"), MIND2WEB.rank("website")) == (0, 1)
+    with pytest.raises(KeyError):
+        MIND2WEB.rank("conversation")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"measures": ()}, "one measure has to be the main one, not none"),
+        ({"measures": (HIT, replace(HIT, name="b"))}, "the main one, not hit, b"),
+        ({"measures": (HIT, Measure("hit"))}, "two of the measures are named hit"),
+        ({"measures": (HIT, Measure("<b>"))}, "'<b>' is no name for a measure"),
+        ({"measures": (HIT, Measure("a", over="day"))}, "a names the level day"),
+        ({"measures": (HIT, Measure("a", all_of="b"))}, "a names the measure b"),
+        ({"measures": (HIT, Measure("a", all_of="a"))}, "a has to be all of a measure of units"),
+        ({"measures": (HIT, Measure("a", needs=("b",)))}, "a names the measure b"),
+        ({"measures": (HIT, Measure("a", averages=("cells",)))}, "the groups of its cells"),
+        ({"measures": (HIT, Measure("a", cells=("split",)))}, "the groups of its cells"),
+        ({"measures": (HIT, Measure("a", averages=("mean",)))}, "a has an unknown average"),
+        ({"levels": ()}, "no level of parents"),
+        ({"clusters": ("day",)}, "the cluster day is no level"),
+        ({"groups": (Group("site", whole="day"),)}, "holds whole day, which is no level"),
+    ],
+)
+def test_a_declaration_that_contradicts_itself_is_refused(
+    changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Declaration(**{"measures": (HIT,), **changes})
+
+
+def test_a_declaration_on_disk_is_checked_when_it_is_read() -> None:
+    with pytest.raises(msgspec.ValidationError, match="main one, not none"):
+        msgspec.json.decode(b'{"measures": []}', type=Declaration)
