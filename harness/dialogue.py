@@ -1,18 +1,27 @@
-"""Dialogues: generators that ask a model and return a prediction.
+"""Dialogues: generators that ask models, embed texts, act, and return a prediction.
 
-A dialogue yields an `Ask`, or a tuple of asks that may be sent at the same time, and receives the
-reply, or a tuple of replies in the same order. It depends on its arguments and the replies only: no
-clock, no unseeded randomness, no iteration over sets. An interrupted dialogue can therefore be
-resumed by replaying the replies on record.
+A dialogue yields a call, or a tuple of calls that may be made at the same time, and receives the
+result, or a tuple of results in the same order:
+
+    reply = yield Ask(conversation, "round-1")             # a Reply
+    embedded = yield Embed(("a text", "another"), "texts")  # an Embedded
+    observation = yield Act(action, "step-1")               # an Observation
+
+It depends on its arguments and these results only: no clock, no unseeded randomness, no iteration
+over sets. An interrupted dialogue can therefore be resumed by replaying what is on record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+import hashlib
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from adapters.conversation import Conversation, Reply
+import msgspec
+
+from adapters.conversation import Conversation, Reply, canonical_json
+from adapters.embedding import Embedded
 from parsers.records import Prediction
 
 T = TypeVar("T")
@@ -21,34 +30,104 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A conversation that the model is to continue.
+    """A conversation that a model is to continue.
 
     place: name of the call, unique within its dialogue.
     continues: whether a later call will continue from the reply.
     max_tokens: limit for this reply; None takes the run's.
+    role: who is asked; "" is the model under test.
+    shared: id of a parent whose units all ask the same; see `harness.engine.shared`.
     """
 
     conversation: Conversation
     place: str
     continues: bool = False
     max_tokens: int | None = None
+    role: str = ""
+    shared: str = ""
+
+    def digest(self) -> str:
+        """SHA-256 of what is asked."""
+        return self.conversation.digest()
 
 
-Asks = Ask | tuple[Ask, ...]
-Replies = Reply | tuple[Reply, ...]
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Texts to turn into vectors; `place` and `shared` as in `Ask`, `role` names the embedder."""
+
+    texts: tuple[str, ...]
+    place: str
+    role: str = "embedding"
+    shared: str = ""
+
+    def digest(self) -> str:
+        """SHA-256 of the texts."""
+        return _digest(["embed", *self.texts])
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An action to carry out in the environment of the dialogue.
+
+    action: anything with a form in JSON.
+    place: name of the call, unique within its dialogue.
+    """
+
+    action: Any
+    place: str
+
+    def digest(self) -> str:
+        """SHA-256 of the action."""
+        return _digest(["act", msgspec.to_builtins(self.action)])
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What an environment shows after an action.
+
+    content: anything with a form in JSON; a dialogue receives it in that form, with lists for
+        tuples.
+    blobs: large parts (a screenshot, a page) by name, which a run keeps by their digests.
+    """
+
+    content: Any
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
+
+
+Call = Ask | Embed | Act
+Result = Reply | Embedded | Observation
+Asks = Call | tuple[Call, ...]
+Replies = Result | tuple[Result, ...]
 Dialogue = Generator[Asks, Replies, Prediction]
 
 
-def hold(dialogue: Generator[Asks, Replies, T], answer: Callable[[Ask], Reply]) -> T:
-    """Drive a dialogue to its end, replying `answer(ask)` to every ask, and return its result.
+def hold(
+    dialogue: Generator[Asks, Replies, T],
+    answer: Callable[[Ask], Reply],
+    *,
+    embed: Callable[[Embed], Embedded] | None = None,
+    act: Callable[[Act], Observation] | None = None,
+) -> T:
+    """Drive a dialogue to its end and return its result.
 
-    Asks yielded together are answered in order; otherwise as `hold_turns`.
+    `answer(ask)` replies to every ask; a dialogue that embeds texts or acts needs `embed` or `act`.
+    Calls yielded together are answered in order; otherwise as `hold_turns`.
     """
-    return hold_turns(dialogue, lambda asks: [answer(ask) for ask in asks])
+
+    def result(call: Call) -> Result:
+        if isinstance(call, Ask):
+            return answer(call)
+        if isinstance(call, Embed) and embed is not None:
+            return embed(call)
+        if isinstance(call, Act) and act is not None:
+            return act(call)
+        raise TypeError(f"nothing here answers the {type(call).__name__} '{call.place}'")
+
+    return hold_turns(dialogue, lambda calls: [result(call) for call in calls])
 
 
 def hold_turns(
-    dialogue: Generator[Asks, Replies, T], answer: Callable[[tuple[Ask, ...]], Sequence[Reply]]
+    dialogue: Generator[Asks, Replies, T], answer: Callable[[tuple[Call, ...]], Sequence[Result]]
 ) -> T:
     """Drive a dialogue to its end, answering what it asks at the same time in one go.
 
@@ -64,9 +143,17 @@ def hold_turns(
                 result: T = stop.value
                 return result
             answers = tuple(answer(_as_tuple(asks)))
-            replies = answers[0] if isinstance(asks, Ask) else answers
+            replies = answers if isinstance(asks, tuple) else answers[0]
     finally:
         dialogue.close()
+
+
+def replies_of(results: Replies) -> tuple[Reply, ...]:
+    """The replies to one or several asks. Raises TypeError if another call was among them."""
+    replies = tuple(result for result in _as_tuple(results) if isinstance(result, Reply))
+    if len(replies) < len(_as_tuple(results)):
+        raise TypeError("not all of these are replies")
+    return replies
 
 
 def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies, tuple[T, ...]]:
@@ -90,13 +177,13 @@ def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies
             advance(position, None)
         while waiting:
             order = sorted(waiting)
-            groups = [_as_tuple(waiting[position]) for position in order]
+            groups: list[tuple[Call, ...]] = [_as_tuple(waiting[number]) for number in order]
             answers = yield tuple(ask for group in groups for ask in group)
-            rest = iter(_as_tuple(answers))
+            rest: Iterator[Result] = iter(_as_tuple(answers))
             for position, group in zip(order, groups, strict=True):
                 replies = tuple(next(rest) for _ in group)
-                single = isinstance(waiting[position], Ask)
-                advance(position, replies[0] if single else replies)
+                several = isinstance(waiting[position], tuple)
+                advance(position, replies if several else replies[0])
     finally:
         for dialogue in dialogues:
             dialogue.close()
@@ -105,3 +192,7 @@ def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies
 
 def _as_tuple(value: S | tuple[S, ...]) -> tuple[S, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

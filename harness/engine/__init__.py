@@ -16,9 +16,10 @@ from harness.engine.cache import (
     text_key,
 )
 from harness.engine.calls import CallLog, PromptTokens
-from harness.engine.dialogues import Job, Jobs
+from harness.engine.dialogues import Environment, Job, Jobs
 from harness.engine.engine import Engine, EnginePolicy, first_request
-from harness.engine.limits import Pricing
+from harness.engine.lanes import Lane
+from harness.engine.limits import EmbedRequest, Pricing
 from harness.engine.observer import Observer, Outcome
 from harness.engine.progress import Counters, Progress
 from harness.engine.retries import RetryPolicy
@@ -37,11 +38,14 @@ __all__ = [
     "CallLog",
     "CostLimitReached",
     "Counters",
+    "EmbedRequest",
     "Engine",
     "EnginePolicy",
+    "Environment",
     "GaveUp",
     "Job",
     "Jobs",
+    "Lane",
     "Observer",
     "Outcome",
     "Pricing",

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from adapters.contract import AdapterInfo, Generation, Request
 from adapters.conversation import Conversation, Finish, Picture, Reply
-from harness.dialogue import Ask, Asks, Replies
+from harness.dialogue import Ask, Asks, Call, Replies
 from harness.engine.cache import ReplyCache, model_key, request_key
 from harness.engine.dialogues import OpenDialogue
 from harness.engine.limits import Budget
@@ -65,7 +65,7 @@ class Calls:
 
         Raises as `reply`; when one call fails, the others are cancelled.
         """
-        if isinstance(asks, Ask):
+        if not isinstance(asks, tuple):
             return await self.reply(dialogue, asks)
         try:
             async with asyncio.TaskGroup() as group:
@@ -74,11 +74,13 @@ class Calls:
             raise most_severe(errors) from None
         return tuple(task.result() for task in tasks)
 
-    async def reply(self, dialogue: OpenDialogue, ask: Ask) -> Reply:
+    async def reply(self, dialogue: OpenDialogue, ask: Call) -> Reply:
         """Answer one ask; its record is on disk and in `dialogue.calls` when this returns.
 
         Raises `GaveUp`, `Stopped`, `Fatal`, `ProtocolError`, `RunError`.
         """
+        if not isinstance(ask, Ask) or ask.role:
+            raise ProtocolError(f"{dialogue}: '{ask.place}' asks nobody that this run knows")
         if ask.place in dialogue.calls:
             raise ProtocolError(f"{dialogue}: '{ask.place}' was asked twice")
         dialogue.calls[ask.place] = None

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from adapters.contract import Generation
 from adapters.conversation import Conversation, Usage
-from harness.dialogue import Ask, Asks, Dialogue, Replies
+from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Replies
 from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
 from harness.runs import CallRecord
 from parsers.records import Prediction
+
+
+class Environment(Protocol):
+    """What a dialogue acts in. It belongs to one dialogue, and its state ends with it."""
+
+    async def act(self, action: Any) -> Observation:
+        """Carry out an action. Raises `Fault` when the environment is gone, `Fatal`."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +33,7 @@ class Job:
     dialogue: starts the dialogue.
     recorded: calls of the dialogue from earlier sessions, by place; they are replayed.
     generation: used instead of the engine's, for a repeat with a seed of its own, say.
+    environment: opens what the dialogue acts in; called at its first action.
     """
 
     step_id: str
@@ -29,6 +41,7 @@ class Job:
     repeat: int = 0
     recorded: Mapping[str, CallRecord] = field(default_factory=dict)
     generation: Generation | None = None
+    environment: Callable[[], Environment] | None = None
 
 
 Jobs = Iterable[Job] | AsyncIterable[Job]
@@ -76,9 +89,7 @@ class OpenDialogue:
             ) from None
         except Exception as error:
             raise self._failed(error) from error
-        if isinstance(turn, Ask) or (
-            isinstance(turn, tuple) and all(isinstance(ask, Ask) for ask in turn)
-        ):
+        if all(isinstance(one, Ask | Embed | Act) for one in _as_tuple(turn)):
             return turn
         raise ProtocolError(f"{self}: the protocol yielded {type(turn).__name__}, not an Ask")
 
@@ -109,3 +120,7 @@ class OpenDialogue:
 
     def _failed(self, error: Exception) -> ProtocolError:
         return ProtocolError(f"{self}: the protocol raised {type(error).__name__}: {error}")
+
+
+def _as_tuple(turn: Any) -> tuple[Any, ...]:
+    return turn if isinstance(turn, tuple) else (turn,)

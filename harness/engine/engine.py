@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adapters.checks import checked
@@ -21,9 +21,10 @@ from adapters.contract import (
 )
 from adapters.conversation import Conversation, Picture, Reply, user
 from harness.engine.batches import BatchQueue, BatchRules
-from harness.engine.cache import ReplyCache
+from harness.engine.cache import ReplyCache, VectorCache
 from harness.engine.calls import CallLog, Calls, PromptTokens
 from harness.engine.dialogues import Job, Jobs, OpenDialogue
+from harness.engine.lanes import Lane
 from harness.engine.limits import Budget, Pricing, RateLimit
 from harness.engine.observer import Observer, Outcome
 from harness.engine.queues import CallQueue, ConcurrentQueue, Seat
@@ -69,7 +70,7 @@ class EnginePolicy:
 
 
 class Engine:
-    """One session with one model.
+    """One session with one model, and with those of other roles.
 
     log: records calls before their dialogues go on.
     prompt_tokens: estimates the tokens of a prompt, for outcomes, and to keep one over the model's
@@ -77,6 +78,8 @@ class Engine:
     spent: cost of earlier sessions in US dollars; it counts towards the cost limit.
     prepare_picture: called with each picture of a call that is going to be sent, while the call
         still waits for its turn; for batches, when the preparation of the call begins.
+    roles: what is needed to ask the models of other roles, by role.
+    vectors: the vectors of texts that were embedded before.
     """
 
     def __init__(
@@ -93,6 +96,8 @@ class Engine:
         observer: Observer | None = None,
         spent: float = 0.0,
         prepare_picture: Callable[[Picture], None] | None = None,
+        roles: Mapping[str, Lane] | None = None,
+        vectors: VectorCache | None = None,
     ) -> None:
         policy = policy or EnginePolicy()
         if policy.max_cost is not None and pricing is None:

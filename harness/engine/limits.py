@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from adapters.contract import FaultKind, Request
 from adapters.conversation import Usage
@@ -21,15 +22,25 @@ OVERLOAD: frozenset[FaultKind] = frozenset(("rate_limit", "timeout"))
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedRequest:
+    """One call of an embedder: at most as many texts as it takes."""
+
+    texts: tuple[str, ...]
+    step_id: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pricing:
-    """Prices in US dollars.
+    """Prices of a model in US dollars.
 
     cost_of: cost of a reply by its usage; None when unknown.
-    upper_cost: upper bound for a call, before it is sent.
+    upper_cost: upper bound for a call (a `Request`, or an `EmbedRequest` of an embedder), before it
+        is sent.
     """
 
     cost_of: Callable[[Usage], float | None]
-    upper_cost: Callable[[Request], float]
+    upper_cost: Callable[[Any], float]
 
 
 class Budget:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters import Reply, Usage
-from harness.dialogue import Ask, Dialogue, hold_turns
+from harness.dialogue import Call, Dialogue, hold_turns
 from harness.evaluation.questions import Question
 from harness.evaluation.rescoring import (
     Calls,
@@ -157,9 +157,9 @@ def _held(dialogue: Dialogue, calls: Calls) -> tuple[Prediction | None, list[Cal
     """
     used: list[CallRecord] = []
 
-    def answer(asks: tuple[Ask, ...]) -> list[Reply]:
+    def answer(asks: tuple[Call, ...]) -> list[Reply]:
         found = [(ask, calls[ask.place]) for ask in asks if ask.place in calls]
-        fitting = [call for ask, call in found if call.conversation == ask.conversation.digest()]
+        fitting = [call for ask, call in found if call.conversation == ask.digest()]
         used.extend(fitting)
         if len(fitting) < len(asks):
             raise NotOnRecord("a question of this dialogue is not on record")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from adapters.conversation import Conversation, Reply
 from harness.candidates import SeededOrder
-from harness.dialogue import Ask, Dialogue, hold
+from harness.dialogue import Ask, Dialogue, hold, replies_of
 from harness.page import Brackets
 from harness.protocols.contract import Needs
 from harness.protocols.groups import (
@@ -173,8 +173,7 @@ def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> D
         places = [f"group-{len(results) + number + 1}" for number in range(count)]
         asks = tuple(ask(place, group) for place, group in zip(places, groups, strict=True))
         answers = yield asks if count > 1 else asks[0]
-        replies = answers if isinstance(answers, tuple) else (answers,)
-        for place, reply in zip(places, replies, strict=True):
+        for place, reply in zip(places, replies_of(answers), strict=True):
             results.append(read(place, reply))
             winner = results[-1].element
             if winner is not None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.conversation import Conversation, Reply, user
-from harness.dialogue import Ask, Asks, Replies, hold, together
+from harness.dialogue import Ask, Asks, Replies, hold, replies_of, together
 
 Talk = Generator[Asks, Replies, list[str]]
 
@@ -23,7 +23,7 @@ def talk(name: str, rounds: list[int]) -> Talk:
             for i in range(width)
         )
         replies = yield asks[0] if width == 1 else asks
-        heard += [reply.text for reply in (replies if isinstance(replies, tuple) else (replies,))]
+        heard += [reply.text for reply in replies_of(replies)]
     return heard
 
 

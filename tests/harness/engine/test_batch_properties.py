@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adapters.contract import Fault, Request
 from adapters.conversation import Conversation, Reply, user
-from harness.dialogue import Ask, Dialogue
+from harness.dialogue import Ask, Dialogue, replies_of
 from harness.engine import EnginePolicy, Job
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import echo, engine, say
@@ -31,8 +31,7 @@ def job(number: int, chance: random.Random) -> Job:
                     earlier, reply = chance.choice(said)
                     conversation = earlier.then(reply, user(text))
                 asks.append(Ask(conversation, f"{turn}-{call}", chance.random() < 0.7))
-            replies = yield tuple(asks)
-            assert isinstance(replies, tuple)
+            replies = replies_of((yield tuple(asks)))
             said += zip((ask.conversation for ask in asks), replies, strict=True)
         return Prediction(Status.ANSWERED)
 

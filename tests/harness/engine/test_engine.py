@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Picture, Reply, Usage, system, user
-from harness.dialogue import Ask, Dialogue, together
+from harness.dialogue import Ask, Dialogue, replies_of, together
 from harness.engine import (
     EnginePolicy,
     Job,
@@ -397,9 +397,7 @@ def test_a_dialogue_cut_anywhere_ends_as_if_it_had_not_been(
         for number, width in enumerate(widths):
             text = "".join(said) + "?"
             asks = tuple(Ask(say(f"{text} {n}"), f"{number}-{n}") for n in range(width))
-            replies = yield asks
-            assert isinstance(replies, tuple)
-            said += [reply.text for reply in replies]
+            said += [reply.text for reply in replies_of((yield asks))]
         return Prediction(Status.ANSWERED, value="|".join(said))
 
     log = Log()

@@ -84,7 +84,9 @@ def hold(
     try:
         asks = next(dialogue)
         while True:
-            group = list(asks) if isinstance(asks, tuple) else [asks]
+            calls = asks if isinstance(asks, tuple) else (asks,)
+            group = [call for call in calls if isinstance(call, Ask)]
+            assert len(group) == len(calls)
             asked.append(group)
             said = [answer(ask) for ask in group]
             replies = tuple(Reply(s) if isinstance(s, str) else s for s in said)
