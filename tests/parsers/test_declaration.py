@@ -63,7 +63,7 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"measures": (HIT, Measure("a", needs=("b",)))}, "a names the measure b"),
         ({"measures": (HIT, Measure("a", averages=("cells",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", cells=("split",)))}, "the groups of its cells"),
-        ({"measures": (HIT, Measure("a", averages=("mean",)))}, "a has an unknown average"),
+        ({"measures": (HIT, Measure("a", averages=("mean",)))}, "a has an unknown average"),  # type: ignore[arg-type]
         ({"levels": ()}, "no level of parents"),
         ({"clusters": ("day",)}, "the cluster day is no level"),
         ({"groups": (Group("site", whole="day"),)}, "holds whole day, which is no level"),
