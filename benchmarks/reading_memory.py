@@ -25,8 +25,8 @@ from typing import Any
 
 OURS = """
 from pathlib import Path
-from harness.benchmarks import open_benchmark
-for row in open_benchmark("multimodal-mind2web", data=Path(path)).rows():
+from harness.benchmarks import open_steps
+for row in open_steps("multimodal-mind2web", data=Path(path)).rows():
     total += len(row.screenshot or b"") + len(row.html)
 """
 

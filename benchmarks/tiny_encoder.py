@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.rankers.cross_encoder import document, query
 from harness.records import Row
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--width", type=int, default=128)
     given = parser.parse_args(arguments)
-    rows = open_benchmark(given.benchmark, splits=[given.split]).rows()
+    rows = open_steps(given.benchmark, splits=[given.split]).rows()
     build(given.folder, texts(rows), layers=given.layers, width=given.width)
     print(given.folder)
 

@@ -18,7 +18,7 @@ from adapters import ADAPTERS, AdapterInfo, Reply, make
 from adapters.contract import Fatal, PictureSource, Request
 from adapters.entry_points import EntryPoint, entry_points
 from adapters.registry import Registry, UnknownName
-from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, open_benchmark
+from harness.benchmarks import BENCHMARKS, StepBenchmark, StepDataset, open_steps
 from harness.page import Page
 from harness.policies import POLICIES, Secret
 from harness.protocols import PROTOCOLS, AskingProtocol
@@ -51,13 +51,13 @@ echo_instance = Echo()
 
 
 @dataclass(frozen=True)
-class OneRow(Benchmark):
+class OneRow(StepBenchmark):
     """A benchmark."""
 
     name: str = "one-row"
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
-        opened = open_benchmark("sample", splits=["dev"])
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
+        opened = open_steps("sample", splits=["dev"])
         return replace(opened, benchmark=self.name, entries=opened.entries[:1])
 
 
@@ -200,7 +200,7 @@ def test_an_instance_takes_no_name_of_a_model_and_no_options() -> None:
 
 @pytest.mark.parametrize("form", KINDS["benchmark"][1])
 def test_a_benchmark_of_any_form_is_opened_by_its_name(form: str) -> None:
-    assert len(open_benchmark(form)) == 1
+    assert len(open_steps(form)) == 1
 
 
 @pytest.mark.parametrize("form", KINDS["ranker"][1])

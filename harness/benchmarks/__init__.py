@@ -1,7 +1,7 @@
-"""Benchmarks: recorded steps, read lazily and in file order.
+"""Benchmarks: recorded steps, read lazily and in file order, and units of other kinds.
 
-    dataset = open_benchmark("multimodal-mind2web", splits=["test_task"], data=Path("shards"))
-    some = dataset.select(Filters(websites=("united",), limit=10))
+    dataset = open_steps("multimodal-mind2web", splits=["test_task"], data=Path("shards"))
+    some = dataset.select(Filters({"website": ("united",)}, limit=10))
     for row in some.rows(): ...       # one row group open at a time
 
 `BENCHMARKS` is the registry of benchmarks (entry-point group `vlm_eval.benchmarks`). Whatever is
@@ -17,11 +17,14 @@ from harness.benchmarks.catalog import (
     benchmark,
     declared,
     open_benchmark,
+    open_steps,
+    step_benchmark,
     step_data,
 )
 from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import IndexEntry
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
 
 if TYPE_CHECKING:
     from harness.benchmarks.steps import SimpleBenchmark
@@ -34,9 +37,13 @@ __all__ = [
     "IndexEntry",
     "SimpleBenchmark",
     "SplitSize",
+    "StepBenchmark",
+    "StepDataset",
     "benchmark",
     "declared",
     "open_benchmark",
+    "open_steps",
+    "step_benchmark",
     "step_data",
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.errors import DataError
 
 if TYPE_CHECKING:
@@ -68,9 +68,24 @@ def declared(name: str) -> Benchmark | None:
 
 def open_benchmark(
     name: str, *, splits: Sequence[str] | None = None, data: Path | None = None
-) -> Dataset:
+) -> Dataset[Any]:
     """Open a benchmark by name; see `Benchmark.open`."""
     return benchmark(name).open(splits=splits, data=data)
+
+
+def step_benchmark(name: str) -> StepBenchmark:
+    """Return the benchmark of recorded steps of that name. Raises `DataError` if there is none."""
+    found = benchmark(name)
+    if not isinstance(found, StepBenchmark):
+        raise DataError(f"this is for recorded steps, and {name} has units of kind '{found.kind}'")
+    return found
+
+
+def open_steps(
+    name: str, *, splits: Sequence[str] | None = None, data: Path | None = None
+) -> StepDataset:
+    """Open a benchmark of recorded steps by name. Raises `DataError`."""
+    return step_benchmark(name).open(splits=splits, data=data)
 
 
 def step_data(
@@ -88,8 +103,8 @@ def step_data(
     left = dict.fromkeys(step_ids)
     try:
         opened = _opened(str(dataset.get("benchmark")), data, tuple(splits or ()))
-        entries = tuple(entry for entry in opened.entries if entry.step_id in left)
-        for entry, row in replace(opened, entries=entries).decoded():
+        gone = {entry.step_id for entry in opened.entries if entry.step_id not in left}
+        for entry, row in opened.without(gone).decoded():
             del left[entry.step_id]
             if isinstance(row, DataError):
                 yield entry.step_id, DataGone(str(row))
@@ -102,5 +117,5 @@ def step_data(
 
 
 @lru_cache(maxsize=2)
-def _opened(name: str, data: str | None, splits: tuple[str, ...]) -> Dataset:
-    return open_benchmark(name, splits=splits or None, data=Path(data) if data else None)
+def _opened(name: str, data: str | None, splits: tuple[str, ...]) -> StepDataset:
+    return open_steps(name, splits=splits or None, data=Path(data) if data else None)

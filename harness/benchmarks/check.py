@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.index import IndexEntry, Scanned, entry_of, in_order, with_lengths
 from harness.benchmarks.parquet import column_names, opened
+from harness.benchmarks.recorded import StepDataset
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.benchmarks.steps import SimpleBenchmark, StepsLayout
 from harness.errors import DataError, suggestion
@@ -118,7 +118,7 @@ def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked
     return checked
 
 
-def check_rows(dataset: Dataset) -> Checked:
+def check_rows(dataset: StepDataset) -> Checked:
     """Decode every row of a data set, with its page and screenshot."""
     checked = Checked()
     for entry, row in dataset.decoded():

@@ -65,6 +65,18 @@ class IndexEntry:
     task_steps: int = 0
 
     @property
+    def unit_id(self) -> str:
+        return self.step_id
+
+    @property
+    def parents(self) -> dict[str, str]:
+        return {"task": self.task_id, "website": self.website}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"domain": self.domain, "subdomain": self.subdomain}
+
+    @property
     def where(self) -> str:
         """File and row, for messages."""
         return f"{self.file}, row {self.row}"

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.contract import Benchmark, SplitSize
-from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import LOCAL_SPLIT, by_split, check_splits, local_files, split_of
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
 from harness.benchmarks.mind2web_fields import decode_operation, recorded_row
 from harness.benchmarks.parquet import Kind, Record
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.step_numbers import Unplaced
 from harness.errors import DataError
 from harness.records import Row
@@ -103,7 +103,7 @@ class Mind2WebLayout(TableLayout):
 
 
 @dataclass(frozen=True)
-class Mind2Web(Benchmark):
+class Mind2Web(StepBenchmark):
     """The benchmark: from the hub at a pinned revision, or from local files of the same format."""
 
     name: str = "multimodal-mind2web"
@@ -116,7 +116,7 @@ class Mind2Web(Benchmark):
         SplitSize("test_domain", 694, 4060),
     )
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """See `Benchmark.open`. `local` is the split of files whose names contain none."""
         requested = tuple(splits) if splits else None
         if requested != (LOCAL_SPLIT,) or data is None:
@@ -149,12 +149,19 @@ def open_files(
     files: Sequence[Any],
     origin: dict[str, object],
     notices: Sequence[str] = (),
-) -> Dataset:
+) -> StepDataset:
     """Open files whose splits are known. Raises `DataError`, also if there are no rows."""
     entries, more = build_index(files, layout)
     if not entries:
         raise DataError(f"no rows in {', '.join(str(file.path) for file in files) or 'no file'}")
-    return Dataset(benchmark, layout, tuple(files), entries, origin, notices=(*notices, *more))
+    return StepDataset(
+        benchmark=benchmark,
+        layout=layout,
+        files=tuple(files),
+        entries=entries,
+        origin=origin,
+        notices=(*notices, *more),
+    )
 
 
 def _picture(stored: object) -> bytes | None:

@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from harness.benchmarks.contract import Benchmark, SplitSize
-from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import (
     LOCAL_SPLIT,
     DataFile,
@@ -29,6 +28,7 @@ from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.mind2web_fields import recorded_row
 from harness.benchmarks.parquet import Record
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.errors import DataError
 from harness.records import Row
 
@@ -104,7 +104,7 @@ class OriginalLayout:
 
 
 @dataclass(frozen=True)
-class OriginalMind2Web(Benchmark):
+class OriginalMind2Web(StepBenchmark):
     """The benchmark: the training set comes from the hub, the test set from a local folder."""
 
     name: str = "mind2web"
@@ -118,7 +118,7 @@ class OriginalMind2Web(Benchmark):
     )
     screenshots: bool = False
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """See `Benchmark.open`. `local` is the split of files whose names contain none."""
         requested = tuple(splits) if splits else None
         if requested != (LOCAL_SPLIT,) or data is None:
@@ -145,12 +145,12 @@ class OriginalMind2Web(Benchmark):
             raise DataError(f"no tasks in {', '.join(str(file.path) for file in files)}")
         if doubled:
             notices.append(f"{doubled} duplicate steps were skipped")
-        return Dataset(
-            self.name,
-            OriginalLayout(spans),
-            tuple(files),
-            with_lengths(entries),
-            origin,
+        return StepDataset(
+            benchmark=self.name,
+            layout=OriginalLayout(spans),
+            files=tuple(files),
+            entries=with_lengths(entries),
+            origin=origin,
             notices=tuple(notices),
         )
 

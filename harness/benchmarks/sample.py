@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.mind2web import Mind2WebLayout, open_files
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.errors import DataError
 
 
 @dataclass(frozen=True)
-class Sample(Benchmark):
+class Sample(StepBenchmark):
     """Tasks on made-up sites; needs no network, and its scores do not measure a model's ability."""
 
     name: str = "sample"
@@ -23,7 +22,7 @@ class Sample(Benchmark):
     description: str = "a few tasks on made-up sites, shipped with the package"
     guarded: bool = False
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """See `Benchmark.open`; `data` is refused."""
         from harness.sample import files
 

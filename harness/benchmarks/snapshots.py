@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harness.benchmarks.contract import Benchmark, Fixed
-from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, local_files, missing_shards
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, of_splits, whole
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.mind2web_fields import candidates_in, decode_operation
 from harness.benchmarks.parquet import Kind, Record, column_names, opened
+from harness.benchmarks.recorded import Fixed, StepBenchmark, StepDataset
 from harness.benchmarks.snapshot_messages import stored_messages
 from harness.errors import DataError
 from harness.page import Box, Candidate
@@ -152,13 +151,13 @@ class TildeLayout(TableLayout):
 
 
 @dataclass(frozen=True)
-class Snapshot(Benchmark):
+class Snapshot(StepBenchmark):
     """A benchmark of snapshot files. `repo` is their place on the hub; None if they are local."""
 
     repo: str | None = None
     fixes: frozenset[Fixed] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """See `Benchmark.open`. The files determine which splits there are."""
         if data is not None:
             files, origin = tuple(local_files(data)), {"origin": "local"}
@@ -177,7 +176,15 @@ class Snapshot(Benchmark):
             raise DataError(f"no rows in {data or self.repo}")
         if missing_shards([file.name for file in files]):
             notices.append("some shards are missing, judging by the numbers in file names")
-        return Dataset(self.name, layout, files, kept, origin, _settings(files), tuple(notices))
+        return StepDataset(
+            benchmark=self.name,
+            layout=layout,
+            files=files,
+            entries=kept,
+            origin=origin,
+            settings=_settings(files),
+            notices=tuple(notices),
+        )
 
     def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
         """The settings that local files were made with; {} for files on the hub."""

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.index import IndexEntry, Key, Scanned, TableLayout, build_index, of_splits
 from harness.benchmarks.parquet import Record, column_names
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.errors import DataError, suggestion
 from harness.page import NODE_ID
@@ -156,7 +155,7 @@ class StepsLayout(TableLayout):
 
 
 @dataclass(frozen=True)
-class SimpleBenchmark(Benchmark):
+class SimpleBenchmark(StepBenchmark):
     """Recorded steps in JSON lines or parquet, or in any format that a loader can read.
 
     Attributes:
@@ -179,7 +178,7 @@ class SimpleBenchmark(Benchmark):
     loader: Loader | None = None
     suffixes: tuple[str, ...] = SUFFIXES
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Dataset:
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """See `Benchmark.open`. `data` may be a schema file, which names the data."""
         layout, files = self.layout(data)
         scanned = {file.path: tuple(_sound(layout, file.path)) for file in files}
@@ -194,12 +193,12 @@ class SimpleBenchmark(Benchmark):
         }
         if self.loader is not None:
             origin["loader"] = f"{self.loader.__module__}:{self.loader.__qualname__}"
-        return Dataset(
-            self.name,
-            layout.with_actions(entries),
-            tuple(files),
-            kept,
-            origin,
+        return StepDataset(
+            benchmark=self.name,
+            layout=layout.with_actions(entries),
+            files=tuple(files),
+            entries=kept,
+            origin=origin,
             notices=tuple(notices),
         )
 

@@ -18,7 +18,7 @@ from harness.page import Candidate, Page
 from harness.records import NO_POSITIVE
 
 if TYPE_CHECKING:
-    from harness.benchmarks import Dataset
+    from harness.benchmarks import StepDataset
     from harness.records import Row
 
 _NUMBER = re.compile(r" id=\d+| bnid=[^ >]+")
@@ -162,7 +162,7 @@ def everything(row: Row, page: Page, options: CandidateOptions = USUAL) -> Chose
     return _chosen(row, page.in_order(present), present, absent, options)
 
 
-def check_distractors(dataset: Dataset, distractors: int) -> None:
+def check_distractors(dataset: StepDataset, distractors: int) -> None:
     """Raise `DataError` if no row of the data set has that many negatives.
 
     Stops at the first row that has, so it usually reads a single row.

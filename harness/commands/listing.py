@@ -11,7 +11,7 @@ import click
 from harness.printing import say
 
 if TYPE_CHECKING:
-    from harness.benchmarks import Dataset
+    from harness.benchmarks import StepDataset
     from harness.protocols import AskingProtocol
     from parsers.records import StepInfo
 
@@ -27,7 +27,7 @@ class Listed(NamedTuple):
     action: str
 
 
-def steps_of(dataset: Dataset) -> Iterator[Listed]:
+def steps_of(dataset: StepDataset) -> Iterator[Listed]:
     """The steps of a selection. Raises `DataError` for a damaged file."""
     for entry, row in dataset.decoded():
         if isinstance(row, Exception):

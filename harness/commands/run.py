@@ -91,7 +91,7 @@ def run(dry_run: bool, **_: Any) -> int:
 
 def heading(plan: Plan) -> Iterator[str]:
     """What is about to be done, defaults included."""
-    from harness.benchmarks import benchmark
+    from harness.benchmarks import step_benchmark
     from harness.evaluation import reply_limit
     from harness.evaluation.estimate import cost_line
     from harness.tables import counted
@@ -103,7 +103,7 @@ def heading(plan: Plan) -> Iterator[str]:
     shown = f"picture: {plan.pictures.text}"
     if settings.history is not None:
         shown += f", history: {settings.history}"
-    if {"images", "prompts"} & benchmark(settings.benchmark).fixes:
+    if {"images", "prompts"} & step_benchmark(settings.benchmark).fixes:
         shown = "pictures and prompts as stored"
     times = f", {settings.repeats} times" if settings.repeats > 1 else ""
     times += f", {settings.shuffles} shuffles" if settings.shuffles > 1 else ""
@@ -130,10 +130,10 @@ def heading(plan: Plan) -> Iterator[str]:
 
 def _offered(plan: Plan) -> str:
     """Where the candidates come from."""
-    from harness.benchmarks import benchmark
+    from harness.benchmarks import step_benchmark
 
     settings = plan.settings
-    if {"distractors", "seed"} & benchmark(settings.benchmark).fixes:
+    if {"distractors", "seed"} & step_benchmark(settings.benchmark).fixes:
         return "as stored"
     if plan.ranks is not None:
         missed = "asked about" if settings.missed == "ask" else "zero"

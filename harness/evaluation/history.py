@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from harness.benchmarks import Dataset
+from harness.benchmarks import StepDataset
 from harness.errors import DataError
 from harness.pictures import PictureError, read_size
 from harness.records import Earlier, Row
@@ -25,7 +25,7 @@ class EarlierActions:
     tasks: every row of the tasks, selected or not.
     """
 
-    tasks: Dataset
+    tasks: StepDataset
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: dict[tuple[str, str], dict[int, Earlier]] | None = None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters import Adapter, AdapterInfo
 from adapters.secrets import masked
-from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
+from harness.benchmarks import Filters, StepDataset, open_steps, step_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.evaluation.history import EarlierActions
@@ -32,20 +32,20 @@ from harness.policies.contract import Policy
 from harness.protocols import AskingProtocol
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import Repaired, Setup, StepKey, repair, settled_before
-from harness.settings import Settings, directory_of, on_record
+from harness.settings import SETTINGS, Settings, directory_of, on_record
 
 
 @dataclass(frozen=True)
 class Selected:
     """The steps that a run selects, and the tasks that they belong to."""
 
-    part: Dataset
+    part: StepDataset
     """The steps of this run; with --shard, those of the shard."""
-    whole: Dataset
+    whole: StepDataset
     """The steps of all shards together."""
     task_rows: Mapping[str, int]
     """Number of rows of each of these tasks in the data, selected or not."""
-    tasks: Dataset
+    tasks: StepDataset
     """All rows of these tasks."""
 
     @property
@@ -76,7 +76,7 @@ class Plan:
     """What a run takes over from another; None unless it asks some steps of it again."""
 
     @property
-    def dataset(self) -> Dataset:
+    def dataset(self) -> StepDataset:
         return self.selected.part
 
     @property
@@ -105,7 +105,7 @@ class Plan:
         return self.redo.taken if self.redo else frozenset()
 
     @property
-    def left(self) -> Dataset:
+    def left(self) -> StepDataset:
         """The steps without those that are taken over with all of their dialogues."""
         counts = Counter(step_id for step_id, _ in self.taken)
         return self.dataset.without({s for s, n in counts.items() if n >= self.settings.times})
@@ -117,7 +117,7 @@ class Plan:
 
     def of_task(self, task_id: str) -> Plan:
         """The plan for the steps of one task."""
-        chosen = Filters(task_ids=(task_id,))
+        chosen = Filters({"task": (task_id,)})
         part, tasks = self.dataset.select(chosen), self.selected.tasks.select(chosen)
         return replace(self, selected=replace(self.selected, part=part, tasks=tasks))
 
@@ -238,17 +238,15 @@ def _check_letters(protocol: AskingProtocol, settings: Settings) -> None:
 
 def open_data(settings: Settings) -> Selected:
     """The steps of a run. Raises `DataError`."""
-    opened = open_benchmark(
+    opened = open_steps(
         settings.benchmark,
         splits=settings.splits or None,
         data=Path(settings.data) if settings.data else None,
     )
     whole = opened.select(
         Filters(
-            websites=settings.websites,
-            domains=settings.domains,
-            task_ids=settings.task_ids,
-            step_ids=settings.step_ids,
+            {s.selects: getattr(settings, name) for name, s in SETTINGS.items() if s.selects},
+            unit_ids=settings.step_ids,
             limit=settings.limit,
         )
     )
@@ -258,7 +256,7 @@ def open_data(settings: Settings) -> Selected:
     drawn = settings.candidates in (None, "snapshot")
     if drawn and part.layout.negatives_column is not None and part.entries:
         check_distractors(part, settings.distractors)
-    tasks = opened.select(Filters(task_ids=tuple(task_rows)))
+    tasks = opened.select(Filters({"task": tuple(task_rows)}))
     return Selected(part, whole, task_rows, tasks)
 
 
@@ -302,7 +300,7 @@ def _described_choices(plan: Plan) -> dict[str, Any]:
     stores the choices.
     """
     settings, ranks = plan.settings, plan.ranks
-    if "choices" in benchmark(settings.benchmark).fixes:
+    if "choices" in step_benchmark(settings.benchmark).fixes:
         return {}
     rule = settings.none or plan.protocol.none_rule
     source = settings.candidates or "snapshot"

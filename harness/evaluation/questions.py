@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
-from harness.benchmarks import Dataset, IndexEntry
+from harness.benchmarks import IndexEntry, StepDataset
 from harness.candidates import (
     CandidateOptions,
     ChoiceFacts,
@@ -130,7 +130,7 @@ class Preparer:
             order=settings.order,
         )
 
-    def questions(self, dataset: Dataset) -> Iterator[Question]:
+    def questions(self, dataset: StepDataset) -> Iterator[Question]:
         """Prepare the rows of a data set, in file order, one at a time.
 
         A row that cannot be read becomes an invalid question where such rows are to be skipped.

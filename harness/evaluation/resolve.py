@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters import AdapterInfo
-from harness.benchmarks import benchmark
+from harness.benchmarks import step_benchmark
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, open_protocol, settled_settings
@@ -178,7 +178,7 @@ def picture_policy(settings: Settings, protocol: AskingProtocol) -> PicturePolic
 
 def _check_pictures(settings: Settings, protocol: AskingProtocol, policy: PicturePolicy) -> None:
     name = settings.benchmark
-    if benchmark(name).screenshots:
+    if step_benchmark(name).screenshots:
         return
     if settings.lost_rows:
         raise UserError(
@@ -209,7 +209,7 @@ def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePoli
 def _check_stored(settings: Settings, protocol: AskingProtocol) -> None:
     """Reject settings and protocols that do not fit a data set that stores its questions."""
     name = settings.benchmark
-    fixes = benchmark(name).fixes
+    fixes = step_benchmark(name).fixes
     if "prompts" in fixes and not protocol.can_be_stored:
         raise UserError(
             f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
@@ -224,7 +224,7 @@ def as_stored(settings: Settings) -> Settings:
 
     Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
     """
-    source = benchmark(settings.benchmark)
+    source = step_benchmark(settings.benchmark)
     for name, setting in SETTINGS.items():
         if name in settings.given and setting.fixed_as in source.fixes:
             raise UserError(

@@ -19,7 +19,7 @@ from typing import Any
 
 from adapters.processes import ChildEnded, Pool, Receive, Send
 from harness import __version__
-from harness.benchmarks import Dataset, open_benchmark
+from harness.benchmarks import StepDataset, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
 from harness.rankers import Ranks, open_ranks
@@ -51,7 +51,7 @@ class RankedBenchmark:
 
 
 def rank_benchmark(
-    dataset: Dataset,
+    dataset: StepDataset,
     source: Source,
     ranker: str,
     out: Path,
@@ -114,11 +114,11 @@ def serve(receive: Receive, send: Send) -> None:
 
     The answer is the number of steps written, or an error message.
     """
-    opened: tuple[Dataset, Ranks] | str
+    opened: tuple[StepDataset, Ranks] | str
     source, ranker = receive()
     try:
         data = Path(source.data) if source.data else None
-        dataset = open_benchmark(source.benchmark, splits=source.splits or None, data=data)
+        dataset = open_steps(source.benchmark, splits=source.splits or None, data=data)
         opened = dataset, open_ranks(ranker)
     except UserError as error:
         opened = str(error)
@@ -127,7 +127,9 @@ def serve(receive: Receive, send: Send) -> None:
         send(opened if isinstance(opened, str) else _write_part(*opened, path, step_ids))
 
 
-def _write_part(dataset: Dataset, ranks: Ranks, path: Path, step_ids: Sequence[str]) -> int | str:
+def _write_part(
+    dataset: StepDataset, ranks: Ranks, path: Path, step_ids: Sequence[str]
+) -> int | str:
     try:
         return _write(path, _ranked(ranks, _pages(dataset, step_ids)))
     except UserError as error:
@@ -150,7 +152,7 @@ def _in_processes(source: Source, ranker: str, count: int, parts: Sequence[Part]
             yield answer
 
 
-def _in_this_process(dataset: Dataset, ranks: Ranks, parts: Sequence[Part]) -> Generator[int]:
+def _in_this_process(dataset: StepDataset, ranks: Ranks, parts: Sequence[Part]) -> Generator[int]:
     """Rank part after part; the pages of the next part are read while this one is ranked."""
     with ThreadPoolExecutor(1, thread_name_prefix="pages") as reader:
         ahead = None
@@ -161,7 +163,7 @@ def _in_this_process(dataset: Dataset, ranks: Ranks, parts: Sequence[Part]) -> G
             yield _write(path, _ranked(ranks, steps))
 
 
-def _pages(dataset: Dataset, step_ids: Sequence[str]) -> list[Any]:
+def _pages(dataset: StepDataset, step_ids: Sequence[str]) -> list[Any]:
     wanted = frozenset(step_ids)
     entries = tuple(entry for entry in dataset.entries if entry.step_id in wanted)
     rows = replace(dataset, entries=entries).rows()
@@ -230,7 +232,12 @@ def _finished(folder: Path) -> set[str]:
 
 
 def _join(
-    dataset: Dataset, folder: Path, out: Path, settings: Mapping[str, object], *, overwrite: bool
+    dataset: StepDataset,
+    folder: Path,
+    out: Path,
+    settings: Mapping[str, object],
+    *,
+    overwrite: bool,
 ) -> None:
     part_of: dict[str, Path] = {}
     for path in sorted(folder.glob("*.parquet")):

@@ -141,12 +141,20 @@ class Settings:
         common=True,
     )
     websites: tuple[str, ...] = _data(
-        (), "Only steps on this website; may be repeated.", option="--website"
+        (),
+        "Only steps on this website; may be repeated.",
+        option="--website",
+        selects="website",
     )
     domains: tuple[str, ...] = _data(
-        (), "Only steps of this domain; may be repeated.", option="--domain"
+        (),
+        "Only steps of this domain; may be repeated.",
+        option="--domain",
+        selects="domain",
     )
-    task_ids: tuple[str, ...] = _data((), "Only this task; may be repeated.", option="--task-id")
+    task_ids: tuple[str, ...] = _data(
+        (), "Only this task; may be repeated.", option="--task-id", selects="task"
+    )
     step_ids: tuple[str, ...] = _data((), "Only this step; may be repeated.", option="--step-id")
     limit: AtLeastOne | None = _data(
         None, "Only the first N tasks, each with all of its steps.", metavar="N", common=True

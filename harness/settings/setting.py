@@ -45,6 +45,7 @@ class Setting:
         heading: Whether a report's heading tells it `always`, where it is `unusual`, or `never`.
         follows: Settings that it changes with, and beside which a difference is not counted.
         fixed_as: The class of settings under which a benchmark may fix it ("choices"), or "".
+        selects: The level or label of units whose values it lists ("website"), or "".
         needs: Features without which it has no effect (see `harness.evaluation.plan`).
         to_adapter: Whether it is an option of the model's adapter.
         to_protocol: Whether it fills a parameter of the protocol.
@@ -73,6 +74,7 @@ class Setting:
     heading: Literal["always", "unusual", "never"] = "unusual"
     follows: tuple[str, ...] = ()
     fixed_as: str = ""
+    selects: str = ""
     needs: tuple[str, ...] = ()
     to_adapter: bool = False
     to_protocol: bool = False

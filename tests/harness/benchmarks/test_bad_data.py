@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness.benchmarks import BENCHMARKS, benchmark, open_benchmark
+from harness.benchmarks import BENCHMARKS, benchmark, open_steps
 from harness.errors import DataError, UserError
 from tests.harness.benchmarks._files import page, picture, row, task, write
 
@@ -15,7 +15,7 @@ from tests.harness.benchmarks._files import page, picture, row, task, write
 def complaint(path: Path, *splits: str) -> str:
     """The line that opening and reading a file ends with."""
     with pytest.raises(DataError) as caught:
-        list(open_benchmark("multimodal-mind2web", splits=splits or None, data=path).rows())
+        list(open_steps("multimodal-mind2web", splits=splits or None, data=path).rows())
     message = str(caught.value)
     assert isinstance(caught.value, UserError)
     assert "\n" not in message
@@ -117,21 +117,21 @@ def test_a_folder_with_other_splits_says_what_it_has(tmp_path: Path) -> None:
 
 def test_missing_shards_are_noticed(tmp_path: Path) -> None:
     write(tmp_path / "data" / "test_task-00000-of-00003.parquet", task("a", 1))
-    dataset = open_benchmark("multimodal-mind2web", splits=["test_task"], data=tmp_path)
+    dataset = open_steps("multimodal-mind2web", splits=["test_task"], data=tmp_path)
     assert dataset.notices == (f"{tmp_path} is missing some shards of test_task",)
 
 
 def test_files_without_a_split_in_their_name_take_the_one_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.parquet", task("a", 1))
     for asked, split in [(None, "local"), (["test_domain"], "test_domain")]:
-        (entry,) = open_benchmark("multimodal-mind2web", splits=asked, data=path).entries
+        (entry,) = open_steps("multimodal-mind2web", splits=asked, data=path).entries
         assert entry.split == split
     assert "ask for one split" in complaint(path, "test_task", "train")
 
 
 def test_a_folder_may_tell_the_split(tmp_path: Path) -> None:
     write(tmp_path / "test_website" / "0000.parquet", task("a", 1))
-    (entry,) = open_benchmark("multimodal-mind2web", data=tmp_path).entries
+    (entry,) = open_steps("multimodal-mind2web", data=tmp_path).entries
     assert entry.split == "test_website"
 
 
@@ -181,7 +181,7 @@ def test_a_column_of_another_type_is_named_before_any_row_is_read(
         if stored in _FITS[column]:
             continue
         with pytest.raises(DataError) as caught:
-            open_benchmark("multimodal-mind2web", data=path)
+            open_steps("multimodal-mind2web", data=path)
         message = str(caught.value)
         assert message.startswith(f"{path}: column '{column}' holds "), stored
         assert "\n" not in message
@@ -205,13 +205,13 @@ def test_the_ways_to_store_the_same_values_are_all_read(
     place = source.schema.get_field_index(column)
     path = tmp_path / "test_task.parquet"
     pq.write_table(source.set_column(place, column, values), path)
-    assert len(list(open_benchmark("multimodal-mind2web", data=path).rows())) == 2
+    assert len(list(open_steps("multimodal-mind2web", data=path).rows())) == 2
 
 
 def test_a_row_that_cannot_be_decoded_does_not_hide_the_others(tmp_path: Path) -> None:
     rows = task("a", 3)
     rows[1] |= {"operation": "{broken"}
     path = write(tmp_path / "test_task.parquet", rows)
-    read = list(open_benchmark("multimodal-mind2web", data=path).decoded())
+    read = list(open_steps("multimodal-mind2web", data=path).decoded())
     assert [isinstance(row, DataError) for _, row in read] == [False, True, False]
     assert [entry.row for entry, _ in read] == [1, 2, 3]

@@ -23,11 +23,11 @@ from tests.harness.benchmarks._snapshots import stored
 
 PROGRAM = """
 import json, sys
-from harness.benchmarks import hub, open_benchmark
+from harness.benchmarks import hub, open_steps
 from harness.errors import DataError
 hub.fetch.__defaults__ = (float(sys.argv[1]),)
 try:
-    dataset = open_benchmark(sys.argv[2], splits=sys.argv[3:] or None)
+    dataset = open_steps(sys.argv[2], splits=sys.argv[3:] or None)
     print(json.dumps({"steps": [e.step_id for e in dataset.entries],
                       "rows": len(list(dataset.rows())), "fingerprint": dataset.fingerprint}))
 except DataError as error:

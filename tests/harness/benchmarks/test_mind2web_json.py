@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.benchmarks import Dataset, Filters, open_benchmark
+from harness.benchmarks import Filters, StepDataset, open_steps
 from harness.benchmarks import json_tasks as module
 from harness.benchmarks.json_tasks import split
 from harness.errors import DataError
@@ -66,7 +66,7 @@ def original_task(rows: list[Row]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def sample() -> list[Row]:
-    tasks = open_benchmark("sample", splits=["test"]).select(Filters(limit=4))
+    tasks = open_steps("sample", splits=["test"]).select(Filters(limit=4))
     return list(tasks.rows())
 
 
@@ -81,8 +81,8 @@ def written(folder: Path, sample: list[Row], **options: Any) -> Path:
     return path
 
 
-def opened(path: Path, **options: Any) -> Dataset:
-    return open_benchmark("mind2web", data=path, **options)
+def opened(path: Path, **options: Any) -> StepDataset:
+    return open_steps("mind2web", data=path, **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"indent": 1}, {"ensure_ascii": False}])
@@ -236,7 +236,7 @@ def test_a_history_that_is_not_there_is_not_made_up(tmp_path: Path, sample: list
 def test_test_data_without_a_folder_and_the_archive_say_how_to_unpack(tmp_path: Path) -> None:
     for splits in (None, ["test_task"]):
         with pytest.raises(DataError, match=r"unzip -P .* --data"):
-            open_benchmark("mind2web", splits=splits)
+            open_steps("mind2web", splits=splits)
     archive = tmp_path / "test.zip"
     archive.write_bytes(b"PK")
     with pytest.raises(DataError, match=r"unzip -P .* --data"):

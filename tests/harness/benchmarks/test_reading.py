@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.benchmarks import Dataset, open_benchmark
+from harness.benchmarks import StepDataset, open_steps
 from harness.errors import DataError
 from harness.page import Box
 from tests.harness.benchmarks._files import LATER, picture, row, shared_data, task, write
 
 
-def opened(path: Path, *splits: str) -> Dataset:
-    return open_benchmark("multimodal-mind2web", splits=splits or None, data=path)
+def opened(path: Path, *splits: str) -> StepDataset:
+    return open_steps("multimodal-mind2web", splits=splits or None, data=path)
 
 
 def test_the_recorded_row_is_decoded_through_all_levels() -> None:
@@ -150,8 +150,8 @@ def test_large_row_groups_are_told_once(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_abandoned_iteration_leaves_nothing_behind(tmp_path: Path) -> None:
     write(tmp_path / "test_task.parquet", task("a", 5), rows_per_group=2)
     program = (
-        "import sys; from pathlib import Path; from harness.benchmarks import open_benchmark\n"
-        f"rows = open_benchmark('multimodal-mind2web', data=Path({str(tmp_path)!r})).rows()\n"
+        "import sys; from pathlib import Path; from harness.benchmarks import open_steps\n"
+        f"rows = open_steps('multimodal-mind2web', data=Path({str(tmp_path)!r})).rows()\n"
         "print(next(rows).step_id, next(rows).step_id)\n"
     )
     done = subprocess.run(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.benchmarks.repack import repack
 from harness.errors import DataError
 from tests.harness.benchmarks._files import task, write
@@ -24,8 +24,8 @@ def test_the_same_rows_in_smaller_groups(tmp_path: Path) -> None:
     assert after.schema.metadata[b"made"] == b"for tests"
     assert pq.ParquetFile(target).metadata.row_group(0).num_rows == 20
     name = "multimodal-mind2web"
-    one = open_benchmark(name, data=tmp_path / "in").row("a_a-44")
-    assert open_benchmark(name, data=tmp_path / "out").row("a_a-44").html == one.html
+    one = open_steps(name, data=tmp_path / "in").row("a_a-44")
+    assert open_steps(name, data=tmp_path / "out").row("a_a-44").html == one.html
 
 
 def test_nothing_is_overwritten_and_nothing_half_done_is_left(tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.benchmarks import Dataset, Filters, open_benchmark
+from harness.benchmarks import Filters, StepDataset, open_steps
 from harness.benchmarks.dataset import shard_of
 from harness.errors import DataError
 from tests.harness.benchmarks._files import task, write
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> StepDataset:
     folder = tmp_path_factory.mktemp("data")
     rows = [
         *task("a", 3, website="shop", domain="Shopping"),
@@ -20,30 +20,35 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     ]
     straddling = [rows[0], rows[3], rows[1], rows[4], rows[5], rows[2]]
     path = write(folder / "test_task.parquet", straddling, rows_per_group=2)
-    return open_benchmark("multimodal-mind2web", data=path)
+    return open_steps("multimodal-mind2web", data=path)
 
 
-def uids(dataset: Dataset) -> list[str]:
+def uids(dataset: StepDataset) -> list[str]:
     assert [r.info.action_uid for r in dataset.rows()] == [e.action_uid for e in dataset.entries]
     return [entry.action_uid for entry in dataset.entries]
 
 
-def test_filters_keep_the_order_of_the_file(dataset: Dataset) -> None:
+def test_filters_keep_the_order_of_the_file(dataset: StepDataset) -> None:
     assert uids(dataset) == ["a-0", "b-0", "a-1", "b-1", "c-0", "a-2"]
-    assert uids(dataset.select(Filters(domains=("Travel",)))) == ["b-0", "b-1", "c-0"]
-    assert uids(dataset.select(Filters(websites=("rail", "shop")))) == ["a-0", "a-1", "c-0", "a-2"]
-    assert uids(dataset.select(Filters(task_ids=("b",)))) == ["b-0", "b-1"]
-    assert uids(dataset.select(Filters(step_ids=("a_a-2", "a_a-0")))) == ["a-0", "a-2"]
+    assert uids(dataset.select(Filters({"domain": ("Travel",)}))) == ["b-0", "b-1", "c-0"]
+    assert uids(dataset.select(Filters({"website": ("rail", "shop")}))) == [
+        "a-0",
+        "a-1",
+        "c-0",
+        "a-2",
+    ]
+    assert uids(dataset.select(Filters({"task": ("b",)}))) == ["b-0", "b-1"]
+    assert uids(dataset.select(Filters(unit_ids=("a_a-2", "a_a-0")))) == ["a-0", "a-2"]
     assert uids(dataset.without({"a_a-0", "c_c-0"})) == ["b-0", "a-1", "b-1", "a-2"]
 
 
-def test_a_limit_takes_whole_tasks(dataset: Dataset) -> None:
+def test_a_limit_takes_whole_tasks(dataset: StepDataset) -> None:
     assert uids(dataset.select(Filters(limit=1))) == ["a-0", "a-1", "a-2"]
-    assert uids(dataset.select(Filters(limit=2, domains=("Travel",)))) == ["b-0", "b-1", "c-0"]
+    assert uids(dataset.select(Filters({"domain": ("Travel",)}, limit=2))) == ["b-0", "b-1", "c-0"]
     assert len(dataset.select(Filters(limit=99))) == 6
 
 
-def test_shards_are_whole_tasks_and_cover_the_limited_selection(dataset: Dataset) -> None:
+def test_shards_are_whole_tasks_and_cover_the_limited_selection(dataset: StepDataset) -> None:
     whole = dataset.select(Filters(limit=2))
     parts = [dataset.select(Filters(limit=2, shard=(number, 3))) for number in (1, 2, 3)]
     assert sorted(u for part in parts for u in uids(part)) == sorted(uids(whole))
@@ -66,24 +71,24 @@ def test_every_task_is_in_one_shard(task_id: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
-        (Filters(websites=("shp",)), "no website 'shp' in the selection; did you mean 'shop'?"),
+        (Filters({"website": ("shp",)}), "no website 'shp' in the selection; did you mean 'shop'?"),
         (
-            Filters(domains=("travel",)),
+            Filters({"domain": ("travel",)}),
             "no domain 'travel' in the selection; did you mean 'Travel'?",
         ),
         (
-            Filters(task_ids=("zzzz",)),
+            Filters({"task": ("zzzz",)}),
             "no task 'zzzz' in the selection; it has 3 others; is this one in another split?",
         ),
         (
-            Filters(websites=("air",), domains=("Shopping",)),
+            Filters({"website": ("air",), "domain": ("Shopping",)}),
             "no step matches all the filters",
         ),
         (Filters(limit=0), "--limit must be at least 1, not 0"),
         (Filters(shard=(4, 3)), "'4/3' is not a shard; write 1/3 to 3/3"),
     ],
 )
-def test_what_no_step_has_is_an_error(dataset: Dataset, filters: Filters, message: str) -> None:
+def test_what_no_step_has_is_an_error(dataset: StepDataset, filters: Filters, message: str) -> None:
     with pytest.raises(DataError) as caught:
         dataset.select(filters)
     assert str(caught.value) == message

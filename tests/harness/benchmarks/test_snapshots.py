@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks import Dataset, benchmark, open_benchmark
+from harness.benchmarks import StepDataset, open_steps, step_benchmark
 from harness.candidates.snapshot_file import write_snapshot
 from harness.errors import DataError
 from tests.harness.benchmarks._files import picture
 from tests.harness.benchmarks._snapshots import SERIES, element, stored, write
 
 
-def opened(path: Path, *splits: str) -> Dataset:
-    return open_benchmark("mm-mind2web-tilde", splits=splits or None, data=path)
+def opened(path: Path, *splits: str) -> StepDataset:
+    return open_steps("mm-mind2web-tilde", splits=splits or None, data=path)
 
 
 def test_prompts_candidates_and_targets_are_taken_as_stored(tmp_path: Path) -> None:
@@ -113,16 +113,16 @@ def test_a_picture_that_is_not_in_the_file_is_an_error(tmp_path: Path, url: str)
 
 def test_what_the_data_fixes_is_said() -> None:
     for name in ("mm-mind2web-tilde", "snapshot"):
-        assert benchmark(name).fixes >= {"distractors", "seed", "choices", "prompts", "images"}
-    assert benchmark("multimodal-mind2web").fixes == frozenset()
+        assert step_benchmark(name).fixes >= {"distractors", "seed", "choices", "prompts", "images"}
+    assert step_benchmark("multimodal-mind2web").fixes == frozenset()
 
 
 def test_how_a_snapshot_was_made_is_known_before_it_is_opened(tmp_path: Path) -> None:
     own, theirs = tmp_path / "own.parquet", write(tmp_path / "theirs.parquet", [stored()])
     write_snapshot(own, [], {"seed": 3, "distractors": 4})
-    assert benchmark("snapshot").stored_settings(own) == {"seed": 3, "distractors": 4}
-    assert benchmark("snapshot").stored_settings(theirs) == {}
-    assert benchmark("mm-mind2web-tilde").stored_settings(None) == {}
-    assert benchmark("multimodal-mind2web").stored_settings(theirs) == {}
+    assert step_benchmark("snapshot").stored_settings(own) == {"seed": 3, "distractors": 4}
+    assert step_benchmark("snapshot").stored_settings(theirs) == {}
+    assert step_benchmark("mm-mind2web-tilde").stored_settings(None) == {}
+    assert step_benchmark("multimodal-mind2web").stored_settings(theirs) == {}
     with pytest.raises(DataError, match="no such file or folder: nowhere"):
-        benchmark("snapshot").stored_settings(Path("nowhere"))
+        step_benchmark("snapshot").stored_settings(Path("nowhere"))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness.benchmarks import Dataset, SimpleBenchmark, benchmark, open_benchmark
+from harness.benchmarks import SimpleBenchmark, StepDataset, benchmark, open_steps
 from harness.benchmarks.step_columns import COLUMNS
 from harness.errors import DataError
 from harness.page import Box, Page
@@ -40,7 +40,7 @@ def lines(path: Path, *records: Mapping[str, Any]) -> Path:
     return path
 
 
-def opened(path: Path, **values: Any) -> Dataset:
+def opened(path: Path, **values: Any) -> StepDataset:
     return SimpleBenchmark(**{"id_attribute": "bid", **values}).open(data=path)
 
 
@@ -74,7 +74,7 @@ def test_html_becomes_a_page_that_keeps_elements_texts_and_names(tmp_path: Path)
 def test_a_page_of_mind2web_stays_as_it_is(tmp_path: Path) -> None:
     cleaned = '<html backend_node_id="1"><text backend_node_id="2">Hello</text></html>'
     record = step(html=cleaned, positives=["1"])
-    (row,) = open_benchmark("steps", data=lines(tmp_path / "a.jsonl", record)).rows()
+    (row,) = open_steps("steps", data=lines(tmp_path / "a.jsonl", record)).rows()
     assert row.html == cleaned
 
 
@@ -192,7 +192,7 @@ def test_a_schema_file_maps_one_s_own_names(tmp_path: Path, form: str) -> None:
     )
     schema = tmp_path / f"schema.{form}"
     schema.write_text(SCHEMA if form == "toml" else json.dumps(tomllib.loads(SCHEMA)))
-    dataset = open_benchmark("steps", data=schema)
+    dataset = open_steps("steps", data=schema)
     (row,) = dataset.rows()
     assert (row.info.task, row.operation, row.info.website) == ("Go", "CLICK", "shop")
     assert dataset.fingerprint["columns"] == {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.candidates import (
     CandidateOptions,
     accepted,
@@ -70,7 +70,7 @@ def step(
 @pytest.fixture(scope="module")
 def recorded() -> Row:
     path = shared_data("seeact-example/multimodal_mind2web_row.parquet")
-    return next(open_benchmark("multimodal-mind2web", data=path).rows())
+    return next(open_steps("multimodal-mind2web", data=path).rows())
 
 
 @pytest.mark.parametrize("count", [5, 20])
@@ -224,7 +224,7 @@ def test_a_row_with_too_few_negatives_is_marked() -> None:
 def test_a_number_that_no_row_can_fill_is_an_error(tmp_path: Path) -> None:
     few, more = row(index=0, negatives=["b5"]), row(index=1, negatives=["b5", "b6"])
     path = write(tmp_path / "test_task.parquet", [few, more])
-    dataset = open_benchmark("multimodal-mind2web", data=path)
+    dataset = open_steps("multimodal-mind2web", data=path)
     check_distractors(dataset, 2)
     with pytest.raises(DataError, match=r"no row has 3 negative candidates \(the most"):
         check_distractors(dataset, 3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks import Dataset, open_benchmark
+from harness.benchmarks import StepDataset, open_steps
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import DataError
 from harness.page import Page
@@ -58,22 +58,22 @@ def prepared(step: Row) -> SnapshotRow:
 
 
 @pytest.fixture
-def original(tmp_path: Path) -> Dataset:
+def original(tmp_path: Path) -> StepDataset:
     rows = [
         *task("a", 3),
         row("b", 0, positives=["b4", "b2"], op="TYPE", value="Zürich"),
         row("b", 1, positives=[]),
         row("b", 2, screenshot=None),
     ]
-    return open_benchmark("multimodal-mind2web", data=write(tmp_path / "test_task.parquet", rows))
+    return open_steps("multimodal-mind2web", data=write(tmp_path / "test_task.parquet", rows))
 
 
-def test_a_snapshot_comes_back_as_it_was(tmp_path: Path, original: Dataset) -> None:
+def test_a_snapshot_comes_back_as_it_was(tmp_path: Path, original: StepDataset) -> None:
     path = tmp_path / "snapshot.parquet"
     wanted = [prepared(step) for step in original.rows()]
     settings = {"seed": 42, "distractors": 5}
     assert write_snapshot(path, iter(wanted), settings, rows_per_group=2) == 6
-    dataset = open_benchmark("snapshot", data=path)
+    dataset = open_steps("snapshot", data=path)
     assert dataset.settings == settings
     assert dataset.notices == ()
     for found, one in zip(dataset.rows(), wanted, strict=True):
@@ -100,7 +100,7 @@ def test_a_snapshot_comes_back_as_it_was(tmp_path: Path, original: Dataset) -> N
         assert found.step_id == one.row.step_id
 
 
-def test_a_snapshot_has_the_columns_of_the_card(tmp_path: Path, original: Dataset) -> None:
+def test_a_snapshot_has_the_columns_of_the_card(tmp_path: Path, original: StepDataset) -> None:
     import pyarrow.parquet as pq
 
     path = tmp_path / "snapshot.parquet"
@@ -118,7 +118,7 @@ def test_a_snapshot_has_the_columns_of_the_card(tmp_path: Path, original: Datase
     assert records[4]["target_elements"] == []
 
 
-def test_other_libraries_load_it(tmp_path: Path, original: Dataset) -> None:
+def test_other_libraries_load_it(tmp_path: Path, original: StepDataset) -> None:
     datasets = pytest.importorskip("datasets")
     path = tmp_path / "snapshot.parquet"
     write_snapshot(path, map(prepared, original.rows()), {})
@@ -128,7 +128,7 @@ def test_other_libraries_load_it(tmp_path: Path, original: Dataset) -> None:
     assert loaded[0]["prompt_0"][1]["content"][1]["image_url"]["url"] == URL
 
 
-def test_a_snapshot_appears_whole_or_not_at_all(tmp_path: Path, original: Dataset) -> None:
+def test_a_snapshot_appears_whole_or_not_at_all(tmp_path: Path, original: StepDataset) -> None:
     path = tmp_path / "out" / "snapshot.parquet"
 
     def broken() -> Any:
@@ -143,7 +143,7 @@ def test_a_snapshot_appears_whole_or_not_at_all(tmp_path: Path, original: Datase
         write_snapshot(path, iter(()), {})
 
 
-def test_a_message_that_does_not_fit_is_refused(tmp_path: Path, original: Dataset) -> None:
+def test_a_message_that_does_not_fit_is_refused(tmp_path: Path, original: StepDataset) -> None:
     step = prepared(next(original.rows()))
     for message in (
         {"role": "user"},
@@ -154,11 +154,11 @@ def test_a_message_that_does_not_fit_is_refused(tmp_path: Path, original: Datase
             write_snapshot(tmp_path / "x.parquet", [replace(step, second=[message])], {})
 
 
-def test_snapshots_of_different_making_are_not_mixed(tmp_path: Path, original: Dataset) -> None:
+def test_snapshots_of_different_making_are_not_mixed(tmp_path: Path, original: StepDataset) -> None:
     for seed in (1, 2):
         path = tmp_path / "mixed" / f"{seed}.parquet"
         write_snapshot(path, [prepared(next(original.rows()))], json.loads(f'{{"seed": {seed}}}'))
     with pytest.raises(DataError, match="different settings"):
-        open_benchmark("snapshot", data=tmp_path / "mixed")
+        open_steps("snapshot", data=tmp_path / "mixed")
     with pytest.raises(DataError, match="needs --data PATH"):
-        open_benchmark("snapshot")
+        open_steps("snapshot")

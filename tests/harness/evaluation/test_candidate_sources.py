@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.evaluation.questions import Preparer, Question
@@ -24,7 +24,7 @@ from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, macro, steps,
 
 
 def rows() -> list[Row]:
-    return list(open_benchmark("sample", splits=["dev"]).rows())
+    return list(open_steps("sample", splits=["dev"]).rows())
 
 
 @dataclass(frozen=True)

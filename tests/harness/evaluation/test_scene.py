@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.evaluation.questions import Preparer, Question
 from harness.evaluation.scene import PageScene, RecordedScene
@@ -19,7 +19,7 @@ CANDIDATES = PicturePolicy("candidates")
 
 
 def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, Question]:
-    rows = open_benchmark("sample", splits=["dev"]).rows()
+    rows = open_steps("sample", splits=["dev"]).rows()
     row = next(row for row in rows if row.invalid is None)
     protocol: TwoRounds = type("Needing", (TwoRounds,), {"needs": needs})()
     return row, Preparer(Settings(), protocol, policy).prepare(row)

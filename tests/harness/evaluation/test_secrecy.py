@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.conversation import Reply
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.dialogue import Ask, hold
 from harness.evaluation.questions import Preparer
 from harness.page import Candidate
@@ -62,7 +62,7 @@ def asked(row: Row, name: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", POOLED)
 def test_the_same_is_asked_whichever_candidate_is_right(name: str) -> None:
-    rows = [row for row in open_benchmark("sample", splits=["dev"]).rows() if row.invalid is None]
+    rows = [row for row in open_steps("sample", splits=["dev"]).rows() if row.invalid is None]
     for row in rows[::25]:
         told = asked(row, name)
         assert told == asked(swapped(row), name)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adapters.conversation import Conversation
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.evaluation.questions import Preparer, Question
 from harness.pictures import PicturePolicy
 from harness.protocols.seeact import TwoRounds
@@ -24,7 +24,7 @@ MARKERS = ("pos_candidates", "is_original_target", "is_top_level_target", "posit
 
 @pytest.fixture(scope="module")
 def rows() -> tuple[Row, ...]:
-    return tuple(open_benchmark("sample", splits=["dev"]).rows())
+    return tuple(open_steps("sample", splits=["dev"]).rows())
 
 
 def preparer() -> Preparer:

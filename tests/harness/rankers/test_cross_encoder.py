@@ -16,7 +16,7 @@ pytest.importorskip("sentence_transformers", reason="sentence-transformers is no
 import torch
 
 from benchmarks.tiny_encoder import build, texts
-from harness.benchmarks import Filters, open_benchmark
+from harness.benchmarks import Filters, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
 from harness.rankers import open_ranks
@@ -41,7 +41,7 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    return list(open_benchmark("sample", splits=["dev"]).select(Filters(limit=2)).rows())
+    return list(open_steps("sample", splits=["dev"]).select(Filters(limit=2)).rows())
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_it_ranks_a_benchmark_and_is_bound_to_its_weights(
     ranker: Path, rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    dataset = open_benchmark("sample", splits=["dev"]).select(Filters(limit=1))
+    dataset = open_steps("sample", splits=["dev"]).select(Filters(limit=1))
     name = f"cross-encoder:{ranker},device=cpu"
     out = tmp_path / "r.parquet"
     rank_benchmark(dataset, Source("sample", None, ("dev",)), name, out, workers=4)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks import Dataset, Filters, open_benchmark
+from harness.benchmarks import Filters, StepDataset, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
 from harness.rankers import job, open_ranks
@@ -28,8 +28,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def dev(**filters: Any) -> Dataset:
-    return open_benchmark("sample", splits=["dev"]).select(Filters(**filters))
+def dev(**filters: Any) -> StepDataset:
+    return open_steps("sample", splits=["dev"]).select(Filters(**filters))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -117,7 +117,7 @@ def test_parts_of_another_ranking_are_not_mixed_in(
 
     with pytest.raises(KeyboardInterrupt):
         rank_benchmark(dev(), SOURCE, "lexical", out, on_progress=stop)
-    test = open_benchmark("sample", splits=["test"]).select(Filters(limit=1))
+    test = open_steps("sample", splits=["test"]).select(Filters(limit=1))
     with pytest.raises(UserError, match="parts of another ranking"):
         rank_benchmark(test, replace(SOURCE, splits=("test",)), "lexical", out)
     # Where nothing was finished nothing stands in the way.
@@ -151,7 +151,7 @@ def test_a_step_that_cannot_be_ranked_is_named_and_the_rest_is_kept(
     rows = task("t", 40)
     rows[35]["cleaned_html"] = "<html"
     path = write(tmp_path / "test_task.parquet", rows)
-    dataset = open_benchmark("multimodal-mind2web", data=path)
+    dataset = open_steps("multimodal-mind2web", data=path)
     source = Source("multimodal-mind2web", str(path), ())
     for workers in (1, 2):
         with pytest.raises(DataError, match="row 36"):

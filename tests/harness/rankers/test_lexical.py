@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import UserError
 from harness.page import Page
@@ -93,7 +93,7 @@ def test_it_takes_no_argument() -> None:
 
 def test_recall_on_the_sample_is_what_the_guide_says() -> None:
     ranks = open_ranks("lexical")
-    rows = open_benchmark("sample", splits=["test"]).rows()
+    rows = open_steps("sample", splits=["test"]).rows()
     found = [
         ranked(r.info.split, r.info.task_id, [c.id for c in r.positives], ranks.of(r, page_of(r)))
         for r in rows
@@ -111,7 +111,7 @@ def test_the_texts_of_the_cross_encoder_are_those_of_the_reference() -> None:
     """One candidate alone: the reference's page is the path with the target in it."""
     lines = shared_data("seeact-example/golden_prune.jsonl").read_text("utf-8").splitlines()
     row = next(
-        open_benchmark(
+        open_steps(
             "multimodal-mind2web",
             data=shared_data("seeact-example/multimodal_mind2web_row.parquet"),
         ).rows()

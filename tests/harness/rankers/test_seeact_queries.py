@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.rankers import open_ranks
@@ -20,7 +20,7 @@ STEP = "725d96cd-9283-4ec7-b902-d003503f2d6b_c69cbea4-7231-42f7-b5fc-e0fac8f781e
 
 
 def only_row(path: Path) -> Row:
-    (row,) = open_benchmark("multimodal-mind2web", data=path).rows()
+    (row,) = open_steps("multimodal-mind2web", data=path).rows()
     return row
 
 
@@ -87,7 +87,7 @@ def test_the_lines_of_a_step_are_joined(tmp_path: Path) -> None:
     source = written(tmp_path / "queries.jsonl", query(choices=[1]), query(choices=[2]), other)
     done = import_queries([source], tmp_path / "s.parquet", tmp_path / "r.parquet")
     assert (done.lines, done.steps, done.ranked) == (3, 2, 2)
-    rows = list(open_benchmark("multimodal-mind2web", data=tmp_path / "s.parquet").rows())
+    rows = list(open_steps("multimodal-mind2web", data=tmp_path / "s.parquet").rows())
     assert [(row.info.action_uid, row.info.index, row.history) for row in rows] == [
         ("u", 1, ("[a]  b -> CLICK",)),
         ("v", 0, ()),

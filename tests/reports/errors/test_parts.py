@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import open_steps
 from harness.page import Page
 from parsers.cleaned_page import PageError
 from parsers.records import Description
@@ -181,7 +181,7 @@ def test_the_name_of_an_action_is_no_description() -> None:
 
 
 def test_relations_agree_with_the_harness_on_real_pages() -> None:
-    rows = [row for row in open_benchmark("sample", splits=("test",)).rows() if row.positives]
+    rows = [row for row in open_steps("sample", splits=("test",)).rows() if row.positives]
     for row in rows[::8]:
         ours, theirs = PageNodes(row.html), Page.parse(row.html)
         target = row.positives[0].id

@@ -1,0 +1,133 @@
+"""Recorded steps: what their benchmarks declare beside others, and how their rows are read."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.files import DataFile, fingerprint
+from harness.benchmarks.index import IndexEntry, Layout
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from harness.records import Row
+
+Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
+"""What stored data can fix: the number of sampled negatives, the seed that samples them, the
+choices as listed, the prompts around them, and the images as sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepDataset(Dataset[IndexEntry]):
+    """Recorded steps: an index in memory, rows read on demand.
+
+    Attributes:
+        layout: how the files are read.
+        files: all files of the opened splits, including those that a selection leaves out.
+    """
+
+    layout: Layout
+    files: tuple[DataFile, ...]
+    kind: str = "step"
+    whole: str = "task"
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows in file order, decoded one at a time, with one row group open at a time.
+
+        Raises:
+            DataError: a file is damaged or a row cannot be decoded.
+        """
+        for _, row in self.decoded():
+            if isinstance(row, DataError):
+                raise row
+            yield row
+
+    def decoded(self) -> Iterator[tuple[IndexEntry, Row | DataError]]:
+        """Yield every row with its entry, as `rows` does, and the error for a row without a value.
+
+        Raises:
+            DataError: a file is damaged.
+        """
+        for _, entries in groupby(self.entries, lambda entry: (entry.file, entry.row_group)):
+            yield from self._group(list(entries))
+
+    def row(self, step_id: str) -> Row:
+        """Return one row, at the cost of reading its row group up to that row.
+
+        Raises:
+            KeyError: the selection has no such step.
+            DataError: the file is damaged or the row cannot be decoded.
+        """
+        ((_, row),) = self._group([self._places[step_id]])
+        if isinstance(row, DataError):
+            raise row
+        return row
+
+    def negatives(self) -> Iterator[int]:
+        """Yield the number of negative candidates of each row, reading only that column."""
+        column = self.layout.negatives_column
+        if column is None:
+            return
+        for (path, group), entries in groupby(self.entries, lambda e: (e.file, e.row_group)):
+            offsets = {entry.offset for entry in entries}
+            for _, record in self.layout.records(path, group, offsets, [column]):
+                yield len(record[column] or ())
+
+    @cached_property
+    def fingerprint(self) -> dict[str, object]:
+        """The data that was read: its origin, and every file with its size and SHA-256."""
+        return {"benchmark": self.benchmark, **self.origin, "files": fingerprint(self.files)}
+
+    @cached_property
+    def _places(self) -> dict[str, IndexEntry]:
+        return {entry.step_id: entry for entry in self.entries}
+
+    def _group(self, entries: list[IndexEntry]) -> Iterator[tuple[IndexEntry, Row | DataError]]:
+        by_offset = {entry.offset: entry for entry in entries}
+        records = self.layout.records(entries[0].file, entries[0].row_group, by_offset)
+        for offset, record in records:
+            entry = by_offset[offset]
+            try:
+                row: Row | DataError = self.layout.decode(record, entry, self.benchmark)
+            except DataError as error:
+                row = error
+            yield entry, row
+
+
+@dataclass(frozen=True)
+class StepBenchmark(Benchmark):
+    """A collection of recorded steps.
+
+    Attributes:
+        screenshots: whether its rows have screenshots; if False, a row without one is valid.
+        fixes: what the data itself fixes; options that would change it are refused.
+        candidates: its stored choices in the words of published results; "" if none are stored.
+    """
+
+    screenshots: bool = True
+    fixes: frozenset[Fixed] = frozenset()
+    candidates: str = ""
+
+    kind = "step"
+    protocol = "seeact-two-rounds"
+
+    @abstractmethod
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
+        """See `Benchmark.open`."""
+
+    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
+        """The settings that the data was made with, read without opening or downloading it.
+
+        They equal `Dataset.settings`; {} if there are none.
+
+        Raises:
+            DataError: `data` cannot be read.
+        """
+        return {}
