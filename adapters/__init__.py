@@ -8,7 +8,11 @@ Part of vlm-web-eval.
 
 from adapters.catalog import (
     ADAPTERS,
+    EMBEDDERS,
+    EMBEDDING_MODELS,
+    MODELS,
     AdapterSpec,
+    Catalog,
     describe,
     make,
     names,
@@ -26,6 +30,7 @@ from adapters.contract import (
     FaultKind,
     Generation,
     ImageRule,
+    ModelInfo,
     PictureSource,
     PixelPicture,
     Request,
@@ -44,16 +49,24 @@ from adapters.conversation import (
     system,
     user,
 )
+from adapters.embedding import Embedded, Embedder, EmbedderInfo
 from adapters.registry import Registry, UnknownName
 
 __all__ = [
     "ADAPTERS",
+    "EMBEDDERS",
+    "EMBEDDING_MODELS",
+    "MODELS",
     "Adapter",
     "AdapterInfo",
     "AdapterSpec",
     "BatchAdapter",
+    "Catalog",
     "Conversation",
     "Described",
+    "Embedded",
+    "Embedder",
+    "EmbedderInfo",
     "EncodedPicture",
     "Fatal",
     "Fault",
@@ -62,6 +75,7 @@ __all__ = [
     "Generation",
     "ImageRule",
     "Message",
+    "ModelInfo",
     "Part",
     "Picture",
     "PictureSource",

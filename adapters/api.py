@@ -3,6 +3,7 @@
 A provider's adapter says how a request is put (`_compose`), which parameters go with it
 (`_parameters`), how it is sent (`_send`), what an error means (`_failure`), of which form an answer
 is (`answers`) and how it is read (`_read`). The SDKs' own retries are off: the engine owns time.
+`ApiClient` is as much of it as embedders need, too.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from binascii import b2a_base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -24,6 +26,7 @@ from adapters.contract import (
     EncodedPicture,
     Fault,
     Generation,
+    ModelInfo,
     PictureSource,
     Request,
 )
@@ -37,10 +40,21 @@ if TYPE_CHECKING:
     import httpx2
 
 Json = dict[str, Any]
+Info = TypeVar("Info", bound=ModelInfo)
+R = TypeVar("R", covariant=True)
 
 
-class ApiAdapter(ABC):
-    """A model behind a provider's API. Parameters in `spellings` may be refused and then left out.
+class Read(Protocol[R]):
+    """What an answer says. Raises ValueError where it says nothing that was asked for."""
+
+    def __call__(
+        self, answer: Any, headers: Mapping[str, str], *, sent: Json, latency_s: float
+    ) -> R: ...
+
+
+class ApiClient(ABC, Generic[Info]):
+    """A provider's API for one model. Parameters in `spellings` may be refused, and are then left
+    out.
 
     The values of `spellings` are other words by which the provider calls the parameter. `answers`
     is what an answer holds, as far as it is read.
@@ -51,7 +65,7 @@ class ApiAdapter(ABC):
 
     def __init__(
         self,
-        info: AdapterInfo,
+        info: Info,
         endpoint: Endpoint,
         *,
         timeout_s: float,
@@ -69,7 +83,7 @@ class ApiAdapter(ABC):
         self._notices: list[str] = []
 
     @property
-    def info(self) -> AdapterInfo:
+    def info(self) -> Info:
         return self._info
 
     def notices(self) -> list[str]:
@@ -77,14 +91,23 @@ class ApiAdapter(ABC):
         notices, self._notices = self._notices, []
         return notices
 
-    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+    async def _exchange(
+        self,
+        compose: Callable[[], Awaitable[tuple[Json, Json]]],
+        read: Read[R],
+        end: Callable[[Finish, Failure, Json], R],
+    ) -> R:
         """Ask once, and again only to leave out a parameter that the model refused.
+
+        compose: the content of the body, and the parameters that are wanted in it.
+        read: the result, of an answer, its headers, the parameters sent and the seconds it took.
+        end: what it means that the model will not take the content; it is also given the failure
+            and the parameters sent.
 
         Raises `Fault` and `Fatal`.
         """
         while True:
-            content = await self._compose(request, pictures)
-            wanted = self._parameters(request.generation, request)
+            content, wanted = await compose()
             sent = {name: value for name, value in wanted.items() if name not in self._refused}
             body = msgspec.json.encode(self._body(content, sent))
             started = time.monotonic()
@@ -99,11 +122,12 @@ class ApiAdapter(ABC):
                     raise
                 failure = known
             else:
-                return self._reply(response, sent, time.monotonic() - started, request)
+                seconds = time.monotonic() - started
+                return self._parsed(response, partial(read, sent=sent, latency_s=seconds))
             # Judged outside the handler, so that no exception chain holds the SDK's request.
             verdict = judge(failure, self._speaker, self._clean)
             if isinstance(verdict, Finish):
-                return Reply("", verdict, model=self._info.model, sent=sent)
+                return end(verdict, failure, sent)
             if not self._learn(failure, sent):
                 raise verdict
 
@@ -115,12 +139,6 @@ class ApiAdapter(ABC):
     async def close(self) -> None:
         await self.http.aclose()
 
-    @abstractmethod
-    async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...
-
-    @abstractmethod
-    def _parameters(self, generation: Generation, request: Request) -> Json: ...
-
     def _body(self, content: Json, parameters: Json) -> Json:
         """The request's body, of what `_compose` made and the parameters to send."""
         return content | parameters
@@ -130,14 +148,6 @@ class ApiAdapter(ABC):
 
     @abstractmethod
     def _failure(self, error: Exception) -> Failure | None: ...
-
-    @abstractmethod
-    def _read(self, answer: Any, headers: Mapping[str, str]) -> Reply:
-        """The reply in an answer of the form `answers`. Raises ValueError where there is none."""
-
-    def _done(self, request: Request, sent: Json) -> None:
-        """Called after every successful call."""
-        return
 
     def _learn(self, failure: Failure, sent: Json) -> bool:
         """Note the parameters that a failure refuses. Returns whether there are any."""
@@ -154,21 +164,54 @@ class ApiAdapter(ABC):
             self._notified.add(notice)
             self._notices.append(notice)
 
-    def _reply(
-        self, response: httpx2.Response, sent: Json, latency_s: float, request: Request
-    ) -> Reply:
+    def _parsed(self, response: httpx2.Response, read: Callable[[Any, Mapping[str, str]], R]) -> R:
         # A proxy's page with status 200, another server's idea of the format, or worse.
         try:
             answer: Any = read_json(response.content, self.answers)
-            reply = self._read(answer, response.headers)
-            reply = checked(replace(reply, sent=sent, latency_s=latency_s))
+            return read(answer, response.headers)
         except (ValueError, msgspec.ValidationError) as error:
             beginning = response.content[:4096].decode(errors="replace")
             reason = self._clean(f"{error}; it begins {beginning!r}")
-        else:
+        raise Fault("malformed", f"{self._speaker}: reply cannot be read ({reason})")
+
+
+class ApiAdapter(ApiClient[AdapterInfo]):
+    """A model behind a provider's API that continues conversations."""
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        """Ask once, and again only to leave out a parameter that the model refused.
+
+        Raises `Fault` and `Fatal`.
+        """
+
+        async def compose() -> tuple[Json, Json]:
+            content = await self._compose(request, pictures)
+            return content, self._parameters(request.generation, request)
+
+        def read(answer: Any, headers: Mapping[str, str], sent: Json, latency_s: float) -> Reply:
+            reply = self._read(answer, headers)
+            reply = checked(replace(reply, sent=sent, latency_s=latency_s))
             self._done(request, sent)
             return reply
-        raise Fault("malformed", f"{self._speaker}: reply cannot be read ({reason})")
+
+        def end(finish: Finish, failure: Failure, sent: Json) -> Reply:
+            return Reply("", finish, model=self._info.model, sent=sent)
+
+        return await self._exchange(compose, read, end)
+
+    @abstractmethod
+    async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...
+
+    @abstractmethod
+    def _parameters(self, generation: Generation, request: Request) -> Json: ...
+
+    @abstractmethod
+    def _read(self, answer: Any, headers: Mapping[str, str]) -> Reply:
+        """The reply in an answer of the form `answers`. Raises ValueError where there is none."""
+
+    def _done(self, request: Request, sent: Json) -> None:
+        """Called after every successful call."""
+        return
 
 
 def picture_text(picture: EncodedPicture, before: str = "") -> msgspec.Raw:
@@ -193,18 +236,26 @@ def hosted(
 ) -> AdapterInfo:
     """What adapters of hosted models declare alike; `more` are further fields of `AdapterInfo`.
 
-    At another address than the provider's own the price is unknown, unless that is on the user's
-    own machine or network. When a model thinks is known by its name, unless `more` says it.
+    When a model thinks is known by its name, unless `more` says it.
     """
-    more = {"thinking": thinking_of(model), **more}
-    shown = public(endpoint.custom_url) if endpoint.custom_url else None
     return AdapterInfo(
-        name=f"{endpoint.provider}:{model}",
-        model=model,
-        provider=endpoint.provider,
-        endpoint=shown,
-        billed=endpoint.is_official or not is_private(endpoint.url),
-        price_ref=model if endpoint.is_official else None,
-        settings={**masked(settings), "endpoint": shown},
-        **more,
+        **{"thinking": thinking_of(model), **facts_of_endpoint(endpoint, model, settings), **more}
     )
+
+
+def facts_of_endpoint(endpoint: Endpoint, model: str, settings: Mapping[str, object]) -> Json:
+    """The fields of `ModelInfo` that follow from where a model is hosted.
+
+    At another address than the provider's own the price is unknown, unless that is on the user's
+    own machine or network.
+    """
+    shown = public(endpoint.custom_url) if endpoint.custom_url else None
+    return {
+        "name": f"{endpoint.provider}:{model}",
+        "model": model,
+        "provider": endpoint.provider,
+        "endpoint": shown,
+        "billed": endpoint.is_official or not is_private(endpoint.url),
+        "price_ref": model if endpoint.is_official else None,
+        "settings": {**masked(settings), "endpoint": shown},
+    }

@@ -1,8 +1,9 @@
-"""The built-in models by name, and how a name becomes an adapter.
+"""The built-in models and embedders by name, and how a name becomes an adapter.
 
 An adapter's class or factory is called with the model's name, then options by name; the options it
 takes are its other parameters, so that an unknown one is refused by name. Packages add adapters of
-their own through the entry-point group `vlm_eval.adapters`; see `adapters.registry`.
+their own through the entry-point group `vlm_eval.adapters`, and embedders through
+`vlm_eval.embedders`; see `adapters.registry`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from adapters.contract import Adapter, Described, Fatal
+from adapters.embedding import Embedder
 from adapters.options import read_options
 from adapters.registry import Registry, UnknownName
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -68,6 +72,25 @@ LOCAL = {
 for _name, (_factory, _line) in LOCAL.items():
     ADAPTERS.add(_name, f"adapters.local.factory:{_factory}", _line)
 
+EMBEDDERS: Registry[Embedder] = Registry("embedder", "vlm_eval.embedders", has=("info", "embed"))
+EMBEDDERS.add(
+    "openai",
+    "adapters.openai_embeddings:openai_embeddings",
+    "OpenAI, or with base_url any server that speaks its embeddings protocol "
+    "(openai:text-embedding-3-small)",
+    plain=("text-embedding-",),
+)
+EMBEDDERS.add(
+    "hf",
+    "adapters.local.embedder:sentence_transformer",
+    "any sentence-transformers checkpoint, on this machine (hf:HUB_ID or hf:FOLDER)",
+)
+EMBEDDERS.add(
+    "lexical",
+    "adapters.lexical_embedder:LexicalEmbedder",
+    "words that have letters in common, without a model; needs nothing",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class AdapterSpec:
@@ -87,35 +110,83 @@ class AdapterSpec:
         return self.provider in LOCAL
 
 
-def names() -> dict[str, str]:
-    """Every adapter that can be named, with one line about it. Imports no SDK."""
-    return ADAPTERS.names()
+class Catalog(Generic[T]):
+    """The models of one kind: how a name becomes one."""
+
+    def __init__(self, registry: Registry[T]) -> None:
+        self.registry = registry
+
+    def names(self) -> dict[str, str]:
+        """Everything that can be named, with one line about it. Imports no SDK."""
+        return self.registry.names()
+
+    def resolve(self, name: str, *, base_url: str | None = None) -> AdapterSpec:
+        """Parse a model's name: `openai:gpt-4o`, or just `gpt-4o`.
+
+        With a `base_url`, a name without a provider is a model of a server that speaks OpenAI's
+        protocol. Raises `UnknownName`.
+        """
+        try:
+            provider, model = self.registry.split(name)
+        except UnknownName:
+            if base_url is None:
+                raise
+            provider, model = "openai", name
+        return AdapterSpec(f"{provider}:{model}" if model else provider, provider, model)
+
+    def make(self, name: str, **options: object) -> T:
+        """The model of a name, ready to be asked. A local one that answers is loaded now.
+
+        Options that are None count as not given; `timeout_s` and `concurrency`, which change no
+        reply, reach only the providers that take them. Raises `UnknownName` for an unknown name,
+        and `Fatal` for any other option that the provider does not take, a missing key or package.
+        """
+        spec = self.resolve(name, base_url=_text(options.get("base_url")))
+        return self.registry.make(spec.provider, spec.model, **self.accepted(spec, options))
+
+    def keyless(self, name: str, **options: object) -> T:
+        """The same for what it declares; no key is needed. Raises as `make`."""
+        spec = self.resolve(name, base_url=_text(options.get("base_url")))
+        if "api_key" in self.registry.parameters(spec.provider) and not options.get("api_key"):
+            options["api_key"] = "not-needed-to-describe"
+        return self.make(name, **options)
+
+    def options_of(self, name: str, *, base_url: str | None = None) -> tuple[str, ...]:
+        """The options that a model takes, by name. Raises `UnknownName`."""
+        return self._taken(self.resolve(name, base_url=base_url))
+
+    def accepted(self, spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
+        """The options that were given, as the types that are declared for them.
+
+        Raises `Fatal` for one that is not taken, and for a value of another type.
+        """
+        allowed = self._taken(spec)
+        kinds = {p.kind for p in self.registry.parameters(spec.provider).values()}
+        anything = inspect.Parameter.VAR_KEYWORD in kinds
+        accepted: dict[str, object] = {}
+        for key, value in options.items():
+            if value is None or (key in CARRYING and key not in allowed):
+                continue
+            if key not in allowed and not anything:
+                listed = ", ".join(allowed) or "none"
+                raise Fatal(f"'{spec.provider}' takes no option '{key}' (it takes: {listed})")
+            accepted[key] = value
+        return read_options(self.registry.get(spec.provider), accepted)
+
+    def _taken(self, spec: AdapterSpec) -> tuple[str, ...]:
+        parameters = self.registry.parameters(spec.provider).values()
+        by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        # The first one that can be given by position is the model's name.
+        positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        return tuple(
+            p.name for p in parameters if p.kind in by_name and p.name not in positional[:1]
+        )
 
 
-def resolve(name: str, *, base_url: str | None = None) -> AdapterSpec:
-    """Parse a model's name: `openai:gpt-4o`, or just `gpt-4o`.
-
-    With a `base_url`, a name without a provider is a model of a server that speaks OpenAI's
-    protocol. Raises `UnknownName`.
-    """
-    try:
-        provider, model = ADAPTERS.split(name)
-    except UnknownName:
-        if base_url is None:
-            raise
-        provider, model = "openai", name
-    return AdapterSpec(f"{provider}:{model}" if model else provider, provider, model)
-
-
-def make(name: str, **options: object) -> Adapter:
-    """The adapter for a model's name, ready to be asked. A local model is loaded now.
-
-    Options that are None count as not given; `timeout_s` and `concurrency`, which change no reply,
-    reach only the providers that take them. Raises `UnknownName` for an unknown name, and
-    `Fatal` for any other option that the provider does not take, a missing key or package.
-    """
-    spec = _resolved(name, options)
-    return ADAPTERS.make(spec.provider, spec.model, **_accepted(spec, options))
+MODELS = Catalog(ADAPTERS)
+EMBEDDING_MODELS = Catalog(EMBEDDERS)
+names, resolve, make = MODELS.names, MODELS.resolve, MODELS.make
+options_of = MODELS.options_of
 
 
 def describe(name: str, *, loads: bool = False, **options: object) -> Described:
@@ -124,53 +195,14 @@ def describe(name: str, *, loads: bool = False, **options: object) -> Described:
     No key is needed and no weights are loaded. If the model is to be loaded next (`loads`),
     whatever would prevent that (a missing key, too little memory) is an error now.
     """
-    spec = _resolved(name, options)
+    spec = resolve(name, base_url=_text(options.get("base_url")))
     factory = ADAPTERS.get(spec.provider)
     if isinstance(factory, Describing):
-        return factory.describe(spec.model, loads=loads, **_accepted(spec, options))
+        return factory.describe(spec.model, loads=loads, **MODELS.accepted(spec, options))
     if loads:
         adapter = make(name, **options)
         return Described(adapter.info, lambda: adapter)
-    known = dict(options)
-    if "api_key" in ADAPTERS.parameters(spec.provider) and not known.get("api_key"):
-        known["api_key"] = "not-needed-to-describe"
-    return Described(make(name, **known).info, lambda: make(name, **options))
-
-
-def options_of(name: str, *, base_url: str | None = None) -> tuple[str, ...]:
-    """The options that a model's adapter takes, by name. Raises `UnknownName`."""
-    return _taken(resolve(name, base_url=base_url))
-
-
-def _resolved(name: str, options: Mapping[str, object]) -> AdapterSpec:
-    return resolve(name, base_url=_text(options.get("base_url")))
-
-
-def _taken(spec: AdapterSpec) -> tuple[str, ...]:
-    parameters = ADAPTERS.parameters(spec.provider).values()
-    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    # The first one that can be given by position is the model's name.
-    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    return tuple(p.name for p in parameters if p.kind in by_name and p.name not in positional[:1])
-
-
-def _accepted(spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
-    """The options that were given, as the types that the adapter declares for them.
-
-    Raises `Fatal` for one that it does not take, and for a value of another type.
-    """
-    allowed = _taken(spec)
-    kinds = {p.kind for p in ADAPTERS.parameters(spec.provider).values()}
-    anything = inspect.Parameter.VAR_KEYWORD in kinds
-    accepted: dict[str, object] = {}
-    for key, value in options.items():
-        if value is None or (key in CARRYING and key not in allowed):
-            continue
-        if key not in allowed and not anything:
-            listed = ", ".join(allowed) or "none"
-            raise Fatal(f"'{spec.provider}' takes no option '{key}' (it takes: {listed})")
-        accepted[key] = value
-    return read_options(ADAPTERS.get(spec.provider), accepted)
+    return Described(MODELS.keyless(name, **options).info, lambda: make(name, **options))
 
 
 def _text(value: object) -> str | None:

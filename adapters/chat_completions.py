@@ -7,10 +7,8 @@ Written against openai 3.52, November 2026.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
+from typing import ClassVar
 
 import msgspec
 
@@ -26,10 +24,8 @@ from adapters.contract import (
 )
 from adapters.conversation import Finish, Message, Reply, Text, Usage
 from adapters.endpoints import Endpoint
-from adapters.faults import Failure, retry_after
-
-if TYPE_CHECKING:
-    import httpx2
+from adapters.faults import Failure
+from adapters.openai_client import OpenAIClient
 
 FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
 
@@ -67,7 +63,7 @@ class _Answer(msgspec.Struct):
     usage: _Usage | None = None
 
 
-class ChatAdapter(ApiAdapter):
+class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     """One model behind the chat protocol.
 
     `detail` is sent with every picture if it is given. `extra_body` is added to the body as it is,
@@ -85,6 +81,7 @@ class ChatAdapter(ApiAdapter):
         "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
     }
     answers = _Answer
+    path = "/chat/completions"
 
     def __init__(
         self,
@@ -95,18 +92,10 @@ class ChatAdapter(ApiAdapter):
         detail: str | None = None,
         extra_body: Mapping[str, object] | None = None,
     ) -> None:
-        from openai import AsyncOpenAI
-
         self._extra = dict(extra_body or {})
         super().__init__(info, endpoint, timeout_s=timeout_s, options=self._extra)
         self._detail = detail
         self._limit = "max_tokens"
-        self._client = AsyncOpenAI(
-            api_key=endpoint.key or "none",
-            base_url=endpoint.url,
-            max_retries=0,
-            http_client=self.http,
-        )
 
     def _marks(self, request: Request) -> set[int]:
         """The indexes of the messages at whose end the provider's prompt cache is to be written."""
@@ -161,11 +150,6 @@ class ChatAdapter(ApiAdapter):
         wanted |= self._extra
         return {name: value for name, value in wanted.items() if value is not None}
 
-    async def _send(self, body: bytes) -> httpx2.Response:
-        import httpx2
-
-        return await self._client.post("/chat/completions", content=body, cast_to=httpx2.Response)
-
     def _learn(self, failure: Failure, sent: Json) -> bool:
         ours = "max_tokens" in sent and "max_tokens" not in self._extra
         if ours and failure.param == "max_tokens" and failure.status == 400:
@@ -173,32 +157,6 @@ class ChatAdapter(ApiAdapter):
             self._notify(f"{self._info.name} refused max_tokens: max_completion_tokens is sent")
             return True
         return super()._learn(failure, sent)
-
-    def _failure(self, error: Exception) -> Failure | None:
-        from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
-
-        if isinstance(error, APITimeoutError):
-            return Failure("no answer in time", kind="timeout")
-        if isinstance(error, APIConnectionError):
-            return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
-        if isinstance(error, APIStatusError):
-            # vLLM puts the status into `code`; its word is in `type`.
-            words = [str(word) for word in (error.code, error.type) if word]
-            words = [word for word in words if not word.isdigit()]
-            return Failure(
-                _server_message(error) + self._hint(error.status_code),
-                status=error.status_code,
-                code=words[0] if words else "",
-                param=str(error.param or ""),
-                retry_after_s=retry_after(error.response.headers),
-            )
-        if isinstance(error, APIError):
-            return Failure(f"reply cannot be read ({error})", kind="malformed")
-        return None
-
-    def _hint(self, status: int) -> str:
-        path = urlsplit(self._info.endpoint or "/v1").path
-        return " (base URLs end in /v1 as a rule)" if status == 404 and "/v1" not in path else ""
 
     def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
         if not answer.choices:
@@ -248,15 +206,6 @@ def served(model: str) -> tuple[ImageRule | None, Coordinates | None]:
 def longest(names: Iterable[str], model: str) -> str | None:
     """The longest of the names that a model's name begins with."""
     return max((name for name in names if model.startswith(name)), key=len, default=None)
-
-
-def _server_message(error: Any) -> str:
-    """The server's message: `message` in OpenAI's body, `detail` in a FastAPI server's."""
-    body = error.body
-    if not isinstance(body, dict):
-        return json.dumps(body) if isinstance(body, list) else str(body or error)
-    message = body.get("message") or body.get("detail")
-    return message if isinstance(message, str) else json.dumps(body)
 
 
 def _usage(usage: _Usage | None) -> Usage | None:

@@ -30,9 +30,9 @@ class EmbedderInfo(ModelInfo):
 
     texts_per_call: int = 64
     """The most texts in a call."""
-    characters_per_call: int | None = None
-    """The most characters of a call's texts together, where a provider limits their tokens; a text
-    that is longer by itself is sent alone. None for no limit."""
+    bytes_per_call: int | None = None
+    """The most bytes of a call's texts together in UTF-8, where a provider limits their tokens (a
+    token is a byte or more); a text that is longer by itself is sent alone. None for no limit."""
     dimensions: int | None = None
     """Numbers in a vector, None if that is known from the first reply only."""
 
@@ -77,19 +77,20 @@ class Embedder(Protocol):
 def batches(texts: Sequence[str], info: EmbedderInfo) -> Iterator[tuple[str, ...]]:
     """The texts in calls that the embedder takes, in order.
 
-    >>> info = EmbedderInfo("m", "m", "p", texts_per_call=2, characters_per_call=5)
+    >>> info = EmbedderInfo("m", "m", "p", texts_per_call=2, bytes_per_call=5)
     >>> list(batches(["a", "b", "c", "ddddddd", "e"], info))
     [('a', 'b'), ('c',), ('ddddddd',), ('e',)]
     """
-    most = info.characters_per_call or sys.maxsize
+    most = info.bytes_per_call or sys.maxsize
     batch: list[str] = []
-    characters = 0
+    size = 0
     for text in texts:
-        if batch and (len(batch) == info.texts_per_call or characters + len(text) > most):
+        more = len(text.encode("utf-8", "surrogatepass"))
+        if batch and (len(batch) == info.texts_per_call or size + more > most):
             yield tuple(batch)
-            batch, characters = [], 0
+            batch, size = [], 0
         batch.append(text)
-        characters += len(text)
+        size += more
     if batch:
         yield tuple(batch)
 

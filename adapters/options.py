@@ -17,6 +17,8 @@ import msgspec
 
 from adapters.contract import Fatal
 
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
 SWITCHES = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),

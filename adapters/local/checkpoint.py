@@ -101,7 +101,7 @@ def locate(options: LocalOptions, *, weights: bool) -> Checkpoint:
     `trust_remote_code`.
     """
     folder = Path(options.model_path or options.model).expanduser()
-    if options.model_path or folder.is_dir() or _looks_like_path(options.model):
+    if options.model_path or folder.is_dir() or looks_like_path(options.model):
         if not folder.is_dir():
             raise Fatal(f"no such folder: {folder}")
         if options.revision is not None:
@@ -123,7 +123,7 @@ def fetch_weights(options: LocalOptions, checkpoint: Checkpoint) -> None:
             return
 
 
-def _looks_like_path(model: str) -> bool:
+def looks_like_path(model: str) -> bool:
     return model.startswith((".", "/", "~")) or model.count("/") > 1
 
 

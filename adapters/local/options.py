@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-Count = Annotated[int, Meta(ge=1)]
+from adapters.options import Count
 
 HUB = {
     "qwen-vl": "Qwen/Qwen-VL-Chat",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from array import array
+from base64 import b64encode
 from typing import Any
 
 from tests.servers.answers import Answer, Ask
@@ -47,6 +50,8 @@ def body_of(ask: Ask, answer: Answer) -> Json:
         return {"openai": _openai_error, "anthropic": _anthropic_error, "google": _google_error}[
             ask.provider
         ](answer)
+    if ask.path.endswith("/embeddings"):
+        return _embeddings(ask, answer)
     return {"openai": _openai, "anthropic": _anthropic, "google": _google}[ask.provider](
         ask, answer
     )
@@ -84,6 +89,30 @@ def _openai(ask: Ask, answer: Answer) -> Json:
             body["usage"]["completion_tokens_details"] = {
                 "reasoning_tokens": use.get("reasoning", 0)
             }
+    return body
+
+
+def vector_of(text: str) -> list[float]:
+    """The vector that the server has for a text: four numbers that single precision holds."""
+    return [byte / 256 - 0.5 for byte in hashlib.sha256(text.encode()).digest()[:4]]
+
+
+def _embeddings(ask: Ask, answer: Answer) -> Json:
+    texts = ask.body["input"]
+    vectors: list[Any] = [vector_of(text)[: ask.body.get("dimensions")] for text in texts]
+    if ask.body.get("encoding_format") == "base64":
+        vectors = [b64encode(array("f", vector).tobytes()).decode() for vector in vectors]
+    body: Json = {
+        "object": "list",
+        "model": answer.model or ask.model,
+        "data": [
+            {"object": "embedding", "index": index, "embedding": vector}
+            for index, vector in enumerate(vectors)
+        ],
+    }
+    if answer.usage is not None:
+        tokens = sum(len(text.split()) for text in texts)
+        body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
     return body
 
 

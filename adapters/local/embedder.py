@@ -1,0 +1,158 @@
+"""Embeddings by a sentence-transformers checkpoint, on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.contract import Fatal
+from adapters.conversation import Usage
+from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
+from adapters.hub import hub_error
+from adapters.local.checkpoint import SMALL, digest_of, looks_like_path
+from adapters.local.devices import devices_of
+from adapters.local.options import LocalOptions
+from adapters.options import Count
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+INSTALL = "pip install 'vlm-web-eval[embed]'"
+_WEIGHTS = ("*.safetensors", "*.bin")
+_OTHERWISE = "download the checkpoint elsewhere, and name its folder as model_path"
+
+
+def sentence_transformer(
+    model: str,
+    *,
+    model_path: str | None = None,
+    revision: str | None = None,
+    device: str | None = None,
+    batch_size: Count = 32,
+) -> Embedder:
+    """A checkpoint of the hub or a folder, in float32; it is loaded by the first call.
+
+    Without a `device` the first GPU is taken, else the CPU. Code that comes with a checkpoint is
+    never run. Raises `Fatal` if the library or the checkpoint is missing.
+    """
+    if not model and not model_path:
+        raise Fatal("which model? name it like hf:sentence-transformers/all-MiniLM-L6-v2")
+    for package in ("torch", "sentence_transformers"):
+        if find_spec(package) is None:
+            raise Fatal(f"the embedder 'hf' needs sentence-transformers: {INSTALL}")
+    named = model or str(model_path)
+    devices = None if device is None else (device,)
+    chosen = devices_of(LocalOptions(named, devices=devices))[0]
+    folder = Path(model_path or model).expanduser()
+    if model_path or folder.is_dir() or looks_like_path(model):
+        if not folder.is_dir():
+            raise Fatal(f"no such folder: {folder}")
+        if revision is not None:
+            raise Fatal("revision is for models of the hub; a folder has none")
+        files = [path for kind in (*SMALL, *_WEIGHTS) for path in folder.rglob(kind)]
+        if not files:
+            raise Fatal(f"{folder} is not a checkpoint folder")
+        return LocalEmbedder(
+            named, folder, "sha256:" + digest_of(folder, files), chosen, batch_size
+        )
+    folder = _download(named, revision, SMALL)
+    return LocalEmbedder(named, folder, folder.name, chosen, batch_size, on_hub=True)
+
+
+class LocalEmbedder:
+    """A checkpoint with its revision: the hub's commit or a digest of the files."""
+
+    def __init__(
+        self,
+        model: str,
+        folder: Path,
+        revision: str,
+        device: str,
+        batch_size: int,
+        *,
+        on_hub: bool = False,
+    ) -> None:
+        self._folder = folder
+        self._device = device
+        self._batch_size = batch_size
+        self._on_hub = on_hub
+        self._thread = ThreadPoolExecutor(1, "embedder")
+        self._model: SentenceTransformer | None = None
+        self._info = EmbedderInfo(
+            name=f"hf:{model}",
+            model=model,
+            provider="local",
+            revision=revision,
+            concurrency=1,
+            settings={"library": "sentence-transformers", "dtype": "float32"},
+        )
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self._info
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """See `Embedder.embed`; texts over the model's length are cut by its tokenizer."""
+        started = time.monotonic()
+        loop = asyncio.get_running_loop()
+        vectors, tokens = await loop.run_in_executor(self._thread, self._encode, list(texts))
+        seconds = time.monotonic() - started
+        return Embedded(vectors, Usage(input=tokens), self._info.model, seconds)
+
+    def notices(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._thread.shutdown)
+
+    # The methods below run in the embedder's own thread.
+
+    def _encode(self, texts: list[str]) -> tuple[tuple[Vector, ...], int]:
+        model = self._model = self._model or self._load()
+        try:
+            ids = model.tokenizer(texts, truncation=True, max_length=model.max_seq_length)
+            rows = model.encode(texts, batch_size=self._batch_size, show_progress_bar=False)
+        except (RuntimeError, ValueError) as error:
+            raise Fatal(f"{self._info.name} cannot embed: {_first_line(error)}") from error
+        vectors = tuple(tuple(map(float, row)) for row in rows)
+        return vectors, sum(map(len, ids["input_ids"]))
+
+    def _load(self) -> SentenceTransformer:
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        if self._on_hub:
+            _download(self._info.model, self._info.revision, _WEIGHTS[:1])
+            if not any(self._folder.rglob(_WEIGHTS[0])):
+                _download(self._info.model, self._info.revision, ("*pytorch_model*.bin",))
+        logging.disable_progress_bar()
+        try:
+            model = SentenceTransformer(
+                str(self._folder),
+                device=self._device,
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"dtype": torch.float32},
+            )
+        except Exception as error:  # weights, tokenizers and configurations fail in many ways
+            raise Fatal(f"{self._info.name} cannot be loaded: {_first_line(error)}") from error
+        return model
+
+
+def _download(model: str, revision: str | None, patterns: Sequence[str]) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(model, revision=revision, allow_patterns=list(patterns)))
+    except Exception as error:  # what the client raises without a network differs by version
+        raise Fatal(hub_error(error, model, "model", revision, _OTHERWISE)) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

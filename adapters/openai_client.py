@@ -1,0 +1,83 @@
+"""Calls through OpenAI's SDK, to the provider itself or to a server that speaks its protocol.
+
+Written against openai 3.52, November 2026.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from adapters.api import ApiClient, Info
+from adapters.endpoints import Endpoint
+from adapters.faults import Failure, retry_after
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+class OpenAIClient(ApiClient[Info]):
+    """One model of OpenAI's API; `path` is what it is asked through."""
+
+    path: ClassVar[str]
+
+    def __init__(
+        self,
+        info: Info,
+        endpoint: Endpoint,
+        *,
+        timeout_s: float,
+        options: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        from openai import AsyncOpenAI
+
+        super().__init__(info, endpoint, timeout_s=timeout_s, options=options)
+        self._client = AsyncOpenAI(
+            api_key=endpoint.key or "none",
+            base_url=endpoint.url,
+            max_retries=0,
+            http_client=self.http,
+        )
+
+    async def _send(self, body: bytes) -> httpx2.Response:
+        import httpx2
+
+        return await self._client.post(self.path, content=body, cast_to=httpx2.Response)
+
+    def _failure(self, error: Exception) -> Failure | None:
+        from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
+
+        if isinstance(error, APITimeoutError):
+            return Failure("no answer in time", kind="timeout")
+        if isinstance(error, APIConnectionError):
+            return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
+        if isinstance(error, APIStatusError):
+            # vLLM puts the status into `code`; its word is in `type`.
+            words = [str(word) for word in (error.code, error.type) if word]
+            words = [word for word in words if not word.isdigit()]
+            return Failure(
+                _server_message(error) + self._hint(error.status_code),
+                status=error.status_code,
+                code=words[0] if words else "",
+                param=str(error.param or ""),
+                retry_after_s=retry_after(error.response.headers),
+            )
+        if isinstance(error, APIError):
+            return Failure(f"reply cannot be read ({error})", kind="malformed")
+        return None
+
+    def _hint(self, status: int) -> str:
+        path = urlsplit(self._info.endpoint or "/v1").path
+        return " (base URLs end in /v1 as a rule)" if status == 404 and "/v1" not in path else ""
+
+
+def _server_message(error: Any) -> str:
+    """The server's message: `message` in OpenAI's body, `detail` in a FastAPI server's."""
+    body = error.body
+    if not isinstance(body, dict):
+        return json.dumps(body) if isinstance(body, list) else str(body or error)
+    message = body.get("message") or body.get("detail")
+    return message if isinstance(message, str) else json.dumps(body)
