@@ -21,7 +21,7 @@ from adapters.registry import Registry, UnknownName
 from harness.benchmarks import BENCHMARKS, StepBenchmark, StepDataset, open_steps
 from harness.page import Page
 from harness.policies import POLICIES, Secret
-from harness.protocols import PROTOCOLS, AskingProtocol
+from harness.protocols import PROTOCOLS, StepProtocol, of_steps
 from harness.rankers import RANKERS, open_ranks
 from harness.records import Choice, Row, Step
 from parsers.records import Prediction
@@ -107,8 +107,8 @@ def in_order_factory(argument: str) -> InOrder:
 in_order_instance = InOrder()
 
 
-def _two_rounds() -> AskingProtocol:
-    return PROTOCOLS.make("seeact-two-rounds")
+def _two_rounds() -> StepProtocol:
+    return of_steps(PROTOCOLS.make("seeact-two-rounds"))
 
 
 class Asking:

@@ -29,7 +29,7 @@ from harness.evaluation.resolve import (
 from harness.pictures import PicturePolicy
 from harness.policies import POLICIES
 from harness.policies.contract import Policy
-from harness.protocols import AskingProtocol
+from harness.protocols import StepProtocol, of_steps
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import Repaired, Setup, StepKey, repair, settled_before
 from harness.settings import SETTINGS, Settings, directory_of, on_record
@@ -62,7 +62,7 @@ class Plan:
     settings: Settings
     """The completed settings; see `resolve.complete`."""
     selected: Selected
-    protocol: AskingProtocol
+    protocol: StepProtocol
     pictures: PicturePolicy
     model: Model
     directory: Path
@@ -196,12 +196,12 @@ def plan_run(
 
 def _completed(
     settings: Settings, info: AdapterInfo | None, *, is_own: bool
-) -> tuple[Settings, AskingProtocol, Path]:
+) -> tuple[Settings, StepProtocol, Path]:
     """The settings with all that was left open, the protocol that has them, and the directory."""
 
-    def opened(limits: tuple[int, ...]) -> tuple[Settings, AskingProtocol]:
+    def opened(limits: tuple[int, ...]) -> tuple[Settings, StepProtocol]:
         limited = replace(settings, max_tokens=limits)
-        protocol = open_with(limited, info)
+        protocol = of_steps(open_with(limited, info))
         return complete(limited, protocol, is_policy=info is None, is_own=is_own), protocol
 
     if settings.max_tokens is not None:
@@ -224,7 +224,7 @@ def _loaded(plan: Plan) -> Plan:
     return replace(plan, model=plan.model.loaded())
 
 
-def _check_letters(protocol: AskingProtocol, settings: Settings) -> None:
+def _check_letters(protocol: StepProtocol, settings: Settings) -> None:
     if settings.candidates == "all":
         return
     option = f"--distractors {settings.distractors}"

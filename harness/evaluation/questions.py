@@ -40,7 +40,7 @@ from harness.pictures import (
     stored_picture,
 )
 from harness.policies.contract import Secret
-from harness.protocols.contract import AskingProtocol
+from harness.protocols.contract import StepProtocol
 from harness.rankers import Ranks
 from harness.records import (
     NO_POSITIVE,
@@ -105,7 +105,7 @@ class Preparer:
     def __init__(
         self,
         settings: Settings,
-        protocol: AskingProtocol,
+        protocol: StepProtocol,
         pictures: PicturePolicy,
         rule: ImageRule | None = None,
         *,

@@ -11,7 +11,13 @@ from adapters import AdapterInfo
 from harness.benchmarks import step_benchmark
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, Source, open_protocol, settled_settings
+from harness.protocols import (
+    AskingProtocol,
+    Source,
+    StepProtocol,
+    open_protocol,
+    settled_settings,
+)
 from harness.settings import SETTINGS, Settings, written
 
 
@@ -33,7 +39,7 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
 
 
 def complete(
-    settings: Settings, protocol: AskingProtocol, *, is_policy: bool, is_own: bool = False
+    settings: Settings, protocol: StepProtocol, *, is_policy: bool, is_own: bool = False
 ) -> Settings:
     """The settings with the protocol's defaults filled in.
 
@@ -68,7 +74,7 @@ def complete(
     return replace(settings, **changes, **settled)
 
 
-def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
+def source_of(settings: Settings, protocol: StepProtocol) -> Source:
     """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
     sources = protocol.needs.sources
     source = settings.candidates or sources[0]
@@ -94,7 +100,7 @@ def refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> Non
 
 def _missing(
     settings: Settings,
-    protocol: AskingProtocol,
+    protocol: StepProtocol,
     source: Source,
     *,
     is_policy: bool,
@@ -143,7 +149,7 @@ def _missing(
     return missing
 
 
-def _image_policy(settings: Settings, protocol: AskingProtocol) -> str:
+def _image_policy(settings: Settings, protocol: StepProtocol) -> str:
     needs = protocol.needs
     if needs.pictures == "none":
         for option, value in (
@@ -159,7 +165,7 @@ def _image_policy(settings: Settings, protocol: AskingProtocol) -> str:
     return text
 
 
-def picture_policy(settings: Settings, protocol: AskingProtocol) -> PicturePolicy:
+def picture_policy(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
     """The screenshot policy of completed settings.
 
     Raises `UserError` for pictures that the benchmark or the protocol has no use for.
@@ -176,7 +182,7 @@ def picture_policy(settings: Settings, protocol: AskingProtocol) -> PicturePolic
     return policy
 
 
-def _check_pictures(settings: Settings, protocol: AskingProtocol, policy: PicturePolicy) -> None:
+def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PicturePolicy) -> None:
     name = settings.benchmark
     if step_benchmark(name).screenshots:
         return
@@ -206,7 +212,7 @@ def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePoli
     protocol.check(policy, info)
 
 
-def _check_stored(settings: Settings, protocol: AskingProtocol) -> None:
+def _check_stored(settings: Settings, protocol: StepProtocol) -> None:
     """Reject settings and protocols that do not fit a data set that stores its questions."""
     name = settings.benchmark
     fixes = step_benchmark(name).fixes

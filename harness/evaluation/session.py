@@ -145,7 +145,8 @@ class Session:
         self._steps[step.step_id] = self._steps.get(step.step_id, 0) + 1
         if self._model.policy is not None:
             seen = replace(self._step(key, question), history=latest(step.history, self._last))
-            self._model.policy.announce(seen, question.choices, question.secret, key[1])
+            asked = seen, question.choices
+            self._model.policy.announce(key[0], asked, question.secret, key[1])
             return
         for digest, data in question.sources.items():
             self._pictures.add(digest, data, step.step_id)

@@ -13,7 +13,7 @@ from harness.errors import UserError
 from harness.evaluation.plan import Plan
 from harness.evaluation.questions import Preparer, Question
 from harness.pictures import PictureStore
-from harness.protocols import AskingProtocol
+from harness.protocols import StepProtocol
 from harness.settings import on_record
 from harness.tables import TEST_DATA_NOTE
 
@@ -45,7 +45,7 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
 
 
 def _rows(
-    plan: Plan, protocol: AskingProtocol, store: PictureStore, runner: asyncio.Runner
+    plan: Plan, protocol: StepProtocol, store: PictureStore, runner: asyncio.Runner
 ) -> Iterator[SnapshotRow]:
     preparer: Preparer = plan.preparer()
     for row in plan.dataset.rows():

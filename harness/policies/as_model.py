@@ -6,20 +6,20 @@ engine, run directory and parser like any reply.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
 from adapters.conversation import Reply
 from harness.policies.contract import Policy, Secret, chance_for
 from harness.protocols.contract import AskingProtocol
-from harness.records import Choice, Step
 
-StepKey = tuple[str, int]
-"""Step id and number of the repeat."""
+UnitKey = tuple[str, int]
+"""Id of a unit and number of the repeat."""
 
 
 class PolicyAdapter:
-    """Answers calls with a policy's predictions. Steps have to be announced before they are asked.
+    """Answers calls with a policy's predictions. Units have to be announced before they are asked.
 
     All policies draw from the same generator: with one seed, `always-click` clicks the element that
     `random` picks.
@@ -32,15 +32,15 @@ class PolicyAdapter:
         self._policy = policy
         self._protocol = protocol
         self._seed = seed
-        self._steps: dict[StepKey, tuple[Step, Sequence[Choice], Secret | None]] = {}
-        # Replies to all rounds of a step, so that a policy is asked once per step.
-        self._spelled: dict[StepKey, Mapping[str, str]] = {}
+        self._units: dict[UnitKey, tuple[tuple[Any, ...], Secret | None]] = {}
+        # Replies to all calls of a unit, so that a policy is asked once per unit.
+        self._spelled: dict[UnitKey, Mapping[str, str]] = {}
         self._info = AdapterInfo(
             name=policy.name,
             model=policy.name,
             provider="policy",
             concurrency=64,
-            # Open steps keep their pages in memory, and more of them would not help a policy.
+            # Open units keep their pages in memory, and more of them would not help a policy.
             open_dialogues=32,
             takes_pictures=True,
             settings={"seed": seed, **(_class_of(policy) if identified else {})},
@@ -55,21 +55,22 @@ class PolicyAdapter:
         return self._policy.needs_gold
 
     def announce(
-        self, step: Step, choices: Sequence[Choice], secret: Secret | None, repeat: int = 0
+        self, unit_id: str, asked: tuple[Any, ...], secret: Secret | None, repeat: int = 0
     ) -> None:
-        """Announce a repeat of a step. `secret` is dropped unless the policy declares `needs_gold`.
+        """Announce a repeat of a unit, with what the protocol's dialogue is given of it.
 
-        A repeat that was not announced is answered for the step of the first one.
+        `secret` is dropped unless the policy declares `needs_gold`. A repeat that was not announced
+        is answered for the unit of the first one.
         """
         known = secret if self._policy.needs_gold else None
-        self._steps[step.step_id, repeat] = (step, choices, known)
-        self._spelled.pop((step.step_id, repeat), None)
+        self._units[unit_id, repeat] = (asked, known)
+        self._spelled.pop((unit_id, repeat), None)
 
-    def forget(self, step_id: str) -> None:
-        """Drop a step, all of whose repeats are done."""
-        for by_step in (self._steps, self._spelled):
-            for key in [key for key in by_step if key[0] == step_id]:
-                del by_step[key]
+    def forget(self, unit_id: str) -> None:
+        """Drop a unit, all of whose repeats are done."""
+        for by_unit in (self._units, self._spelled):
+            for key in [key for key in by_unit if key[0] == unit_id]:
+                del by_unit[key]
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """The policy's answer as the protocol spells it. Raises `Fatal` for an unknown step."""
@@ -81,21 +82,21 @@ class PolicyAdapter:
             raise Fatal(f"policy '{name}': its protocol spells no reply for '{request.place}'")
         return Reply(self._spelled[key][request.place], model=self._policy.name)
 
-    def _settle(self, step_id: str, repeat: int) -> Mapping[str, str]:
-        """The replies to all calls of a step, by place."""
-        announced = self._steps.get((step_id, repeat)) or self._steps.get((step_id, 0))
+    def _settle(self, unit_id: str, repeat: int) -> Mapping[str, str]:
+        """The replies to all calls of a unit, by place."""
+        announced = self._units.get((unit_id, repeat)) or self._units.get((unit_id, 0))
         if announced is None:
             raise Fatal(f"policy '{self._policy.name}' was asked about a step it does not know")
-        step, choices, secret = announced
-        chance = chance_for(self._seed, repeat, step_id, "policy")
-        prediction = self._policy.predict(step, choices, chance, secret)
-        return self._protocol.spell(step, choices, prediction)
+        asked, secret = announced
+        chance = chance_for(self._seed, repeat, unit_id, "policy")
+        prediction = self._policy.predict(*asked, chance, secret)
+        return self._protocol.spell(*asked, prediction)
 
     def notices(self) -> list[str]:
         return []
 
     async def close(self) -> None:
-        self._steps.clear()
+        self._units.clear()
         self._spelled.clear()
 
 

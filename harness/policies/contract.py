@@ -1,29 +1,31 @@
-"""The contract of policies: functions from a step and its choices to a prediction."""
+"""The contract of policies: functions from what is asked about to a prediction."""
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from harness.records import Choice, Step
-from parsers.records import Gold, Prediction
+from parsers.records import Prediction
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """The recorded answer of a step, given only to policies that declare `needs_gold`."""
+    """The right answer of a unit, given only to policies that declare `needs_gold`."""
 
-    gold: Gold
-    """The recorded action with all acceptable elements."""
-    shown: str | None
+    gold: Any
+    """Of recorded steps the action with all acceptable elements (`parsers.records.Gold`), of units
+    of other kinds what their detail holds as `gold`."""
+    shown: str | None = None
     """Id of the positive among the choices, None if there is none."""
 
 
 class Policy(Protocol):
-    """Answers steps without a model. Instances are values."""
+    """Answers units of one kind without a model. Instances are values.
+
+    `kind` says of which; a policy that leaves it out answers recorded steps.
+    """
 
     @property
     def name(self) -> str: ...
@@ -31,21 +33,20 @@ class Policy(Protocol):
     @property
     def needs_gold(self) -> bool: ...
 
-    def predict(
-        self,
-        step: Step,
-        choices: Sequence[Choice],
-        chance: random.Random,
-        secret: Secret | None,
-    ) -> Prediction:
-        """The prediction for one step; `chance` is the only source of randomness."""
+    def predict(self, *asked: Any, **_: Any) -> Prediction:
+        """The prediction for one unit.
+
+        It is called with what the protocol's dialogue is given (a recorded step and its choices, or
+        an item), then with `chance`, a `random.Random` that is the only source of randomness, and
+        with the `Secret`, None unless the policy declares `needs_gold`.
+        """
         ...
 
 
-def chance_for(seed: int, repeat: int, step_id: str, label: str) -> random.Random:
-    """A random generator for one step, independent of other steps and of their order.
+def chance_for(seed: int, repeat: int, unit_id: str, label: str) -> random.Random:
+    """A random generator for one unit, independent of other units and of their order.
 
     `label` separates uses: two policies with the same label make the same draws.
     """
-    text = "\n".join([str(seed), str(repeat), step_id, label])
+    text = "\n".join([str(seed), str(repeat), unit_id, label])
     return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))

@@ -12,9 +12,16 @@ from harness.protocols.contract import (
     Needs,
     NoneRule,
     Source,
+    StepProtocol,
     to_prediction,
 )
-from harness.protocols.registry import PROTOCOLS, SHARED, open_protocol, settled_settings
+from harness.protocols.registry import (
+    PROTOCOLS,
+    SHARED,
+    of_steps,
+    open_protocol,
+    settled_settings,
+)
 
 __all__ = [
     "NONE_RULES",
@@ -26,6 +33,8 @@ __all__ = [
     "Needs",
     "NoneRule",
     "Source",
+    "StepProtocol",
+    "of_steps",
     "open_protocol",
     "settled_settings",
     "to_prediction",

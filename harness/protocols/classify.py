@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.dialogue import Dialogue
-from harness.protocols.contract import AskingProtocol, Needs
+from harness.protocols.contract import Needs, StepProtocol
 from harness.records import Choice, Step
 from parsers import ELEMENT_ONLY, Prediction, Status
 
 
-class Classify(AskingProtocol):
+class Classify(StepProtocol):
     """The candidate with rank 0."""
 
     name = "classify"

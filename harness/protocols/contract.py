@@ -1,12 +1,12 @@
 """The base class of protocols: a dialogue, its inverse, and what makes results comparable.
 
-A protocol is a frozen dataclass that derives from `AskingProtocol`. Its fields are its settings:
-their names, types and defaults. The class itself stands in the registry (or in the entry-point
-group `vlm_eval.protocols`); `harness.protocols.open_protocol` fills the fields from a run's
-settings.
+A protocol is a frozen dataclass that derives from `StepProtocol`, or, where it asks about units of
+another kind, from `AskingProtocol`. Its fields are its settings: their names, types and defaults.
+The class itself stands in the registry (or in the entry-point group `vlm_eval.protocols`);
+`harness.protocols.open_protocol` fills the fields from a run's settings.
 
     @dataclass(frozen=True)
-    class OneList(AskingProtocol):
+    class OneList(StepProtocol):
         history: int | None = None  # the number of previous actions shown; None shows all
 
         name = "one-list"
@@ -28,7 +28,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import Message
@@ -101,10 +101,11 @@ def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Letterin
 
 @dataclass(frozen=True)
 class AskingProtocol(ABC):
-    """A way to ask. Instances are values: the same settings give the same dialogues.
+    """A way to ask about units of one kind. Instances are values: the same settings give the same
+    dialogues.
 
-    Only `name` and `dialogue` have no default. A protocol that makes calls also needs `spell`, for
-    baselines, and `places` or `calls`, for estimates.
+    Only `name`, `kind` and `dialogue` have no default. A protocol that makes calls also needs
+    `spell`, for baselines, and `places` or `calls`, for estimates.
     """
 
     @property
@@ -113,19 +114,65 @@ class AskingProtocol(ABC):
         """Its name in the registry."""
 
     @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The kind of units that it asks about."""
+
+    @property
     def paper(self) -> str:
         """Where this way to ask was published."""
         return ""
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Names of a step's calls, in order, if they are the same for every step."""
+        """Names of a unit's calls, in order, if they are the same for every unit."""
         return ()
 
     @property
     def needs(self) -> Needs:
-        """What it needs of candidates and page."""
+        """What it needs of a unit and its surroundings."""
         return Needs()
+
+    @abstractmethod
+    def dialogue(self, *asked: Any, **_: Any) -> Dialogue:
+        """Ask about one unit. What it is given depends on the kind: a recorded step with its
+        choices, an `Item` where units come ready from their benchmark."""
+
+    def spell(self, *asked: Any, **_: Any) -> Mapping[str, str]:
+        """The replies, by place, of a model that has settled on the prediction that comes last."""
+        return {}
+
+    def calls(self, count: int) -> tuple[int, int]:
+        """The least and the largest number of calls of a unit with `count` candidates."""
+        return len(self.places), len(self.places)
+
+    def settings(self) -> dict[str, object]:
+        """Everything that changes dialogues, for the run's record: the fields, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"protocol": self.name, **{name: _plain(value) for name, value in values.items()}}
+
+    @classmethod
+    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
+        """Complete the user's `values` for fields by those that follow from the model.
+
+        Not called if a policy answers.
+        """
+        return values
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` if this model or these pictures cannot be used."""
+        return
+
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        """Lines to print below a result; `flags` counts the predictions that carry each flag."""
+        return []
+
+
+@dataclass(frozen=True)
+class StepProtocol(AskingProtocol):
+    """A way to ask about recorded steps, whose elements are offered as candidates."""
+
+    kind = "step"
 
     @property
     def none_rule(self) -> str | None:
@@ -152,10 +199,6 @@ class AskingProtocol(ABC):
         """The replies, by place, of a model that has settled on `prediction`."""
         return {}
 
-    def calls(self, count: int) -> tuple[int, int]:
-        """The least and the largest number of calls of a step with `count` candidates."""
-        return len(self.places), len(self.places)
-
     def letters(self, count: int) -> Lettering:
         """The letters of `count` choices; none unless all of them are listed at once."""
         return Lettering(("",) * count, None)
@@ -167,27 +210,6 @@ class AskingProtocol(ABC):
         """
         pools = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}
         return f"{pools[source]}, {self.way}"
-
-    def settings(self) -> dict[str, object]:
-        """Everything that changes dialogues, for the run's record: the fields, by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"protocol": self.name, **{name: _plain(value) for name, value in values.items()}}
-
-    @classmethod
-    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
-        """Complete the user's `values` for fields by those that follow from the model.
-
-        Not called if a policy answers.
-        """
-        return values
-
-    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` if this model or these pictures cannot be used."""
-        return
-
-    def notes(self, flags: Mapping[str, int]) -> list[str]:
-        """Lines to print below a result; `flags` counts the predictions that carry each flag."""
-        return []
 
     def stored_messages(
         self, step: Step, choices: Sequence[Choice]

@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
 from harness.errors import UserError
-from harness.protocols.contract import AskingProtocol
+from harness.protocols.contract import AskingProtocol, StepProtocol
 from harness.settings import SETTINGS, values
 
 PROTOCOLS: Registry[AskingProtocol] = Registry("protocol", "vlm_eval.protocols", has=("dialogue",))
@@ -118,6 +118,16 @@ def open_protocol(
         raise UserError(str(error)) from error
     except ValueError as error:
         raise UserError(f"protocol '{name}': {error}") from error
+
+
+def of_steps(protocol: AskingProtocol) -> StepProtocol:
+    """The same protocol, if it asks about recorded steps. Raises `UserError`."""
+    if not isinstance(protocol, StepProtocol):
+        raise UserError(
+            f"protocol '{protocol.name}' asks about units of kind '{protocol.kind}', not about "
+            "recorded steps; `vlm-eval protocols` lists the others"
+        )
+    return protocol
 
 
 def settled_settings(

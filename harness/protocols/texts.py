@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from adapters.conversation import canonical_json
 from harness.errors import UserError
-from harness.protocols.contract import AskingProtocol
+from harness.protocols.contract import StepProtocol
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -96,7 +96,7 @@ def _parse(text: str, schema: Schema, where: str) -> Texts:
 
 
 @dataclass(frozen=True)
-class PromptedProtocol(AskingProtocol):
+class PromptedProtocol(StepProtocol):
     """A protocol with a prompt file, which is read and checked when the protocol is opened."""
 
     prompts: Path | None = None

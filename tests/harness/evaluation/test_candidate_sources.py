@@ -15,7 +15,7 @@ from harness.errors import DataError
 from harness.evaluation.questions import Preparer, Question
 from harness.page import Page
 from harness.pictures import PicturePolicy
-from harness.protocols.contract import AskingProtocol, Needs
+from harness.protocols.contract import Needs, StepProtocol
 from harness.protocols.seeact import TwoRounds
 from harness.rankers import RANKERS, check_covered, open_ranks
 from harness.records import Row
@@ -47,7 +47,7 @@ class Fixed:
 
 
 def prepared(
-    row: Row, protocol: AskingProtocol | None = None, ranks: Fixed | None = None, **choosing: object
+    row: Row, protocol: StepProtocol | None = None, ranks: Fixed | None = None, **choosing: object
 ) -> Question:
     protocol = protocol or TwoRounds()
     chosen = Settings(**choosing)  # type: ignore[arg-type]

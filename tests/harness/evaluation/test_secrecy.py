@@ -12,7 +12,7 @@ from harness.dialogue import Ask, hold
 from harness.evaluation.questions import Preparer
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
-from harness.protocols import PROTOCOLS, open_protocol
+from harness.protocols import PROTOCOLS, of_steps, open_protocol
 from harness.rankers import open_ranks
 from harness.records import Row
 from harness.settings import Settings
@@ -39,7 +39,7 @@ def swapped(row: Row) -> Row:
 
 def asked(row: Row, name: str) -> list[tuple[str, str]]:
     """Every call of a model that finds nothing right: its place, and a digest of all it is sent."""
-    protocol = open_protocol(name)
+    protocol = of_steps(open_protocol(name))
     needs = protocol.needs
     source = needs.sources[0]
     ranked = source == "ranker"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from adapters.conversation import Picture, Reply
 from harness.dialogue import Ask, Dialogue
 from harness.page import Box
-from harness.protocols.contract import AskingProtocol
+from harness.protocols.contract import StepProtocol
 from harness.records import Choice, Step, StoredQuestion
 from parsers.records import Prediction, StepInfo
 
@@ -49,7 +49,7 @@ def step(
     )
 
 
-def choices(protocol: AskingProtocol | None, *texts: str) -> tuple[Choice, ...]:
+def choices(protocol: StepProtocol | None, *texts: str) -> tuple[Choice, ...]:
     """Choices with these texts, in the order of the page, lettered as the protocol says."""
     letters = protocol.letters(len(texts)).choices if protocol else "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return tuple(

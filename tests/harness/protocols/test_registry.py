@@ -13,7 +13,14 @@ from adapters import AdapterInfo
 from harness.dialogue import Dialogue
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
-from harness.protocols import PROTOCOLS, SHARED, AskingProtocol, open_protocol, settled_settings
+from harness.protocols import (
+    PROTOCOLS,
+    SHARED,
+    StepProtocol,
+    of_steps,
+    open_protocol,
+    settled_settings,
+)
 from harness.protocols.seeact import TwoRounds
 from harness.records import Choice, Step
 from parsers import Prediction, Status
@@ -33,7 +40,7 @@ def factory(
     limit: int | None = None,
     label: str = "",
     coordinates: str = "absolute",
-) -> AskingProtocol:
+) -> StepProtocol:
     GIVEN.clear()
     GIVEN.update(locals())
     if size > 9:
@@ -123,8 +130,8 @@ def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
         least, most = protocol.calls(20)
         assert 0 <= least <= most
         assert protocol.paper
-        assert protocol.candidate_description(protocol.needs.sources[0], 50)
-        assert len(protocol.letters(4).choices) == 4
+        assert of_steps(protocol).candidate_description(protocol.needs.sources[0], 50)
+        assert len(of_steps(protocol).letters(4).choices) == 4
 
 
 QWEN = AdapterInfo(
@@ -189,7 +196,7 @@ def test_a_protocol_says_what_its_flags_mean(
 
 
 @dataclass(frozen=True)
-class Smallest(AskingProtocol):
+class Smallest(StepProtocol):
     """A protocol with nothing but what has no default."""
 
     share: float = 0.5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation import Reply
 from harness.dialogue import Ask
-from harness.protocols import PROTOCOLS, AskingProtocol
+from harness.protocols import PROTOCOLS, StepProtocol, of_steps
 from parsers import OPERATIONS, Operation, Prediction, Status
 from tests.harness.protocols.scenes import Recorded, by_place, hold, question
 from tests.harness.protocols.test_spelling import VALUES
@@ -27,8 +27,8 @@ WAYS: dict[str, dict[str, object]] = {
 }
 
 
-def protocol_of(way: str) -> AskingProtocol:
-    return PROTOCOLS.make(way.split(" ")[0], **WAYS[way])
+def protocol_of(way: str) -> StepProtocol:
+    return of_steps(PROTOCOLS.make(way.split(" ")[0], **WAYS[way]))
 
 
 @pytest.mark.parametrize("way", WAYS)
