@@ -35,7 +35,7 @@ PROMPT_CHARACTERS = 6_000
 CONCURRENCY = 64
 FLUSHES = 300
 ANSWER = "The next action is to click the button.\n\nELEMENT: C\nACTION: CLICK\nVALUE: None"
-PREDICTION = Prediction(Status.ANSWERED, "C", "7", None, "CLICK")
+PREDICTION = Prediction.of(Status.ANSWERED, "C", "7", None, "CLICK")
 
 
 class Instant:

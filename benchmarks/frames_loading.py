@@ -19,13 +19,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from parsers.records import StepInfo
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from adapters.conversation import Usage
 from harness.runs import ChoiceRecord, RunDirectory, Setup, StepRecord
 from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
+from tests.units import step_of
 
 CHOICES = tuple(
     ChoiceRecord(chr(65 + place), str(place), "a", f"<a id={place}> Link", None, place == 4)
@@ -38,21 +37,19 @@ def step(number: int) -> StepRecord:
     task, index = divmod(number, 6)
     right = number % 5 < 2
     letter = "E" if right else "B"
-    return StepRecord(
+    return step_of(
         step_id=f"task-{task:05d}-of-the-test-splits_action-{number:06d}-of-all",
         repeat=0,
-        info=StepInfo(
-            task_id=f"task-{task:05d}-of-the-test-splits",
-            action_uid=f"action-{number:06d}-of-all",
-            index=index,
-            total_steps=6,
-            benchmark="synthetic",
-            split=("test_task", "test_website", "test_domain")[task % 3],
-            website=f"site-{task % 60}",
-            domain=f"domain-{task % 5}",
-            subdomain=f"subdomain-{task % 30}",
-            task="Find it.",
-        ),
+        task_id=f"task-{task:05d}-of-the-test-splits",
+        action_uid=f"action-{number:06d}-of-all",
+        index=index,
+        total_steps=6,
+        benchmark="synthetic",
+        split=("test_task", "test_website", "test_domain")[task % 3],
+        website=f"site-{task % 60}",
+        domain=f"domain-{task % 5}",
+        subdomain=f"subdomain-{task % 30}",
+        task="Find it.",
         history=(),
         invalid="no_positive" if number % 19 == 0 else None,
         asked=True,
@@ -73,7 +70,7 @@ def step(number: int) -> StepRecord:
         short=False,
         prompt_tokens=900,
         calls=("round-1", "round-2"),
-        prediction=Prediction(Status.ANSWERED, letter, "4" if right else "1", None, "CLICK", ""),
+        prediction=Prediction.of(Status.ANSWERED, letter, "4" if right else "1", None, "CLICK", ""),
         scores=Scores(right, dict.fromkeys(F1_VARIANTS, 1.0), True, right),
         usage=Usage(1800, output=120),
         cost=0.0061,

@@ -76,7 +76,7 @@ def asked(options: argparse.Namespace, out: Path, **changes: Any) -> Told:
     manifest = json.loads((out / "manifest.json").read_text())
     return Told(
         {step: tuple(sorted(own, key=lambda call: call[0])) for step, own in replies.items()},
-        {record.step_id: record.prediction for record in result.records},
+        {record.unit_id: record.prediction for record in result.records},
         seconds,
         manifest["sessions"][-1]["measured"]["model"]["counts"]["reused"],
     )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from parsers.actions import Action
+
 READING = 2
 """Edition of the rules by which replies are read. It rises whenever some reply is read as something
 else than before; runs record it, and older ones are read anew."""
@@ -71,22 +73,57 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Element, operation and value that the model settled on, or why there is none.
+    """The action that a model settled on, or why there is none.
 
-    element: node id on the page.
-    point: (x, y) in page pixels, for models that answer with coordinates.
-    value: text to type or option to select; empty if the operation takes none.
-    under: the smallest candidate whose box contains `point`.
+    letter: of the chosen option, where options were lettered.
+    under: the smallest candidate whose box contains the point of the action.
     """
 
     status: Status
-    letter: str | None = None
-    element: str | None = None
-    point: tuple[float, float] | None = None
-    operation: Operation | None = None
-    value: str = ""
+    action: Action | None = None
     flags: tuple[str, ...] = ()
+    letter: str | None = None
     under: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        status: Status,
+        letter: str | None = None,
+        element: str | None = None,
+        point: tuple[float, float] | None = None,
+        operation: Operation | None = None,
+        value: str = "",
+        flags: tuple[str, ...] = (),
+        under: str | None = None,
+    ) -> Prediction:
+        """The prediction of a recorded step: an element or a point, operation and value."""
+        action = None
+        if operation or element is not None or point is not None or value:
+            arguments = {"value": value} if value else {}
+            action = Action(operation or "", element, point, arguments)
+        return cls(status, action, flags, letter, under)
+
+    @property
+    def element(self) -> str | None:
+        """Node id of the element that the action is done to."""
+        return self.action.element if self.action else None
+
+    @property
+    def point(self) -> tuple[float, float] | None:
+        """(x, y) in page pixels, for models that answer with coordinates."""
+        return self.action.point if self.action else None
+
+    @property
+    def operation(self) -> Operation | None:
+        """The action's name, if it is one of `OPERATIONS`."""
+        name = self.action.name if self.action else ""
+        return next((operation for operation in OPERATIONS if operation == name), None)
+
+    @property
+    def value(self) -> str:
+        """Text to type or option to select; empty if the operation takes none."""
+        return str(self.action.arguments.get("value", "")) if self.action else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     that variant is.
 
     >>> gold = Gold("CLICK", "", ("8635",))
-    >>> score(Prediction(Status.ANSWERED, "H", "8635", operation="CLICK"), gold).success
+    >>> score(Prediction.of(Status.ANSWERED, "H", "8635", operation="CLICK"), gold).success
     True
     """
     no_answer = prediction.status in _NO_ANSWER

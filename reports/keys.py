@@ -84,7 +84,9 @@ def band(value: float | None, starts: Sequence[int]) -> Group:
 
 def target_top(record: StepRecord) -> float | None:
     """Top edge in pixels of the highest acceptable element with a non-empty box; None without."""
-    boxes = [box for box in record.gold.boxes if box is not None and box[2] > 0 and box[3] > 0]
+    boxes = [
+        box for box in record.detail.gold.boxes if box is not None and box[2] > 0 and box[3] > 0
+    ]
     return min((box[1] for box in boxes), default=None)
 
 
@@ -97,7 +99,7 @@ def _banded(column: str, starts: Sequence[int]) -> Callable[[RunRows], list[Grou
 
 
 def _target_tops(rows: RunRows) -> list[Group]:
-    tops = {(record.step_id, record.repeat): target_top(record) for record in rows.run.records()}
+    tops = {(record.unit_id, record.repeat): target_top(record) for record in rows.run.records()}
     keys = zip(rows.frame["step_id"], rows.frame["repeat"], strict=True)
     return [band(tops.get((str(step), int(repeat))), TARGET_TOPS) for step, repeat in keys]
 

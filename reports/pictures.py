@@ -86,7 +86,7 @@ def boxes_on_screenshot(run: Run, step_id: str, repeat: int = 0) -> Image.Image:
 
 def _record(run: Run, step_id: str, repeat: int) -> StepRecord:
     for record in run.records():
-        if (record.step_id, record.repeat) == (step_id, repeat):
+        if (record.unit_id, record.repeat) == (step_id, repeat):
             return record
     raise DataGone(f"the run has no step {step_id} of repeat {repeat}")
 
@@ -102,11 +102,11 @@ def _opened(data: bytes, step_id: str) -> Image.Image:
 def _boxes(record: StepRecord) -> Iterator[tuple[Box, str, str]]:
     """Boxes with label and colour, the most important last, so that they are drawn on top."""
     chosen = _chosen(record)
-    listed = [choice for choice in record.choices if choice.box]
+    listed = [choice for choice in record.detail.choices if choice.box]
     for choice in listed:
         if choice.box and not choice.positive and choice.id != chosen:
             yield choice.box, choice.letter, OTHER
-    for target in filter(None, record.gold.boxes):
+    for target in filter(None, record.detail.gold.boxes):
         yield target, "", TARGET
     for choice in listed:
         if choice.box and choice.positive:
@@ -126,8 +126,8 @@ def _chosen(record: StepRecord) -> str | None:
 def _region(record: StepRecord, size: tuple[int, int]) -> tuple[int, int, int, int]:
     """The crop as left, top, right, bottom; the whole page if no box is known."""
     chosen = _chosen(record)
-    around = [c.box for c in record.choices if c.box and (c.positive or c.id == chosen)]
-    around = around or [box for box in record.gold.boxes if box]
+    around = [c.box for c in record.detail.choices if c.box and (c.positive or c.id == chosen)]
+    around = around or [box for box in record.detail.gold.boxes if box]
     if not around:
         return 0, 0, *size
     across = _span(((x, x + width) for x, _, width, _ in around), SMALLEST[0], size[0])

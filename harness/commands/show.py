@@ -70,12 +70,12 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     row = dataset.row(*found)
     question = plan.preparer().prepare(row)
     record = question.record
-    info = record.info
-    size = f"{record.page_size[0]} x {record.page_size[1]}" if record.page_size else "lost"
+    info, detail = row.info, record.detail
+    size = f"{detail.page_size[0]} x {detail.page_size[1]}" if detail.page_size else "lost"
     say(
-        f"step {record.step_id} ({info.split}, {info.website}, number {info.index + 1} of "
+        f"step {record.unit_id} ({info.split}, {info.website}, number {info.index + 1} of "
         f"{info.total_steps}), screenshot {size}, "
-        f"{record.positives} positive and {record.negatives} negative candidates"
+        f"{detail.positives} positive and {detail.negatives} negative candidates"
     )
     if record.invalid:
         say(f"invalid: {record.invalid}; no model is asked about it")
@@ -106,9 +106,9 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
     for name in given_settings():
         raise UserError(f"{written(name)} has no effect with --run: the calls are on record")
     run = open_run(directory)
-    records = {(record.step_id, record.repeat): record for record in run.records()}
+    records = {(record.unit_id, record.repeat): record for record in run.records()}
     known = {
-        record.step_id: (record.info.task_id, record.info.index) for record in records.values()
+        record.unit_id: (record.parents["task"], record.position) for record in records.values()
     }
     found = _matching(known, text)
     if len(found) > 1:
@@ -142,11 +142,11 @@ def _print_recorded(call: CallRecord) -> None:
 
 
 def _print_answer(record: StepRecord) -> None:
-    gold = record.gold
+    gold = record.detail.gold
     action = f"{gold.operation} {gold.value}".strip()
     listed = [
         f"{choice.letter or 'one without a letter'}: {choice.text}"
-        for choice in record.choices
+        for choice in record.detail.choices
         if choice.positive
     ]
     say(
@@ -189,9 +189,11 @@ def _refuse(matches: Iterable[Listed], text: str) -> NoReturn:
 
 
 def _listed(record: StepRecord) -> Listed:
-    gold = record.gold
+    from harness.evaluation.step_records import step_of_record
+
+    gold = record.detail.gold
     action = recorded_action(gold.operation, gold.value, record.invalid)
-    return Listed(record.step_id, record.info, action)
+    return Listed(record.unit_id, step_of_record(record).info, action)
 
 
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
@@ -201,7 +203,7 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
     from parsers.records import Prediction, Status
 
     step, choices = question.step, question.choices
-    prediction = Prediction(Status.NONE)
+    prediction = Prediction.of(Status.NONE)
     if right:
         chance = chance_for(0, 0, step.step_id, "show")
         prediction = Oracle().predict(step, choices, chance, question.secret)

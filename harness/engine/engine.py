@@ -236,7 +236,7 @@ class Engine:
         except GaveUp as gave_up:
             error = str(gave_up)
             if self._policy.settle_failures:
-                prediction = Prediction(Status.NO_REPLY)
+                prediction = Prediction.of(Status.NO_REPLY)
         except Stopped:
             return
         finally:

@@ -70,13 +70,13 @@ def bounds_of(records: Sequence[StepRecord], settings: Settings, rules: ScoringR
     return Bounds(
         chance={_key(record): _chance(record, rules) for record in records},
         oracle=_oracle(records, settings, rules),
-        listed=any(record.choices for record in records),
+        listed=any(record.detail.choices for record in records),
         joint=rules.wrong_element_zeroes_operation,
     )
 
 
 def _key(record: StepRecord) -> StepKey:
-    return record.info.split, record.step_id, record.repeat
+    return record.split, record.unit_id, record.repeat
 
 
 def _macro(
@@ -84,7 +84,7 @@ def _macro(
 ) -> Bound:
     tasks: dict[tuple[str, str], list[Values]] = {}
     for record, failed in _counted(records, rules):
-        task = record.info.split, record.info.task_id
+        task = record.split, record.parents["task"]
         tasks.setdefault(task, []).append(_ZERO if failed else values[_key(record)])
 
     def over(place: int) -> float | None:
@@ -120,12 +120,14 @@ def _chance(record: StepRecord, rules: ScoringRules) -> Values:
     """The expected scores of CLICK on a choice drawn at random."""
     if record.invalid is not None or _not_offered(record):
         return _ZERO
-    right = next(iter(record.gold.elements), None)
+    right = next(iter(record.detail.gold.elements), None)
     share = 0.0
-    if record.choices:
-        share = sum(choice.positive for choice in record.choices) / len(record.choices)
+    if record.detail.choices:
+        share = sum(choice.positive for choice in record.detail.choices) / len(
+            record.detail.choices
+        )
     hit, miss = (
-        _values(score(_answer(element, "CLICK", ""), record.gold, rules), rules)
+        _values(score(_answer(element, "CLICK", ""), record.detail.gold, rules), rules)
         for element in (right, "")
     )
     expected = (share * a + (1 - share) * b for a, b in zip(hit, miss, strict=True))
@@ -134,7 +136,7 @@ def _chance(record: StepRecord, rules: ScoringRules) -> Values:
 
 
 def _answer(element: str | None, operation: str, value: str) -> Prediction:
-    return Prediction(Status.ANSWERED, element=element, operation=operation, value=value)  # type: ignore[arg-type]
+    return Prediction.of(Status.ANSWERED, element=element, operation=operation, value=value)  # type: ignore[arg-type]
 
 
 def _oracle(
@@ -150,7 +152,7 @@ def _oracle(
         if record.invalid is not None:
             continue
         shuffle = record.repeat if settings.shuffles > 1 else 0
-        key = record.info.split, record.step_id, shuffle
+        key = record.split, record.unit_id, shuffle
         if (missed := _not_offered(record)) is not None:
             found[_key(record)] = missed
             continue
@@ -160,7 +162,7 @@ def _oracle(
             except Exception:
                 # A protocol of a plugin may need more than the record; a table is still printed.
                 return None
-            known[key] = _values(score(prediction, record.gold, rules), rules)
+            known[key] = _values(score(prediction, record.detail.gold, rules), rules)
         found[_key(record)] = known[key]
     return found
 
@@ -168,11 +170,11 @@ def _oracle(
 def _asked(protocol: AskingProtocol, record: StepRecord, shuffle: int) -> Prediction:
     """What the protocol reads from the oracle's answers, spelled in its own format."""
     choices = choices_of_record(record)
-    gold = record.gold
+    gold = record.detail.gold
     if not choices:
         return _answer(next(iter(gold.elements), None), gold.operation, gold.value)
     step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
     secret = Secret(gold, gold.shown)
-    chance = chance_for(0, record.repeat, record.step_id, "oracle")
+    chance = chance_for(0, record.repeat, record.unit_id, "oracle")
     replies = protocol.spell(step, choices, Oracle().predict(step, choices, chance, secret))
     return hold(protocol.dialogue(step, choices), lambda ask: Reply(replies[ask.place]))

@@ -106,14 +106,14 @@ def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Est
             result.invalid[record.invalid] = result.invalid.get(record.invalid, 0) + 1
             continue
         result.steps += 1
-        result.short += record.short
-        result.same_text += record.same_text > 0
-        result.related += record.related > 0
+        result.short += record.detail.short
+        result.same_text += record.detail.same_text > 0
+        result.related += record.detail.related > 0
         if question.missed and not asks_if_missed:
             result.not_offered += 1
             continue
         for repeat in range(plan.settings.times):
-            key = record.step_id, repeat
+            key = record.unit_id, repeat
             if key not in plan.taken if recorded is None else key in recorded:
                 _count(result, plan, question, recorded[key] if recorded else {})
     # Its tokens are those of no step.

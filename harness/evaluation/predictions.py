@@ -88,7 +88,7 @@ def _prediction(line: _Line, where: str, style: ValueStyle) -> Prediction:
     value = "" if line.value is None else clean_value(str(line.value), style)
     value, missing = taken_value(operation.operation, value)
     answered = line.element is not None or line.point is not None
-    return Prediction(
+    return Prediction.of(
         Status.ANSWERED if answered else Status.NONE,
         element=None if line.element is None else str(line.element),
         point=line.point,

@@ -173,7 +173,7 @@ class Preparer:
         scene: Scene | None = None
         if page is not None and self._protocol.needs.scene:
             scene = self._scene(page, listed, screenshot)
-        step = step_of_row(row, pictures, scene, record.page_size)
+        step = step_of_row(row, pictures, scene, record.detail.page_size)
         if self._earlier is not None:
             step = replace(step, earlier=self._earlier.before(row))
         return Question(
@@ -196,18 +196,23 @@ class Preparer:
     ) -> StepRecord:
         right = set(gold.elements)
         line = unasked_record(row, gold)
-        return replace(
-            line,
-            invalid=self._invalid(row, listed),
-            screenshot_digest=size.digest if size else None,
+        detail = replace(
+            line.detail,
             page_size=(size.width, size.height) if size else None,
-            pictures=pictures,
-            gold=replace(line.gold, shown=listed.shown),
+            gold=replace(gold, shown=listed.shown),
             choices=tuple(choice_record(c, c.id in right) for c in listed.choices),
             none_letter=self._protocol.letters(len(listed.choices)).none,
             same_text=listed.facts.same_text,
             related=listed.facts.related,
             short=listed.facts.short,
+        )
+        digests = {**line.digests, **({"screenshot": size.digest} if size else {})}
+        return replace(
+            line,
+            invalid=self._invalid(row, listed),
+            digests=digests,
+            pictures=pictures,
+            detail=detail,
         )
 
     def _plan(self, screenshot: Screenshot | None, listed: _Listed) -> tuple[Picture, ...]:

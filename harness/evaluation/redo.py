@@ -133,5 +133,5 @@ def _split(run: Run, statuses: Collection[str]) -> tuple[frozenset[StepKey], fro
     for record in run.records():
         if record.settled:
             status = record.prediction.status if record.prediction else None
-            (again if status in statuses else taken).add((record.step_id, record.repeat))
+            (again if status in statuses else taken).add((record.unit_id, record.repeat))
     return frozenset(again), frozenset(taken)

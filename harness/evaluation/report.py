@@ -217,9 +217,12 @@ def counts(
     lines.append(f"unsettled: {totals.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
     asked = [record for record in records if record.asked]
     for count, what in (
-        (sum(r.short for r in asked), "show fewer negatives than asked for"),
-        (sum(r.same_text > 0 for r in asked), "have a negative that reads like the positive"),
-        (sum(r.related > 0 for r in asked), "have a negative around or inside the positive"),
+        (sum(r.detail.short for r in asked), "show fewer negatives than asked for"),
+        (
+            sum(r.detail.same_text > 0 for r in asked),
+            "have a negative that reads like the positive",
+        ),
+        (sum(r.detail.related > 0 for r in asked), "have a negative around or inside the positive"),
     ):
         if count:
             lines.append(f"choices: {count} of {len(asked)} steps {what}")
@@ -275,9 +278,7 @@ def _tasks_with_missing_rows(records: Sequence[StepRecord], task_rows: Mapping[s
     rows: dict[str, set[str]] = {}
     actions: dict[str, int] = {}
     for record in records:
-        rows.setdefault(record.info.task_id, set()).add(record.step_id)
-        actions[record.info.task_id] = max(
-            actions.get(record.info.task_id, 0), record.info.total_steps
-        )
+        rows.setdefault(record.parents["task"], set()).add(record.unit_id)
+        actions[record.parents["task"]] = max(actions.get(record.parents["task"], 0), record.total)
     # What the data holds, where that is known: an interrupted run has not seen every row.
     return sum(task_rows.get(task, len(rows[task])) < actions[task] for task in rows)

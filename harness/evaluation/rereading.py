@@ -91,7 +91,7 @@ def rereading(
     check_same(path, manifest, setup())
     sizes, run = sizes_of(path), open_run(path)
     calls = calls_by_step(run)
-    records = {(record.step_id, record.repeat): record for record in run.records()}
+    records = {(record.unit_id, record.repeat): record for record in run.records()}
     unused: set[str] = set()
 
     def shuffle(key: StepKey) -> int:
@@ -123,7 +123,7 @@ def rereading(
             lines.append(replace(old, settled=False, error=ERROR, prediction=None, scores=None))
             continue
         changed += prediction != old.prediction
-        scores = score(prediction, old.gold, rules)
+        scores = score(prediction, old.detail.gold, rules)
         lines.append(replace(old, prediction=prediction, scores=scores, **_sums(used)))
     count = sum(map(is_read, records.values()))
     revision = Revision(READING, count, tuple(lines), frozenset(unused), sizes)

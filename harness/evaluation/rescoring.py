@@ -91,7 +91,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
     for record in run.records():
         prediction = record.prediction
         if is_read(record):
-            of_step = calls.get((record.step_id, record.repeat), {})
+            of_step = calls.get((record.unit_id, record.repeat), {})
             shuffle = record.repeat if settings.shuffles > 1 else 0
             try:
                 prediction, _ = reread(protocol, record, of_step, shuffle)
@@ -104,7 +104,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
                 prediction = flagged(record.prediction, [f"read_by_{edition}"])
                 kept += 1
         if prediction is not None:
-            scores = score(prediction, record.gold, rules)
+            scores = score(prediction, record.detail.gold, rules)
             record = replace(record, prediction=prediction, scores=scores)
         records.append(record)
     return Rescored(records, changed, kept)
@@ -151,7 +151,7 @@ def reread(
     def reply(ask: Ask) -> Reply:
         call = calls.get(ask.place)
         if call is None:
-            raise NotOnRecord(f"step {record.step_id} has no call '{ask.place}' on record")
+            raise NotOnRecord(f"step {record.unit_id} has no call '{ask.place}' on record")
         used.append(call.id)
         return call.reply
 
@@ -180,7 +180,7 @@ def check_questions(
         listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
         same = listed <= recorded and {n for _, n, _ in listed} == {n for _, n, _ in recorded}
         if not same and (listed or prediction != record.prediction):
-            raise NotOnRecord(f"step {record.step_id} asks something else as '{ask.place}'")
+            raise NotOnRecord(f"step {record.unit_id} asks something else as '{ask.place}'")
         return call.reply
 
     hold(protocol.dialogue(step, choices_of_record(record)), reply)
@@ -232,9 +232,7 @@ def task_rows_of(run: Run, records: Sequence[StepRecord]) -> dict[str, int]:
     Rows that an unfinished run did not reach have no record; their task is as long as its
     trajectory.
     """
-    known = (
-        {} if run.complete else {record.info.task_id: record.info.total_steps for record in records}
-    )
+    known = {} if run.complete else {record.parents["task"]: record.total for record in records}
     cut_short: dict[str, int] = run.manifest.dataset.get("partial_tasks", {})
     return known | cut_short
 

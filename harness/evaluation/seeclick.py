@@ -41,8 +41,8 @@ def show_as_seeclick(path: Path, console: Console, *, as_json: bool = False) -> 
             f"{path} has no answers by coordinates, and SeeClick scores nothing else; "
             "run with --protocol coordinates"
         )
-    splits = list(dict.fromkeys(record.info.split for record in records))
-    parts = {split: scores_of([r for r in records if r.info.split == split]) for split in splits}
+    splits = list(dict.fromkeys(record.split for record in records))
+    parts = {split: scores_of([r for r in records if r.split == split]) for split in splits}
     unsettled = sum(not record.settled and record.invalid is None for record in records)
     if as_json:
         content = {"note": TEST_DATA_NOTE, "unsettled": unsettled, "by_split": plain(parts)}
@@ -58,12 +58,14 @@ def scores_of(records: Sequence[StepRecord]) -> SeeClickScores:
     """The scores of some lines; unsettled ones of valid rows are left out."""
     return seeclick_scores(
         (
-            record.info.task_id,
+            record.parents["task"],
             seeclick_step(
-                record.prediction or Prediction(Status.NO_REPLY),
-                record.gold,
-                record.page_size if record.invalid is None or record.screenshot_digest else None,
-                record.info.task_id,
+                record.prediction or Prediction.of(Status.NO_REPLY),
+                record.detail.gold,
+                record.detail.page_size
+                if record.invalid is None or record.digests.get("screenshot")
+                else None,
+                record.parents["task"],
             ),
         )
         for record in records

@@ -80,7 +80,7 @@ class Session:
                     if question.record.invalid is not None:
                         self._pass_over(question, repeat)
                     elif question.missed and self._settings.missed != "ask":
-                        self._pass_over(question, repeat, Prediction(Status.NOT_OFFERED))
+                        self._pass_over(question, repeat, Prediction.of(Status.NOT_OFFERED))
                     else:
                         self._open_step(key, question)
                         yield self._job(key, question)
@@ -98,7 +98,7 @@ class Session:
         )
         self._directory.append_step(record)
         self._on_scored(record)
-        self._observer.passed_over(record.step_id, repeat)
+        self._observer.passed_over(record.unit_id, repeat)
 
     def settle(self, outcome: Outcome) -> None:
         """Score an outcome and record the step."""

@@ -7,38 +7,38 @@ import hashlib
 from adapters.conversation import Picture
 from harness.page import Box
 from harness.records import Choice, Row, Scene, Step
-from harness.runs import ChoiceRecord, StepRecord
-from parsers.records import Gold
+from harness.runs import STEP, ChoiceRecord, StepDetail, StepRecord, UnitRecord
+from parsers.records import Gold, StepInfo
 
 
 def unasked_record(row: Row, gold: Gold) -> StepRecord:
     """Return the record of a row before it is asked, without choices, pictures and outcome."""
-    return StepRecord(
-        step_id=row.step_id,
-        repeat=0,
-        info=row.info,
-        history=row.history,
+    info = row.info
+    return UnitRecord(
+        kind=STEP,
+        unit_id=row.step_id,
+        benchmark=info.benchmark,
+        split=info.split,
+        parents={"task": info.task_id, "website": info.website},
+        labels={
+            "domain": info.domain,
+            "subdomain": info.subdomain,
+            "operation": gold.operation,
+        },
+        position=info.index,
+        total=info.total_steps,
+        goal=info.task,
         invalid=row.invalid,
-        asked=False,
-        settled=False,
-        error=None,
         source=row.source,
-        html_digest=hashlib.sha256(row.html.encode()).hexdigest(),
-        screenshot_digest=None,
-        page_size=None,
-        pictures=(),
-        positives=len(row.positives),
-        negatives=len(row.negatives),
-        gold=gold,
-        choices=(),
-        none_letter=None,
-        same_text=0,
-        related=0,
-        short=False,
-        prompt_tokens=None,
-        calls=(),
-        prediction=None,
-        scores=None,
+        digests={"html": hashlib.sha256(row.html.encode()).hexdigest()},
+        detail=StepDetail(
+            action_uid=info.action_uid,
+            history=row.history,
+            page_size=None,
+            positives=len(row.positives),
+            negatives=len(row.negatives),
+            gold=gold,
+        ),
     )
 
 
@@ -78,12 +78,25 @@ def step_of_row(
 
 def step_of_record(record: StepRecord) -> Step:
     """Return a recorded step, which lacks the page and the bytes of its pictures."""
+    detail = record.detail
+    info = StepInfo(
+        task_id=record.parents["task"],
+        action_uid=detail.action_uid,
+        index=record.position,
+        total_steps=record.total,
+        benchmark=record.benchmark,
+        split=record.split,
+        website=record.parents["website"],
+        domain=record.labels["domain"],
+        subdomain=record.labels["subdomain"],
+        task=record.goal,
+    )
     return Step(
-        step_id=record.step_id,
-        info=record.info,
-        history=record.history,
+        step_id=record.unit_id,
+        info=info,
+        history=detail.history,
         pictures=record.pictures,
-        page_size=record.page_size,
+        page_size=detail.page_size,
     )
 
 
@@ -100,5 +113,5 @@ def choices_of_record(record: StepRecord) -> tuple[Choice, ...]:
             c.description,
             c.place,
         )
-        for c in record.choices
+        for c in record.detail.choices
     )

@@ -122,7 +122,7 @@ def parts(
     """The numbers of every subgroup, by name."""
     groups: dict[str, list[StepRecord]] = {}
     for record in records:
-        value = record.gold.operation if key == "operation" else getattr(record.info, key)
+        value = record.split if key == "split" else {**record.parents, **record.labels}[key]
         groups.setdefault(value, []).append(record)
     whole = key != "operation"
     return {
@@ -141,7 +141,9 @@ def not_offered(record: StepRecord) -> bool:
     """Whether a valid step had no acceptable element among the candidates of its ranker."""
     if record.invalid is not None:
         return False
-    return _settled_unasked(record) or (bool(record.choices) and record.gold.shown is None)
+    return _settled_unasked(record) or (
+        bool(record.detail.choices) and record.detail.gold.shown is None
+    )
 
 
 def _settled_unasked(record: StepRecord) -> bool:
@@ -198,9 +200,9 @@ def summarise(
             "all": len(records),
             "asked": sum(record.asked for record in records),
             "not_offered": sum(map(not_offered, records)),
-            "short": sum(record.short for record in records),
-            "same_text": sum(record.same_text > 0 for record in records),
-            "related": sum(record.related > 0 for record in records),
+            "short": sum(record.detail.short for record in records),
+            "same_text": sum(record.detail.same_text > 0 for record in records),
+            "related": sum(record.detail.related > 0 for record in records),
         },
         "usage": plain(usage),
         "cost": math.fsum(costs) if costs else None,

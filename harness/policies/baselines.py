@@ -17,7 +17,7 @@ from parsers.records import OPERATIONS, Operation, Prediction, Status
 
 
 def _answer(choice: Choice, operation: Operation, value: str = "") -> Prediction:
-    return Prediction(
+    return Prediction.of(
         Status.ANSWERED, letter=choice.letter, element=choice.id, operation=operation, value=value
     )
 
@@ -67,5 +67,5 @@ class Oracle:
         listed.sort(key=lambda c: (c.box is None or not c.box.is_visible, c.id != gold.original))
         right = next(iter(listed), None)
         if right is None:
-            return Prediction(Status.NONE, operation=gold.operation, value=gold.value)
+            return Prediction.of(Status.NONE, operation=gold.operation, value=gold.value)
         return _answer(right, gold.operation, gold.value)

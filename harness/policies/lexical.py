@@ -68,7 +68,7 @@ class Lexical:
         reader = Reader(step, choices)
         choice = max(choices, key=lambda c: (reader.points(c), *above(c)))
         operation, value = reader.action(choice)
-        return Prediction(
+        return Prediction.of(
             Status.ANSWERED, choice.letter, choice.id, operation=operation, value=value
         )
 

@@ -36,5 +36,5 @@ class Classify(StepProtocol):
             raise ValueError(f"step {step.step_id} has no choices to offer")
         last = len(choices)
         first = min(choices, key=lambda choice: last if choice.rank is None else choice.rank)
-        return Prediction(Status.ANSWERED, element=first.id, flags=(ELEMENT_ONLY,))
+        return Prediction.of(Status.ANSWERED, element=first.id, flags=(ELEMENT_ONLY,))
         yield ()  # a generator, though it asks nothing

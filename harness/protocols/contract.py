@@ -14,7 +14,7 @@ The class itself stands in the registry (or in the entry-point group `vlm_eval.p
 
         def dialogue(self, step, choices):
             reply = yield Ask(conversation, "choose")
-            return Prediction(...)
+            return Prediction.of(...)
 
 Facts of the protocol (`name`, `needs`, `places`, ...) are class attributes without annotation, so
 that they are no fields. Fields named `prompts`, `history`, `max_tokens`, `none`, `first_of_many`
@@ -89,7 +89,7 @@ class Lettering:
 def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
     """An answer in terms of listed options as a prediction in terms of elements."""
     picked = None if answer.option is None else lettering.choices[answer.option]
-    return Prediction(
+    return Prediction.of(
         status=answer.status,
         letter=lettering.none if answer.status is Status.NONE else picked,
         element=None if answer.option is None else choices[answer.option].id,

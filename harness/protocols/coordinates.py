@@ -184,7 +184,7 @@ class Coordinates(PromptedProtocol):
                 # Rounded to a millionth of a pixel, so that a point on a border stays on it.
                 point = (round(x, 6), round(y, 6))
                 under = smallest_under(point, choices)
-        return Prediction(
+        return Prediction.of(
             status,
             point=point,
             operation=answer.operation,

@@ -89,7 +89,7 @@ class MindActGenerate(MindAct):
             finish=reply.finish.value,
         )
         picked = None if answer.option is None else group.choices[answer.option].id
-        prediction = Prediction(
+        prediction = Prediction.of(
             answer.status, None, picked, None, answer.operation, answer.value, answer.flags
         )
         return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])

@@ -82,11 +82,11 @@ class SeeActAttributes(PromptedProtocol):
         """
         answer = read_described(reply.text, finish=reply.finish.value)
         if answer.status is not Status.ANSWERED:
-            return Prediction(
+            return Prediction.of(
                 answer.status, operation=answer.operation, value=answer.value, flags=answer.flags
             )
         matched = match(choices, answer.type, answer.text or ("" if answer.type else answer.name))
-        return Prediction(
+        return Prediction.of(
             Status.ANSWERED if matched.choice else Status.NO_ELEMENT,
             element=matched.choice.id if matched.choice else None,
             operation=answer.operation,

@@ -20,24 +20,27 @@ from harness.runs.directory import (
 )
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
 from harness.runs.files import STEPS
+from harness.runs.kinds import KINDS
 from harness.runs.manifest import Manifest, Redone, Session, Setup, check_same, difference
 from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.records import (
     SCHEMA,
     CallRecord,
-    ChoiceRecord,
     MessageRecord,
-    StepRecord,
+    UnitRecord,
 )
 from harness.runs.redo import take_over
 from harness.runs.repair import Repaired
 from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
+from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
 
 __all__ = [
+    "KINDS",
     "SCHEMA",
+    "STEP",
     "STEPS",
     "SUMMARY",
     "CallRecord",
@@ -59,8 +62,10 @@ __all__ = [
     "Session",
     "Setup",
     "StepData",
+    "StepDetail",
     "StepKey",
     "StepRecord",
+    "UnitRecord",
     "check_same",
     "difference",
     "made_again",

@@ -33,7 +33,7 @@ from harness.runs.manifest import (
     write_manifest,
 )
 from harness.runs.on_record import read_on_record, read_settled
-from harness.runs.records import SCHEMA, CallRecord, StepRecord
+from harness.runs.records import SCHEMA, CallRecord, UnitRecord
 from harness.runs.repair import Repaired, mend
 from harness.runs.revision import Revision, revise
 from harness.runs.table import write_table
@@ -141,12 +141,12 @@ class RunDirectory:
         self.manifest = self.manifest.measuring(measured)
         write_manifest(self.path, self.manifest)
 
-    def append_step(self, record: StepRecord) -> None:
+    def append_step(self, record: UnitRecord[Any]) -> None:
         """Append a step's line. It is on disk soon, and never before its calls are.
 
         Raises `RunError` or `DiskFull` when an earlier line could not be written.
         """
-        line = sealed(record)
+        line = sealed(record, self.manifest.schema)
         self._unfinish()
         self._journal.append(1, line)
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from harness.runs.errors import DiskFull, RunError
-from harness.runs.records import line_decoder, to_line
+from harness.runs.records import SCHEMA, line_decoder, to_line
 
 T = TypeVar("T")
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"
@@ -109,19 +109,21 @@ def read_records(
         yield record
 
 
-def encode(record: Any) -> bytes:
-    """A record as a line without a checksum, newline included."""
-    return msgspec.json.encode(to_line(record), enc_hook=_plain) + b"\n"
+def encode(record: Any, schema: int = SCHEMA) -> bytes:
+    """A record as a line of a schema without a checksum, newline included."""
+    return msgspec.json.encode(to_line(record, schema), enc_hook=_plain) + b"\n"
 
 
-def sealed(record: Any) -> bytes:
-    """A record as a line with its checksum. Raises `RunError` if it could not be read back.
+def sealed(record: Any, schema: int = SCHEMA) -> bytes:
+    """A record as a line of a schema, with its checksum.
+
+    Raises `RunError` if it could not be read back.
 
     What an adapter or a data set hands over may have another type than is declared: such a line
     would make the whole run unreadable.
     """
     try:
-        data = encode(record)
+        data = encode(record, schema)
         back = line_decoder(type(record))(data)
         same = back == record or _as_json(back) == _as_json(record)
     except (*UNREADABLE, TypeError, OverflowError, NotImplementedError) as error:
@@ -138,8 +140,8 @@ def _as_json(record: Any) -> Any:
 
 
 def _unwritable(record: Any, why: str) -> RunError:
-    kind = type(record).__name__.removesuffix("Record").lower()
-    what = f"{kind} {getattr(record, 'id', getattr(record, 'step_id', ''))!r}"
+    kind = getattr(record, "kind", type(record).__name__.removesuffix("Record").lower())
+    what = f"{kind} {getattr(record, 'id', getattr(record, 'unit_id', ''))!r}"
     return RunError(f"{what} is not written, since it could not be read back: {why}")
 
 

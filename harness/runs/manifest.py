@@ -221,10 +221,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise RunError(f"cannot read {path}: {error.strerror or error}") from error
     try:
         schema = msgspec.json.decode(data, type=_SchemaOnly).schema
-        if schema != SCHEMA:
+        if not 1 <= schema <= SCHEMA:
             age = "a newer version of vlm-eval" if schema > SCHEMA else "a trial version"
             raise RunError(
-                f"{folder} was written by {age} (schema {schema}; this one reads {SCHEMA})"
+                f"{folder} was written by {age} (schema {schema}; this one reads 1 to {SCHEMA})"
             )
         return msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -15,31 +15,35 @@ StepKey = tuple[str, int]
 """Step id and repeat index."""
 
 
-class StepHead(msgspec.Struct):
-    """The part of a step's line that says where its dialogue stands."""
+class Head(msgspec.Struct, kw_only=True):
+    """The part of any line that says which dialogue it is of. Exactly one of the ids is there."""
 
-    step_id: str
     repeat: int
+    unit_id: str = ""
+    step_id: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.unit_id) == bool(self.step_id):
+            raise ValueError("it does not say which unit it is of")
+
+    @property
+    def key(self) -> StepKey:
+        return self.unit_id or self.step_id, self.repeat
+
+
+class StepHead(Head, kw_only=True):
+    """The part of a unit's line that says where its dialogue stands."""
+
     settled: bool
     calls: tuple[str, ...] = ()
     cost: float | None = None
 
-    @property
-    def key(self) -> StepKey:
-        return self.step_id, self.repeat
 
-
-class CallHead(msgspec.Struct):
+class CallHead(Head, kw_only=True):
     """The part of a call's line that says which call it is."""
 
     id: str
-    step_id: str
-    repeat: int
     cost: float | None = None
-
-    @property
-    def key(self) -> StepKey:
-        return self.step_id, self.repeat
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,28 @@
 """The lines of a run directory, as typed records.
 
-`calls.jsonl` holds a `CallRecord` per finished call, `steps.jsonl` a `StepRecord` per row of the
-selection, rows that were never asked included. Field names are part of the schema: `SCHEMA` rises
-when one changes its meaning. Lines are flat: what a step is (`StepRecord.info`) stands on its line
-field by field, behind the step's id and repeat.
+`calls.jsonl` holds a `CallRecord` per finished call, `steps.jsonl` a `UnitRecord` per unit of the
+selection, units that were never asked about included. Field names are part of the schema: `SCHEMA`
+rises when one changes its meaning. Lines of schema 1 knew recorded steps only; they are read and
+written by `harness.runs.schema1`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from operator import attrgetter
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from adapters.conversation import Message, Picture, Reply, Text, Usage
-from parsers.records import Description, Gold, Prediction, ScoredStep, Scores, StepInfo
+from harness.runs.kinds import decoded_detail
+from parsers.records import Prediction, ScoredStep, Scores, StepInfo
 
-SCHEMA = 1
+SCHEMA = 2
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,11 @@ class CallRecord:
     price: float | UnsetType = UNSET
 
     @property
+    def key(self) -> tuple[str, int]:
+        """The unit and the repeat that the call is of."""
+        return self.step_id, self.repeat
+
+    @property
     def work(self) -> float | None:
         """What the reply costs where it has to be asked for, in US dollars; None if unknown."""
         if not self.from_cache:
@@ -77,78 +84,78 @@ class CallRecord:
         return None if isinstance(self.price, UnsetType) else self.price
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceRecord:
-    """A choice as listed; `box` is (x, y, width, height) in page pixels.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRecord(Generic[D]):
+    """What is asked about and scored, and its outcome.
 
-    `rank`, `place` and `description` are as in `harness.records.Choice`.
-    """
-
-    letter: str
-    id: str
-    tag: str
-    text: str
-    box: tuple[float, float, float, float] | None
-    positive: bool
-    rank: int | None = None
-    place: int | None = None
-    description: Description | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StepRecord:
-    """One row of the selection and its outcome.
-
-    info: what the step is. Its fields stand on the line itself.
-    invalid: why the row has no right answer, None for a valid row.
-    asked: whether a model was asked. Not for invalid rows, nor where a ranker offers no acceptable
-        element (status `not_offered`).
+    kind: what it is; says what `detail` holds.
+    repeat: number of the repeat, from 0.
+    parents: id of what it belongs to, by level, from the inside out (`task`, `website`).
+    labels: what else it is grouped by.
+    position, total: place in its innermost parent, from 0, and how many units that has in the data
+        (0 where nobody knows).
+    goal: the task or instruction in words.
+    trial: number of the attempt, from 0; more than one where an episode had to start anew.
+    invalid: why the unit has no right answer, None for a valid one.
+    asked: whether a model was asked. Not for invalid units, nor where nothing right is offered
+        (status `not_offered`).
     settled: whether the outcome is final. Otherwise `error` says why not, and resuming the run asks
-        again. An unreadable row is settled, and `error` says what is wrong with it.
+        again. A unit that cannot be read is settled, and `error` says what is wrong with it.
     source: file and row of the data, for messages.
-    positives, negatives: numbers of acceptable elements and of other candidates of the row.
-    same_text, related: shown negatives that read exactly like the shown positive, and those that
-        are its ancestors or descendants.
-    short: whether the row had fewer negatives than were wanted.
+    digests: of its data that the run does not hold, by what it is (`html`, `screenshot`).
     prompt_tokens: estimate for the longest prompt.
     calls: ids of the calls, in order.
     cost: billed for the calls, in US dollars; None unless every call has a price.
+    detail: what only units of this kind have (`harness.runs.kinds`).
     """
 
-    step_id: str
-    repeat: int
-    info: StepInfo
-    history: tuple[str, ...]
-    invalid: str | None
-    asked: bool
-    settled: bool
-    error: str | None
-    source: str
-    html_digest: str
-    screenshot_digest: str | None
-    page_size: tuple[int, int] | None
-    pictures: tuple[Picture, ...]
-    positives: int
-    negatives: int
-    gold: Gold
-    choices: tuple[ChoiceRecord, ...]
-    none_letter: str | None
-    same_text: int
-    related: int
-    short: bool
-    prompt_tokens: int | None
-    calls: tuple[str, ...]
-    prediction: Prediction | None
-    scores: Scores | None
+    kind: str
+    unit_id: str
+    benchmark: str
+    split: str
+    repeat: int = 0
+    trial: int = 0
+    parents: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    position: int = 0
+    total: int = 0
+    goal: str = ""
+    invalid: str | None = None
+    asked: bool = False
+    settled: bool = False
+    error: str | None = None
+    source: str = ""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    pictures: tuple[Picture, ...] = ()
+    prompt_tokens: int | None = None
+    calls: tuple[str, ...] = ()
+    prediction: Prediction | None = None
+    scores: Scores | None = None
     usage: Usage | None = None
     cost: float | None = None
+    detail: D
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Unit and repeat, which together have one outcome."""
+        return self.unit_id, self.repeat
 
     def scored(self) -> ScoredStep:
         """What the aggregates need of this line."""
         return ScoredStep(
-            step_id=self.step_id,
-            info=self.info,
-            operation=self.gold.operation,
+            step_id=self.unit_id,
+            info=StepInfo(
+                task_id=self.parents["task"],
+                action_uid=self.unit_id,
+                index=self.position,
+                total_steps=self.total,
+                benchmark=self.benchmark,
+                split=self.split,
+                website=self.parents["website"],
+                domain=self.labels["domain"],
+                subdomain=self.labels["subdomain"],
+            ),
+            operation=self.labels["operation"],  # type: ignore[arg-type]
             invalid=self.invalid,
             scores=self.scores if self.settled else None,
             status=self.prediction.status if self.prediction and self.settled else None,
@@ -156,54 +163,60 @@ class StepRecord:
         )
 
 
-_INFO = tuple(field.name for field in fields(StepInfo))
-_OTHERS = tuple(field.name for field in fields(StepRecord) if field.name != "info")
-_info, _others = attrgetter(*_INFO), attrgetter(*_OTHERS)
-
-
-def _line_of_a_step() -> Any:
-    hints = get_type_hints(StepInfo) | get_type_hints(StepRecord)
-    defaults = {one.name: one.default for one in fields(StepRecord) if one.default is not MISSING}
-    names = (*_OTHERS[:2], *_INFO, *_OTHERS[2:])
-    declared = [(n, hints[n], defaults[n]) if n in defaults else (n, hints[n]) for n in names]
-    return msgspec.defstruct("StepLine", declared, gc=False)
-
-
-_StepLine = _line_of_a_step()
-
-
-def to_line(record: Any) -> Any:
-    """What is written for a record: a step's fields side by side, another record as it is.
+def to_line(record: Any, schema: int = SCHEMA) -> Any:
+    """What is written for a record in a run of that schema.
 
     Reasoning is left out where there is none, as in runs of versions that did not keep it.
     """
     if isinstance(record, CallRecord) and not record.reply.reasoning:
-        without: Any = msgspec.UNSET
+        without: Any = UNSET
         return replace(record, reply=replace(record.reply, reasoning=without))
-    if not isinstance(record, StepRecord):
-        return record
-    step_id, repeat, *others = _others(record)
-    return _StepLine(step_id, repeat, *_info(record.info), *others)
+    if isinstance(record, UnitRecord) and schema == 1:
+        from harness.runs.schema1 import line_of
+
+        return line_of(record)
+    return record
 
 
 def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
     """What reads lines of one kind of record, made once; it raises what msgspec raises."""
     if kind not in _decoders:
-        _decoders[kind] = _line_decoder(kind)
+        decoder = _unit_decoder() if kind is UnitRecord else msgspec.json.Decoder(kind).decode
+        _decoders[kind] = decoder
     return _decoders[kind]
 
 
 _decoders: dict[type[Any], Callable[[bytes], Any]] = {}
+_FIRST = b'{"kind":'
+"""How the line of a unit begins since schema 2."""
 
 
-def _line_decoder(kind: type[Any]) -> Callable[[bytes], Any]:
-    if kind is not StepRecord:
-        return msgspec.json.Decoder(kind).decode
-    decode = msgspec.json.Decoder(_StepLine).decode
+def _unit_decoder() -> Callable[[bytes], UnitRecord[Any]]:
+    from harness.runs.schema1 import unit_of
 
-    def decode_step(data: bytes) -> Any:
-        line = decode(data)
-        step_id, repeat, *others = _others(line)
-        return StepRecord(step_id, repeat, StepInfo(*_info(line)), *others)
+    hints = get_type_hints(UnitRecord) | {"detail": msgspec.Raw}
+    names = [one.name for one in fields(UnitRecord)]
+    required = {"kind", "unit_id", "benchmark", "split", "detail"}
+    declared: list[Any] = [(n, hints[n]) for n in names if n in required]
+    declared += [(n, hints[n], _default(n)) for n in names if n not in required]
+    decode = msgspec.json.Decoder(msgspec.defstruct("UnitLine", declared, gc=False)).decode
+    values = attrgetter(*names[:-1])
 
-    return decode_step
+    def decode_unit(data: bytes) -> UnitRecord[Any]:
+        if not data.startswith(_FIRST):
+            return unit_of(data)
+        line: Any = decode(data)
+        record: UnitRecord[Any] = UnitRecord(
+            **dict(zip(names, values(line), strict=False)),
+            detail=decoded_detail(line.kind, bytes(line.detail)),
+        )
+        return record
+
+    return decode_unit
+
+
+def _default(name: str) -> Any:
+    one = next(one for one in fields(UnitRecord) if one.name == name)
+    if one.default is not MISSING:
+        return one.default
+    return msgspec.field(default_factory=dict)

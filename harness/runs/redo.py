@@ -13,7 +13,7 @@ from harness.runs.errors import RunError
 from harness.runs.files import CALLS, STEPS, read_records, sealed, write_error
 from harness.runs.manifest import MANIFEST, Redone, Session, Setup, read_manifest, write_manifest
 from harness.runs.on_record import StepKey
-from harness.runs.records import CallRecord, StepRecord
+from harness.runs.records import CallRecord, UnitRecord
 
 
 def take_over(
@@ -36,8 +36,9 @@ def take_over(
     try:
         part.mkdir(parents=True)
         calls = _without(read_records(old / CALLS, CallRecord), again)
-        cost = _write(part / CALLS, calls)
-        _write(part / STEPS, _without(read_records(old / STEPS, StepRecord), again))
+        schema = read_manifest(old).schema
+        cost = _write(part / CALLS, calls, schema)
+        _write(part / STEPS, _without(read_records(old / STEPS, UnitRecord), again), schema)
         manifest = replace(
             read_manifest(old),
             name=new.name,
@@ -56,15 +57,15 @@ def take_over(
 
 
 def _without(records: Iterable[Any], again: Collection[StepKey]) -> Iterable[Any]:
-    return (record for record in records if (record.step_id, record.repeat) not in again)
+    return (record for record in records if record.key not in again)
 
 
-def _write(path: Path, records: Iterable[Any]) -> float:
+def _write(path: Path, records: Iterable[Any], schema: int) -> float:
     """Write lines anew and return what they have cost in US dollars."""
     cost = 0.0
     with path.open("wb") as file:
         for record in records:
-            file.write(sealed(record))
+            file.write(sealed(record, schema))
             cost += record.cost or 0.0
         file.flush()
         os.fsync(file.fileno())

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from harness.runs.files import CALLS, STEPS, UNREADABLE, cut_torn, move_lines, read_lines, verify
 from harness.runs.manifest import Manifest, write_manifest
 from harness.runs.on_record import CallHead, StepHead, StepKey
-from harness.runs.records import CallRecord, StepRecord, line_decoder
+from harness.runs.records import CallRecord, UnitRecord, line_decoder
 from harness.runs.revision import SET_ASIDE
 
 H = TypeVar("H", StepHead, CallHead)
@@ -52,7 +52,7 @@ def mend(path: Path, manifest: Manifest) -> Repaired:
     """
     for name in (CALLS, STEPS):
         cut_torn(path / name)
-    steps = _read(path / STEPS, StepHead, StepRecord)
+    steps = _read(path / STEPS, StepHead, UnitRecord)
     calls = _read(path / CALLS, CallHead, CallRecord)
     again = _lacking(steps, calls)
     lines = len(steps.damaged) + len(calls.damaged)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from harness.runs.errors import RunError
 from harness.runs.files import (
@@ -23,7 +24,7 @@ from harness.runs.files import (
 )
 from harness.runs.manifest import Manifest, write_manifest
 from harness.runs.on_record import CallHead
-from harness.runs.records import StepRecord, line_decoder
+from harness.runs.records import UnitRecord, line_decoder
 
 SET_ASIDE = "set_aside.jsonl"
 
@@ -41,7 +42,7 @@ class Revision:
 
     reading: int
     reread: int
-    steps: tuple[StepRecord, ...]
+    steps: tuple[UnitRecord[Any], ...]
     unused: frozenset[str]
     sizes: tuple[int, ...]
 
@@ -65,7 +66,8 @@ def revise(path: Path, manifest: Manifest, revision: Revision) -> Manifest:
     """
     if sizes_of(path) != revision.sizes:
         raise RunError(f"another process has worked on {path} meanwhile: start the run again")
-    append_lines(path / STEPS, map(sealed, revision.steps))
+    lines = [sealed(record, manifest.schema) for record in revision.steps]
+    append_lines(path / STEPS, lines)
     manifest = set_calls_aside(path, manifest, revision.unused)
     manifest = replace(manifest, reading=revision.reading, reread=revision.reread)
     write_manifest(path, manifest)

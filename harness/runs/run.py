@@ -15,7 +15,8 @@ from harness.runs.directory import SUMMARY
 from harness.runs.errors import DataGone, RunError
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.manifest import Manifest, read_manifest
-from harness.runs.records import CallRecord, StepRecord, line_decoder
+from harness.runs.on_record import Head
+from harness.runs.records import CallRecord, UnitRecord, line_decoder
 from harness.runs.table import latest_steps
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Run:
         find: Callable[[str], Any] = _load(DECLARED)
         return find(str(self.manifest.config.get("benchmark")))
 
-    def records(self) -> list[StepRecord]:
+    def records(self) -> list[UnitRecord[Any]]:
         """The latest line of every step and repeat, by split, task, index and repeat.
 
         Raises `RunError` for a line that cannot be read, an unfinished last one apart.
@@ -177,7 +178,7 @@ class Run:
 
     def screenshots(self, step_ids: Collection[str]) -> Iterator[tuple[str, bytes | DataGone]]:
         """The encoded pictures of steps, or why there is none, in the order of the data."""
-        wanted = {step_id: self._step(step_id).screenshot_digest for step_id in step_ids}
+        wanted = {step_id: self._step(step_id).digests.get("screenshot") for step_id in step_ids}
         for step_id in [step_id for step_id, digest in wanted.items() if digest is None]:
             del wanted[step_id]
             yield step_id, DataGone(f"step {step_id} was recorded without a screenshot")
@@ -185,33 +186,36 @@ class Run:
             resolved = self._resolve(self.manifest.dataset, list(wanted)) if wanted else ()
             for step_id, data in resolved:
                 wanted.pop(step_id)
-                yield step_id, _checked(step_id, data, self._step(step_id).screenshot_digest)
+                yield (
+                    step_id,
+                    _checked(step_id, data, self._step(step_id).digests.get("screenshot")),
+                )
         except DataGone as gone:
             yield from ((step_id, gone) for step_id in wanted)
 
     def page(self, step_id: str) -> str:
         """The page of a step as HTML, as the data set has it. Raises `DataGone`."""
         html = self._data(step_id).html
-        if hashlib.sha256(html.encode()).hexdigest() != self._step(step_id).html_digest:
+        if hashlib.sha256(html.encode()).hexdigest() != self._step(step_id).digests.get("html"):
             raise DataGone(f"the page of step {step_id} is not the one of the run any more")
         return html
 
     @cached_property
     def _calls_by_step(self) -> dict[tuple[str, int], list[tuple[int, int, int]]]:
         path = self.path / CALLS
-        decoder = line_decoder(_Key)
+        decoder = line_decoder(Head)
         index: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
         for line in read_lines(path):
-            key = decode(decoder, line, path)
+            head = decode(decoder, line, path)
             place = line.number, line.offset, len(line.data)
-            index.setdefault((key.step_id, key.repeat), []).append(place)
+            index.setdefault(head.key, []).append(place)
         return index
 
     @cached_property
-    def _by_id(self) -> dict[str, StepRecord]:
-        return {record.step_id: record for record in self.records()}
+    def _by_id(self) -> dict[str, UnitRecord[Any]]:
+        return {record.unit_id: record for record in self.records()}
 
-    def _step(self, step_id: str) -> StepRecord:
+    def _step(self, step_id: str) -> UnitRecord[Any]:
         try:
             return self._by_id[step_id]
         except KeyError:
@@ -241,11 +245,6 @@ def _checked(step_id: str, data: StepData | DataGone, digest: str | None) -> byt
     if data.screenshot is None or hashlib.sha256(data.screenshot).hexdigest() != digest:
         return DataGone(f"the screenshot of step {step_id} is not the one of the run any more")
     return data.screenshot
-
-
-class _Key(msgspec.Struct):
-    step_id: str
-    repeat: int
 
 
 def open_run(path: Path | str, resolver: Resolver | None = None, *, tolerant: bool = False) -> Run:

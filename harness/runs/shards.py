@@ -15,8 +15,8 @@ from harness.runs.directory import RunDirectory
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
 from harness.runs.manifest import Manifest, Redone, Setup, difference, identity, read_manifest
-from harness.runs.on_record import StepKey
-from harness.runs.records import CallRecord, StepRecord, line_decoder
+from harness.runs.on_record import Head, StepKey
+from harness.runs.records import CallRecord, UnitRecord, line_decoder
 
 SHARD = "shard"
 """The key of the configuration that may differ between the runs of a merge."""
@@ -89,24 +89,17 @@ def _claims(run: Path) -> dict[StepKey, _Claim]:
         digest = _digest([call.conversation, call.reply.text, call.reply.finish])
         replies.setdefault((call.step_id, call.repeat), {})[call.place] = digest
     claims = {key: _Claim(run, False, "") for key in replies}
-    for step in read_records(run / STEPS, StepRecord):
-        key = step.step_id, step.repeat
-        answers = sorted(replies.get(key, {}).items())
-        content = _digest([step.prediction, step.scores, step.gold, step.choices, answers])
-        claims[key] = _Claim(run, step.settled, content)
+    for unit in read_records(run / STEPS, UnitRecord):
+        answers = sorted(replies.get(unit.key, {}).items())
+        content = _digest([unit.prediction, unit.scores, unit.detail, answers])
+        claims[unit.key] = _Claim(run, unit.settled, content)
     return claims
 
 
-class _Key(msgspec.Struct):
-    step_id: str
-    repeat: int
-
-
 def _chosen_lines(run: Path, file: str, chosen: dict[StepKey, _Claim]) -> Iterator[bytes]:
-    decoder = line_decoder(_Key)
+    decoder = line_decoder(Head)
     for line in read_lines(run / file):
-        key = decode(decoder, line, run / file)
-        if chosen[key.step_id, key.repeat].run == run:
+        if chosen[decode(decoder, line, run / file).key].run == run:
             yield line.data
 
 

@@ -13,21 +13,37 @@ from typing import Any
 import msgspec
 
 from harness.runs.files import read_records, write_error
-from harness.runs.records import StepRecord, to_line
+from harness.runs.records import UnitRecord, to_line
+from harness.runs.steps import StepDetail
 from parsers.records import F1_VARIANTS
 
-LONG = {"task", "history", "choices", "gold", "pictures", "prediction", "scores", "usage", "calls"}
+LONG = {
+    "task",
+    "goal",
+    "detail",
+    "parents",
+    "labels",
+    "digests",
+    "history",
+    "choices",
+    "gold",
+    "pictures",
+    "prediction",
+    "scores",
+    "usage",
+    "calls",
+}
 
 
 def latest_steps(
     path: Path, on_unreadable: Callable[[str], None] | None = None
-) -> list[StepRecord]:
+) -> list[UnitRecord[Any]]:
     """The last line of every step and repeat, by split, task, index, step and repeat.
 
     Raises `RunError` for a line that cannot be read, unless `on_unreadable` takes it.
     """
     with _collector_paused():
-        latest = {(r.step_id, r.repeat): r for r in read_records(path, StepRecord, on_unreadable)}
+        latest = {record.key: record for record in read_records(path, UnitRecord, on_unreadable)}
     return sorted(latest.values(), key=_order)
 
 
@@ -57,18 +73,28 @@ def write_table(steps: Path, table: Path, note: str = "") -> None:
         raise write_error(table, error) from error
 
 
-def _order(record: StepRecord) -> tuple[str, str, int, str, int]:
-    return record.info.split, record.info.task_id, record.info.index, record.step_id, record.repeat
+def _order(record: UnitRecord[Any]) -> tuple[str, str, int, str, int]:
+    parent = next(iter(record.parents.values()), "")
+    return record.split, parent, record.position, record.unit_id, record.repeat
 
 
-def _row(record: StepRecord) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(to_line(record))
+def _row(record: UnitRecord[Any]) -> dict[str, Any]:
+    """A unit in a row: what it is, how it ended, and its scores.
+
+    A recorded step has the columns that its line had in schema 1.
+    """
+    if isinstance(record.detail, StepDetail):
+        plain: dict[str, Any] = msgspec.to_builtins(to_line(record, schema=1))
+    else:
+        plain = msgspec.to_builtins(record)
+        plain = {**plain, **plain["parents"], **plain["labels"], **plain["digests"]}
     row = {name: value for name, value in plain.items() if name not in LONG}
-    gold, prediction = record.gold, record.prediction
-    row["gold_operation"] = gold.operation
-    row["gold_shown"] = gold.shown
-    row["choices"] = len(record.choices)
+    if isinstance(record.detail, StepDetail):
+        row["gold_operation"] = record.detail.gold.operation
+        row["gold_shown"] = record.detail.gold.shown
+        row["choices"] = len(record.detail.choices)
     row["calls"] = len(record.calls)
+    prediction = record.prediction
     row["status"] = str(prediction.status) if prediction else None
     for name in ("letter", "element", "operation", "value"):
         row[name] = getattr(prediction, name) if prediction else None

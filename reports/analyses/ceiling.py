@@ -66,7 +66,7 @@ def ceilings(
         valid = [record for record in rows if record.invalid is None]
         groups: dict[str, list[StepRecord]] = {}
         for record in rows:
-            groups.setdefault(record.info.split, []).append(record)
+            groups.setdefault(record.split, []).append(record)
         if len(groups) > 1:
             groups[POOLED] = rows
         for split, split_rows in groups.items():
@@ -92,14 +92,16 @@ def crops(record: StepRecord) -> list[Box]:
     """The regions of the page that a step's pictures show. Raises `RunError` if unknown."""
     matches = [_CROP.search(picture.recipe) for picture in record.pictures]
     if None in matches:
-        raise RunError(f"step {record.step_id} has a picture with an unknown recipe")
+        raise RunError(f"step {record.unit_id} has a picture with an unknown recipe")
     return [tuple(map(float, crop.groups())) for crop in matches if crop]  # type: ignore[misc]
 
 
 def targets(record: StepRecord) -> list[Box]:
     """The boxes of the acceptable elements, without empty ones."""
-    listed = [choice.box for choice in record.choices if choice.positive]
-    known = [box for box in (*record.gold.boxes, *listed) if box and box[2] > 0 and box[3] > 0]
+    listed = [choice.box for choice in record.detail.choices if choice.positive]
+    known = [
+        box for box in (*record.detail.gold.boxes, *listed) if box and box[2] > 0 and box[3] > 0
+    ]
     return [(x, y, x + width, y + height) for x, y, width, height in known]
 
 
@@ -123,7 +125,7 @@ def touches(target: Box, crop: Box) -> bool:
 def _first_repeat(run: Run) -> list[StepRecord]:
     first: dict[tuple[str, str], StepRecord] = {}
     for record in run.records():
-        first.setdefault((record.info.split, record.step_id), record)
+        first.setdefault((record.split, record.unit_id), record)
     return list(first.values())
 
 
@@ -133,7 +135,7 @@ def _bounds(
     valid = [record for record in rows if record.invalid is None]
     head = {"run": label, "split": split}
     yield {**head, **_share(VALID, rows, [record.invalid is None for record in rows])}
-    listed = [record.gold.shown is not None for record in valid]
+    listed = [record.detail.gold.shown is not None for record in valid]
     yield {**head, **_share(LISTED, valid, listed)}
     if any(record.pictures for record in valid):
         seen = [_any(inside, record) for record in valid]
@@ -144,7 +146,7 @@ def _bounds(
         yield {**head, **_share(BOTH, valid, both)}
     if recall is None:
         return
-    each = [_recall(recall, record.info.split) for record in valid]
+    each = [_recall(recall, record.split) for record in valid]
     if None not in each and valid:
         yield {**head, **_by_recall(valid, [value for value in each if value is not None])}
 

@@ -141,14 +141,14 @@ def _number(label: str, run: Run) -> int:
 
 
 def _nested(small: StepRecord, large: StepRecord) -> bool:
-    listed = {choice.id for choice in large.choices}
-    return all(choice.id in listed for choice in small.choices)
+    listed = {choice.id for choice in large.detail.choices}
+    return all(choice.id in listed for choice in small.detail.choices)
 
 
 def _chance(records: Iterable[StepRecord]) -> float | None:
     shares = [
-        sum(choice.positive for choice in record.choices) / len(record.choices)
+        sum(choice.positive for choice in record.detail.choices) / len(record.detail.choices)
         for record in records
-        if record.choices
+        if record.detail.choices
     ]
     return sum(shares) / len(shares) if shares else None

@@ -106,7 +106,7 @@ def complete_trials(run: Run) -> tuple[list[Trial], int]:
     trials = []
     left_out = 0
     for (task, _), records in by_task.items():
-        length = lengths.get(task[1], 0) if run.complete else records[0].info.total_steps
+        length = lengths.get(task[1], 0) if run.complete else records[0].total
         valid = tuple(record for record in records if record.invalid is None)
         if not valid:
             continue
@@ -194,8 +194,8 @@ def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
     steps = [record for trial in trials for record in trial.steps]
     overall = math.fsum(map(_succeeds, steps)) / len(steps)
     rho = correlation([(trial.wins, len(trial.steps)) for trial in trials]) or 0.0
-    by_operation = _rates(steps, lambda record: record.gold.operation)
-    by_website = _rates(steps, lambda record: record.info.website)
+    by_operation = _rates(steps, lambda record: record.detail.gold.operation)
+    by_website = _rates(steps, lambda record: record.parents["website"])
     for name, in_band in ((ALL, list(trials)), *((key[1], bands[key]) for key in sorted(bands))):
         sizes = [len(trial.steps) for trial in in_band]
         wins = sum(trial.wins == len(trial.steps) for trial in in_band)

@@ -91,7 +91,7 @@ def _policy(run: Run) -> str:
 def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
     yield ALL, list(pairs)
     keys: tuple[Callable[[StepRecord], tuple[float, str]], ...] = (
-        lambda record: (0.0, record.gold.operation),
+        lambda record: (0.0, record.detail.gold.operation),
         _place,
     )
     for key_of in keys:

@@ -142,7 +142,7 @@ def _not_drawn(run: Run, steps: Sequence[StepRecord]) -> str:
         return "its candidates come in the order of a ranker"
     if source == "all":
         return "its candidates come in the order of the page"
-    if steps and not any(choice.letter for record in steps for choice in record.choices):
+    if steps and not any(choice.letter for record in steps for choice in record.detail.choices):
         return "its candidates are lettered in groups"
     return ""
 
@@ -152,14 +152,14 @@ def pick_of(record: StepRecord) -> Pick | None:
     prediction = record.prediction
     if prediction is None or prediction.status != Status.ANSWERED or prediction.letter is None:
         return None
-    letters = [choice.letter for choice in record.choices]
+    letters = [choice.letter for choice in record.detail.choices]
     if prediction.letter not in letters:
         return None
     return Pick(task_of(record), letters.index(prediction.letter), _right(record), len(letters))
 
 
 def _right(record: StepRecord) -> int | None:
-    return next((p for p, choice in enumerate(record.choices) if choice.positive), None)
+    return next((p for p, choice in enumerate(record.detail.choices) if choice.positive), None)
 
 
 def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
@@ -210,7 +210,7 @@ def _places(
     wrong = [pick for pick in picks if pick.chosen != pick.right]
     letters: dict[int, Counter[str]] = {}
     for record in steps:
-        for place, choice in enumerate(record.choices):
+        for place, choice in enumerate(record.detail.choices):
             letters.setdefault(place, Counter())[choice.letter] += 1
     for place in sorted(letters):
         chosen = [float(pick.chosen == place) for pick in picks]

@@ -30,14 +30,14 @@ HEADS = {"element": "Ele. Acc", "operation_f1": "Op. F1", "step_success": "Step 
 def scored(run: Run) -> dict[Key, StepRecord]:
     """The valid steps that have scores, by step and repeat, in the order of the run."""
     return {
-        (record.step_id, record.repeat): record
+        (record.unit_id, record.repeat): record
         for record in run.records()
         if record.invalid is None and record.settled and record.scores is not None
     }
 
 
 def task_of(record: StepRecord) -> Task:
-    return record.info.split, record.info.task_id
+    return record.split, record.parents["task"]
 
 
 def variant_of(run: Run) -> F1Variant:

@@ -82,10 +82,10 @@ def classify_records(
         calls: Sequence[CallRecord] = ()
         nodes: PageNodes | str = "the page was not read"
         if _is_wrong_element(record):
-            calls = run.calls_of(record.step_id, record.repeat)
+            calls = run.calls_of(record.unit_id, record.repeat)
             if pages:
-                if last[0] != record.step_id:
-                    last = record.step_id, _nodes(run, record.step_id)
+                if last[0] != record.unit_id:
+                    last = record.unit_id, _nodes(run, record.unit_id)
                 nodes = last[1]
         errors.append(_classify(record, calls, nodes))
     return errors
@@ -127,7 +127,7 @@ def _classify(record: StepRecord, calls: Sequence[CallRecord], nodes: PageNodes 
     described = (
         chosen is not None
         and target is not None
-        and described_target(calls, target, chosen, record.choices)
+        and described_target(calls, target, chosen, record.detail.choices)
     )
     error_class = CLASS_OF[relation.relation]
     # Words alone cannot distinguish elements with the same text or nested in each other.
@@ -151,15 +151,15 @@ def _by_line(record: StepRecord) -> StepError:
     prediction, target = record.prediction, _target(record)
     chosen = _chosen(record, prediction) if prediction is not None and record.settled else None
     bare = StepError(
-        record.step_id,
+        record.unit_id,
         record.repeat,
         ErrorClass.SUCCESS,
         chosen=clean(listed_text(chosen)) if chosen else "",
         target=clean(listed_text(target)) if target else "",
-        split=record.info.split,
-        task_id=record.info.task_id,
-        website=record.info.website,
-        operation=record.gold.operation,
+        split=record.split,
+        task_id=record.parents["task"],
+        website=record.parents["website"],
+        operation=record.detail.gold.operation,
     )
     if record.invalid is not None:
         return replace(bare, error_class=ErrorClass.INVALID, detail=_short(record.invalid))
@@ -188,7 +188,7 @@ def _by_line(record: StepRecord) -> StepError:
 
 
 def _right_element(bare: StepError, record: StepRecord, prediction: Prediction) -> StepError:
-    gold = record.gold
+    gold = record.detail.gold
     if prediction.operation != gold.operation or gold.operation == "CLICK":
         named: str = prediction.operation or "no operation"
         if prediction.operation == gold.operation:
@@ -227,22 +227,24 @@ def _relation(
     record: StepRecord, prediction: Prediction, chosen: ChoiceRecord | None, nodes: PageNodes | str
 ) -> Found:
     """The closest relation to any acceptable element."""
-    texts = [_without_ids(listed_text(choice)) for choice in record.choices if choice.positive]
+    texts = [
+        _without_ids(listed_text(choice)) for choice in record.detail.choices if choice.positive
+    ]
     if chosen is not None and listed_text(chosen) and _without_ids(listed_text(chosen)) in texts:
         return Found(Relation.SAME_TEXT, "reads the same in the list")
     box: Box | None = chosen.box if chosen else None
     if chosen is None and prediction.point is not None:
         box = (*prediction.point, 0.0, 0.0)
     element = chosen.id if chosen else prediction.element
-    by_box = [near(box, target_box) for target_box in record.gold.boxes]
+    by_box = [near(box, target_box) for target_box in record.detail.gold.boxes]
     if element is None:
         # The point lies in no listed choice, so there is no node to compare.
         return _closest(by_box) or Found(Relation.ELSEWHERE, "a point beside all choices")
     if isinstance(nodes, str):
         guess = _closest(by_box)
         return Found(Relation.UNKNOWN, f"{nodes}; {guess.detail}" if guess else nodes)
-    targets = [element_id for element_id in record.gold.elements if element_id in nodes]
-    targets.sort(key=lambda element_id: element_id != record.gold.shown)
+    targets = [element_id for element_id in record.detail.gold.elements if element_id in nodes]
+    targets.sort(key=lambda element_id: element_id != record.detail.gold.shown)
     if element not in nodes or not targets:
         return Found(Relation.UNKNOWN, "the element is not on the page")
     by_tree = [nodes.relation(element, target) for target in targets]
@@ -272,18 +274,20 @@ def _without_ids(choice_text: str) -> str:
 
 def _target(record: StepRecord) -> ChoiceRecord | None:
     """The listed acceptable element, preferably the one the list was made for."""
-    right = [c for c in record.choices if c.positive or c.id == record.gold.shown]
-    return next((c for c in right if c.id == record.gold.shown), right[0] if right else None)
+    right = [c for c in record.detail.choices if c.positive or c.id == record.detail.gold.shown]
+    return next((c for c in right if c.id == record.detail.gold.shown), right[0] if right else None)
 
 
 def _chosen(record: StepRecord, prediction: Prediction) -> ChoiceRecord | None:
     """The listed choice that was picked; for a point, the smallest choice that contains it."""
     if prediction.element is not None:
-        return next((c for c in record.choices if c.id == prediction.element), None)
+        return next((c for c in record.detail.choices if c.id == prediction.element), None)
     if prediction.point is None:
         return None
     point = prediction.point
-    hit = [(c.box[2] * c.box[3], c) for c in record.choices if c.box and in_box(point, c.box)]
+    hit = [
+        (c.box[2] * c.box[3], c) for c in record.detail.choices if c.box and in_box(point, c.box)
+    ]
     return min(hit, key=lambda pair: pair[0])[1] if hit else None
 
 

@@ -117,7 +117,7 @@ def _add_label(
     if len(opened) > 1:
         raise click.UsageError("a label belongs to one run: name a single RUN")
     run = next(iter(opened.values()))
-    if not any((one.step_id, one.repeat) == (step_id, repeat) for one in run.records()):
+    if not any(one.key == (step_id, repeat) for one in run.records()):
         raise click.UsageError(f"{run.path} has no step {clean(step_id)} with repeat {repeat}")
     labels = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
     _warn(labels.problems)

@@ -142,7 +142,7 @@ def import_labels(run: Run, content: bytes | str, *, name: str | None = None) ->
     `LabelError` if the content has no list of labels.
     """
     wanted = run.name if name is None else name
-    steps = {(record.step_id, record.repeat) for record in run.records()}
+    steps = {(record.unit_id, record.repeat) for record in run.records()}
     labels: list[Label] = []
     problems: list[str] = []
     for number, entry in enumerate(_entries(content), 1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -12,14 +11,31 @@ import pyarrow as pa
 
 from harness.runs import Run, RunError, StepRecord
 from parsers import F1_VARIANTS, Prediction, Scores
-from parsers.records import StepInfo
 from reports.frames.arrow import from_table, from_values, joined
 from reports.frames.schema import Column, Kind, schema
 from reports.load import RunLike, corrupt_lines, open_runs, without_table
 from reports.settings import compare
 
 TABLE = "steps.parquet"
-_INFO = {field.name for field in fields(StepInfo)}
+_WHERE = {
+    "step_id": "unit_id",
+    "index": "position",
+    "total_steps": "total",
+    "task": "goal",
+    **{
+        name: f"detail.{name}"
+        for name in (
+            "action_uid",
+            "positives",
+            "negatives",
+            "none_letter",
+            "same_text",
+            "related",
+            "short",
+        )
+    },
+}
+"""Where a record has what a column is named after, if not under that name."""
 
 Getter = Callable[[StepRecord], object]
 
@@ -31,7 +47,7 @@ class _Step(NamedTuple):
 
 def _of(name: str, kind: Kind, meaning: str, get: Getter | None = None) -> _Step:
     if get is None:
-        get = attrgetter(f"info.{name}" if name in _INFO else name)
+        get = attrgetter(_WHERE.get(name, name))
     return _Step(Column(name, kind, meaning), get)
 
 
@@ -69,8 +85,12 @@ def _flags(record: StepRecord) -> str | None:
     return None if prediction is None else " ".join(prediction.flags)
 
 
+def _in(mapping: str, name: str) -> Getter:
+    return lambda record: getattr(record, mapping).get(name)
+
+
 def _size(place: int) -> Getter:
-    return lambda record: record.page_size[place] if record.page_size else None
+    return lambda record: record.detail.page_size[place] if record.detail.page_size else None
 
 
 def _variant(name: str) -> Getter:
@@ -80,29 +100,36 @@ def _variant(name: str) -> Getter:
 _ROW = (
     _of("repeat", "Int64", "number of the repeat, from 0"),
     _of("step_id", "str", "the step, unique in its run and repeat"),
-    _of("task_id", "category", "the task"),
+    _of("task_id", "category", "the task", _in("parents", "task")),
     _of("action_uid", "str", "the action of the data set"),
     _of("index", "Int64", "position of the step in its task, from 0"),
     _of("total_steps", "Int64", "steps of the recorded trajectory"),
     _of("benchmark", "category", "the benchmark"),
     _of("split", "category", "the split"),
-    _of("website", "category", "the website"),
-    _of("domain", "category", "its domain"),
-    _of("subdomain", "category", "its subdomain"),
+    _of("website", "category", "the website", _in("parents", "website")),
+    _of("domain", "category", "its domain", _in("labels", "domain")),
+    _of("subdomain", "category", "its subdomain", _in("labels", "subdomain")),
     _of("invalid", "category", "why the row is not valid; missing for valid rows"),
     _of("asked", "boolean", "whether the model was asked"),
     _of("settled", "boolean", "whether the step has a final outcome"),
     _of("error", "str", "why it has no final outcome"),
     _of("source", "str", "file that the row was read from"),
-    _of("html_digest", "str", "digest of the page"),
-    _of("screenshot_digest", "str", "digest of the screenshot; missing without one"),
+    _of("html_digest", "str", "digest of the page", _in("digests", "html")),
+    _of(
+        "screenshot_digest",
+        "str",
+        "digest of the screenshot; missing without one",
+        _in("digests", "screenshot"),
+    ),
     _of("page_width", "Int64", "in pixels", _size(0)),
     _of("page_height", "Int64", "in pixels", _size(1)),
     _of("positives", "Int64", "acceptable elements of the row"),
     _of("negatives", "Int64", "other candidates of the row"),
-    _of("gold_operation", "category", "the recorded operation", attrgetter("gold.operation")),
-    _of("gold_shown", "str", "the positive among the choices", attrgetter("gold.shown")),
-    _of("choices", "Int64", "number of listed choices", lambda record: len(record.choices)),
+    _of(
+        "gold_operation", "category", "the recorded operation", attrgetter("detail.gold.operation")
+    ),
+    _of("gold_shown", "str", "the positive among the choices", attrgetter("detail.gold.shown")),
+    _of("choices", "Int64", "number of listed choices", lambda record: len(record.detail.choices)),
     _of("none_letter", "category", "letter of 'none of these'"),
     _of("same_text", "Int64", "negatives with the same text as the shown positive"),
     _of("related", "Int64", "negatives that contain it or lie inside it"),
@@ -137,15 +164,20 @@ _OUTCOME = (
 )
 _TEXTS = (
     _of("task", "str", "the goal in words"),
-    _of("history", "str", "actions so far, one a line", lambda record: "\n".join(record.history)),
-    _of("gold_value", "str", "the recorded value", attrgetter("gold.value")),
+    _of(
+        "history",
+        "str",
+        "actions so far, one a line",
+        lambda record: "\n".join(record.detail.history),
+    ),
+    _of("gold_value", "str", "the recorded value", attrgetter("detail.gold.value")),
     _of(
         "listing",
         "str",
         "the choices as letter, tag and text, one a line; * marks the right ones",
         lambda record: "\n".join(
             f"{'*' if choice.positive else ' '}{choice.letter} <{choice.tag}> {choice.text}"
-            for choice in record.choices
+            for choice in record.detail.choices
         ),
     ),
 )

@@ -12,22 +12,22 @@ from reports.view.points import chosen_element
 
 def detail(record: StepRecord, calls: Iterable[CallRecord]) -> dict[str, Any]:
     """The data of the step view. Untrusted texts are values only, never keys."""
-    gold, prediction, scores = record.gold, record.prediction, record.scores
+    gold, prediction, scores = record.detail.gold, record.prediction, record.scores
     return {
-        "history": list(record.history),
-        "page": list(record.page_size) if record.page_size else None,
+        "history": list(record.detail.history),
+        "page": list(record.detail.page_size) if record.detail.page_size else None,
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
         "invalid": record.invalid,
         "error": record.error,
-        "positives": record.positives,
-        "negatives": record.negatives,
+        "positives": record.detail.positives,
+        "negatives": record.detail.negatives,
         "gold": {
             "operation": gold.operation,
             "value": gold.value,
             "boxes": [list(box) if box else None for box in gold.boxes],
         },
-        "choices": [_choice(choice) for choice in record.choices],
-        "none": record.none_letter,
+        "choices": [_choice(choice) for choice in record.detail.choices],
+        "none": record.detail.none_letter,
         "chosen": chosen_element(record),
         "prediction": None
         if prediction is None

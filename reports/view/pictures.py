@@ -59,7 +59,7 @@ class Picture(NamedTuple):
 def wanted_of(record: StepRecord) -> Wanted:
     """The pictures of a step."""
     sent = {known.name: picture for picture in record.pictures if (known := sent_picture(picture))}
-    return Wanted(record.step_id, record.screenshot_digest, sent)
+    return Wanted(record.unit_id, record.digests.get("screenshot"), sent)
 
 
 class PictureFolder:

@@ -84,12 +84,12 @@ def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
         named = len(repeats) > 1
         lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
         for record in records:
-            point = steps.get(record.step_id)
+            point = steps.get(record.unit_id)
             if point is None:
-                point = steps[record.step_id] = _point(record)
+                point = steps[record.unit_id] = _point(record)
             elif not point.target:
                 point.target = _target(record)
-            error_class = classes.get(label, {}).get((record.step_id, record.repeat))
+            error_class = classes.get(label, {}).get((record.unit_id, record.repeat))
             point.outcomes[numbers[record.repeat]] = _outcome(record, error_class, variant)
     ordered = sorted(steps.values(), key=lambda p: (p.split, p.website, p.task_id, p.index))
     return Points(lanes, {point.step_id: point for point in ordered})
@@ -100,29 +100,29 @@ def chosen_element(record: StepRecord) -> str | None:
     prediction = record.prediction
     if prediction is None:
         return None
-    by_letter = (c.id for c in record.choices if c.letter == prediction.letter)
+    by_letter = (c.id for c in record.detail.choices if c.letter == prediction.letter)
     return prediction.element or next(by_letter, None)
 
 
 def _point(record: StepRecord) -> Point:
     return Point(
-        step_id=record.step_id,
-        task_id=record.info.task_id,
-        task=record.info.task,
-        index=record.info.index,
-        total=record.info.total_steps,
-        split=record.info.split,
-        website=record.info.website,
-        domain=record.info.domain,
-        operation=record.gold.operation,
-        value=record.gold.value[:LONGEST],
+        step_id=record.unit_id,
+        task_id=record.parents["task"],
+        task=record.goal,
+        index=record.position,
+        total=record.total,
+        split=record.split,
+        website=record.parents["website"],
+        domain=record.labels["domain"],
+        operation=record.detail.gold.operation,
+        value=record.detail.gold.value[:LONGEST],
         target=_target(record),
         invalid=record.invalid,
     )
 
 
 def _target(record: StepRecord) -> str:
-    return next((c.text[:LONGEST] for c in record.choices if c.positive), "")
+    return next((c.text[:LONGEST] for c in record.detail.choices if c.positive), "")
 
 
 def _outcome(record: StepRecord, error_class: str | None, variant: str) -> Outcome:

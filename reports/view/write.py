@@ -169,14 +169,14 @@ class Page:
             for label, run in runs.items():
                 of_run: dict[str, Wanted] = {}
                 for record in run.records():
-                    number = numbers.get(record.step_id)
+                    number = numbers.get(record.unit_id)
                     if number is None:
                         continue
-                    new = record.step_id not in begun
-                    begun.add(record.step_id)
-                    if self._pictures is not None and record.step_id not in of_run:
-                        of_run[record.step_id] = wanted_of(record)
-                    values = detail(record, run.calls_of(record.step_id, record.repeat))
+                    new = record.unit_id not in begun
+                    begun.add(record.unit_id)
+                    if self._pictures is not None and record.unit_id not in of_run:
+                        of_run[record.unit_id] = wanted_of(record)
+                    values = detail(record, run.calls_of(record.unit_id, record.repeat))
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:

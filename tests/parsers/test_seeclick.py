@@ -23,7 +23,7 @@ def gold(operation: Operation = "CLICK", value: str = "", *, original: str | Non
 
 
 def said(x: float, y: float, operation: Operation | None = "CLICK", value: str = "") -> Prediction:
-    return Prediction(Status.ANSWERED, point=(x, y), operation=operation, value=value)
+    return Prediction.of(Status.ANSWERED, point=(x, y), operation=operation, value=value)
 
 
 def scored(prediction: Prediction, right: Gold) -> SeeClickStep:

@@ -44,7 +44,7 @@ def test_stored_replies_read_and_score_as_expected(example: Path) -> None:
         element = None if answer.option is None else batch["choice_ids"][answer.option]
         assert element == batch["chosen_id"]
         assert answer.status is (Status.NONE if element is None else Status.ANSWERED)
-        chosen.append(Prediction(answer.status, element=element, operation=answer.operation))
+        chosen.append(Prediction.of(answer.status, element=element, operation=answer.operation))
     metrics = expected["expected_metrics"]
     scores = score(chosen[0], gold)
     assert scores.element == metrics["element_correct"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,8 @@ from harness.runs import (
     Setup,
     StepRecord,
 )
-from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status, StepInfo
+from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
+from tests.units import step_of
 
 WORKED = {"A": (True, True), "B": (True, None, True), "C": (True, False)}
 
@@ -45,7 +45,9 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
     f1 = more.pop("f1", None) or dict.fromkeys(F1_VARIANTS, float(bool(right)))
     status = more.pop("status", Status.ANSWERED)
     letter = "B" if right else "A"
-    prediction = Prediction(status, letter, "7" if right else "8", None, "CLICK", "", ("multiple",))
+    prediction = Prediction.of(
+        status, letter, "7" if right else "8", None, "CLICK", "", ("multiple",)
+    )
     success = bool(right)
     values: dict[str, Any] = {
         "step_id": f"{task}_{index}",
@@ -89,8 +91,7 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
         "cost": 0.25 if asked else None,
     }
     values |= more
-    info = StepInfo(**{field.name: values.pop(field.name) for field in fields(StepInfo)})
-    return StepRecord(info=info, **values)
+    return step_of(**values)
 
 
 def worked(**more: Any) -> list[StepRecord]:
@@ -105,8 +106,8 @@ def worked(**more: Any) -> list[StepRecord]:
 def call(record: StepRecord, text: str) -> CallRecord:
     """The call of a step."""
     return CallRecord(
-        id=f"{record.step_id}/{record.repeat}/round-1",
-        step_id=record.step_id,
+        id=f"{record.unit_id}/{record.repeat}/round-1",
+        step_id=record.unit_id,
         repeat=record.repeat,
         place="round-1",
         request="key",

@@ -21,12 +21,13 @@ from parsers.bootstrap import bootstrap
 from reports.keys import KEYS, MEANINGS, WHOLE_TASKS, Key, band, target_top
 from reports.tables import by_table
 from tests.reports.runs import setup, step, worked, write
+from tests.units import changed, flat
 
 Boxes = tuple[tuple[float, float, float, float] | None, ...]
 
 
 def _with_boxes(record: StepRecord, boxes: Boxes) -> StepRecord:
-    return replace(record, gold=replace(record.gold, boxes=boxes))
+    return changed(record, gold=replace(record.detail.gold, boxes=boxes))
 
 
 def _varied() -> list[StepRecord]:
@@ -48,12 +49,12 @@ def _varied() -> list[StepRecord]:
         box = (0.0, 100.0 * number, 10.0, 0.0 if number % 11 == 0 else 10.0)
         record = _with_boxes(record, (None, box))
         operation: Operation = ("CLICK", "TYPE", "SELECT")[number % 3]
-        record = replace(record, gold=replace(record.gold, operation=operation))
+        record = changed(record, gold=replace(record.detail.gold, operation=operation))
         extra = tuple(
             ChoiceRecord(chr(68 + place), f"n{place}", "a", "More", None, False)
             for place in range(number % 4)
         )
-        records.append(replace(record, choices=(*record.choices, *extra)))
+        records.append(changed(record, choices=(*record.detail.choices, *extra)))
     return records
 
 
@@ -148,7 +149,7 @@ def test_numbers_are_those_of_the_raw_lines(tmp_path: Path, key: Key) -> None:
     spoilt: set[str] = set()
     names = set()
     for text in (run / "steps.jsonl").read_text("utf-8").splitlines():
-        line = json.loads(text)
+        line = flat(json.loads(text))
         name, task = _group(key, line), line["task_id"]
         names.add(name)
         if line["invalid"] is not None:

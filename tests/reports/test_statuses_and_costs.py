@@ -50,7 +50,7 @@ def test_statuses_are_counted_with_what_they_scored(tmp_path: Path) -> None:
 
 
 def test_where_only_elements_were_asked_for_nothing_else_is_scored(tmp_path: Path) -> None:
-    only = Prediction(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
+    only = Prediction.of(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
     steps = [replace(step("A", place, True), prediction=only) for place in range(2)]
     run = write(tmp_path / "run", steps)
     row = status_table(run).set_index("status").loc["answered"]
@@ -92,7 +92,7 @@ def test_replies_from_the_cache_are_work_and_are_not_billed(tmp_path: Path) -> N
     steps, calls = [], []
     for index, cached in enumerate((0, 1, 2)):
         one = replace(step("A", index, index > 0, total_steps=3), cost=0.003 * (2 - cached))
-        names = [f"{one.step_id}/0/round-{number}" for number in (1, 2)]
+        names = [f"{one.unit_id}/0/round-{number}" for number in (1, 2)]
         steps.append(replace(one, calls=tuple(names)))
         for number, name in enumerate(names, 1):
             reused = number > 2 - cached
@@ -117,7 +117,7 @@ def test_replies_from_the_cache_are_work_and_are_not_billed(tmp_path: Path) -> N
 def test_a_step_is_priced_if_all_its_calls_are(tmp_path: Path) -> None:
     # An older run gave a step the cost of the calls whose cost is known.
     one = replace(step("A", 0, True), cost=0.003)
-    names = [f"{one.step_id}/0/round-{number}" for number in (1, 2)]
+    names = [f"{one.unit_id}/0/round-{number}" for number in (1, 2)]
     one = replace(one, calls=tuple(names))
     calls = [
         replace(call(one, "B"), id=name, place=name[-7:], cost=cost)

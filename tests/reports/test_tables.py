@@ -66,7 +66,7 @@ def _varied() -> list[StepRecord]:
     for number in range(40):
         task, index = divmod(number, 3)
         right = None if number % 11 == 5 else number % 4 != 0
-        gold = step("x", 0, True).gold
+        gold = step("x", 0, True).detail.gold
         f1 = dict.fromkeys(F1_VARIANTS, 1.0 if right else (number % 5) / 5)
         records.append(
             step(
@@ -208,7 +208,7 @@ def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_table_says_why_success_is_unknown(tmp_path: Path) -> None:
-    only = Prediction(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
+    only = Prediction.of(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
     asked = [step("A", place, True) for place in range(2)]
     bare = [replace(one, prediction=only) for one in asked]
     said = "n/a: only elements were asked for"

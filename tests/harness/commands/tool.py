@@ -16,6 +16,7 @@ import pytest
 
 from harness.commands.main import run
 from tests.servers import Answer, Ask, Reaction, WireServer
+from tests.units import flat
 
 DEV = ("--benchmark", "sample", "--split", "dev")
 ONE_TASK = (*DEV, "--limit", "1")
@@ -108,9 +109,14 @@ def whole_text(ask: Ask) -> str:
 
 
 def steps(run: str | Path) -> list[dict[str, Any]]:
-    """The lines of `steps.jsonl`, the last one of each step, without their checksums."""
+    """What `steps.jsonl` says of recorded steps, the last line of each, with flat names."""
+    return [flat(line) for line in last_lines(run)]
+
+
+def last_lines(run: str | Path) -> list[dict[str, Any]]:
+    """The lines of `steps.jsonl`, the last one of each unit, without their checksums."""
     lines = _lines(run, "steps.jsonl")
-    return list({(line["step_id"], line["repeat"]): line for line in lines}.values())
+    return list({(line["unit_id"], line["repeat"]): line for line in lines}.values())
 
 
 def calls(run: str | Path) -> list[dict[str, Any]]:

@@ -18,7 +18,8 @@ from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup, StepRecord
-from parsers.records import Gold, Prediction, Scores, Status, StepInfo
+from parsers.records import Gold, Prediction, Scores, Status
+from tests.units import step_of
 
 
 class Chat:
@@ -66,7 +67,7 @@ def two_rounds(number: int) -> Callable[[], Dialogue]:
         assert isinstance(reply, Reply)
         reply = yield Ask(conversation.then(reply, user("Which one?")), "round-2")
         assert isinstance(reply, Reply)
-        return Prediction(Status.ANSWERED, letter=reply.text[9])
+        return Prediction.of(Status.ANSWERED, letter=reply.text[9])
 
     return dialogue
 
@@ -74,21 +75,19 @@ def two_rounds(number: int) -> Callable[[], Dialogue]:
 def step_record(outcome: Outcome) -> StepRecord:
     """A line with what the outcome says; the rest stands for the rest."""
     right = bool(outcome.prediction and outcome.prediction.letter == "A")
-    return StepRecord(
+    return step_of(
         step_id=outcome.step_id,
         repeat=outcome.repeat,
-        info=StepInfo(
-            task_id=f"t{int(outcome.step_id[1:]) // 5}",
-            action_uid=outcome.step_id,
-            index=int(outcome.step_id[1:]) % 5,
-            total_steps=5,
-            benchmark="test",
-            split="test",
-            website="w",
-            domain="d",
-            subdomain="s",
-            task="Do it.",
-        ),
+        task_id=f"t{int(outcome.step_id[1:]) // 5}",
+        action_uid=outcome.step_id,
+        index=int(outcome.step_id[1:]) % 5,
+        total_steps=5,
+        benchmark="test",
+        split="test",
+        website="w",
+        domain="d",
+        subdomain="s",
+        task="Do it.",
         history=(),
         invalid=None,
         asked=True,

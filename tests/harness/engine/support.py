@@ -120,7 +120,7 @@ def rounds(
             assert isinstance(reply, Reply)
             said.append(reply.text or reply.finish)
             conversation = conversation.then(reply, user(f"after {place}"))
-        return Prediction(Status.ANSWERED, value=" / ".join(said))
+        return Prediction.of(Status.ANSWERED, value=" / ".join(said))
 
     return dialogue
 

@@ -135,7 +135,7 @@ def call(*, from_cache: bool = False) -> CallRecord:
 
 
 def outcome(*, settled: bool = True) -> Outcome:
-    prediction = Prediction(Status.ANSWERED) if settled else None
+    prediction = Prediction.of(Status.ANSWERED) if settled else None
     return Outcome("s", 0, prediction, None if settled else "timeout", (), None, None)
 
 

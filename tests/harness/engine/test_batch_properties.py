@@ -33,7 +33,7 @@ def job(number: int, chance: random.Random) -> Job:
                 asks.append(Ask(conversation, f"{turn}-{call}", chance.random() < 0.7))
             replies = replies_of((yield tuple(asks)))
             said += zip((ask.conversation for ask in asks), replies, strict=True)
-        return Prediction(Status.ANSWERED)
+        return Prediction.of(Status.ANSWERED)
 
     return Job(f"s{number}", dialogue)
 

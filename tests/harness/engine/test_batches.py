@@ -143,7 +143,7 @@ def test_a_batch_is_of_one_round_and_holds_the_oldest_call_of_it(
 def test_the_groups_of_a_tournament_share_a_batch() -> None:
     def tournament() -> Dialogue:
         yield tuple(Ask(say(f"Group {n}?"), f"group-{n}") for n in range(4))
-        return Prediction(Status.NONE)
+        return Prediction.of(Status.NONE)
 
     model = BatchModel(batch_size=8)
     assert len(run(engine(model, policy=PATIENT), [Job("s", tournament)])) == 1

@@ -103,7 +103,7 @@ def test_calls_are_prepared_once_and_a_bounded_number_at_a_time() -> None:
 def test_a_dialogue_that_ended_early_is_not_waited_for() -> None:
     def refused() -> Dialogue:
         yield Ask(say("Step?"), "round-1", continues=True)
-        return Prediction(Status.REFUSAL)
+        return Prediction.of(Status.REFUSAL)
 
     jobs = [
         Job(f"s{number}", rounds("round-1", "round-2") if number % 4 else refused)
@@ -119,7 +119,7 @@ def test_a_dialogue_that_goes_elsewhere_is_not_waited_for() -> None:
     def elsewhere() -> Dialogue:
         yield Ask(say("one"), "round-1", continues=True)
         yield Ask(say("two"), "other")
-        return Prediction(Status.ANSWERED)
+        return Prediction.of(Status.ANSWERED)
 
     jobs = [Job(f"s{n}", elsewhere) if n == 2 else two_rounds(f"s{n}") for n in range(4)]
     device = Device()
@@ -230,10 +230,10 @@ def test_dialogues_side_by_side_go_on_in_the_batches_they_came_in() -> None:
                 reply = yield Ask(conversation, f"round-1-{which}", continues=True)
                 assert isinstance(reply, Reply)
                 yield Ask(conversation.then(reply, user("and?")), f"round-2-{which}")
-                return Prediction(Status.ANSWERED)
+                return Prediction.of(Status.ANSWERED)
 
             yield from together(*(part(which) for which in range(3)))
-            return Prediction(Status.ANSWERED)
+            return Prediction.of(Status.ANSWERED)
 
         return Job(f"s{number}", dialogue)
 

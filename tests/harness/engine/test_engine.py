@@ -115,7 +115,7 @@ def test_jobs_may_come_asynchronously() -> None:
 def test_calls_asked_together_are_answered_in_their_order() -> None:
     def dialogue() -> Dialogue:
         predictions = yield from together(*(rounds(f"part-{n}")() for n in range(4)))
-        return Prediction(Status.ANSWERED, value=",".join(p.value for p in predictions))
+        return Prediction.of(Status.ANSWERED, value=",".join(p.value for p in predictions))
 
     async def uneven(request: Request) -> Reply:
         await asyncio.sleep(0.001 * (5 - int(request.place[-1])))
@@ -134,7 +134,7 @@ def test_a_dialogue_may_ask_more_at_a_time_than_there_are_slots(
     def dialogue() -> Dialogue:
         parts = (rounds(f"part-{n}", f"part-{n}-again")() for n in range(10))
         predictions = yield from together(*parts)
-        return Prediction(Status.ANSWERED, value=str(len(predictions)))
+        return Prediction.of(Status.ANSWERED, value=str(len(predictions)))
 
     model = kind(concurrency=concurrency)
     driver = engine(model)
@@ -170,7 +170,7 @@ def test_a_failed_call_cancels_its_siblings_and_leaves_the_step_unsettled() -> N
             yield Ask(say("x"), "slow"), Ask(say("y"), "bad")
         finally:
             closed.append(True)
-        return Prediction(Status.ANSWERED)
+        return Prediction.of(Status.ANSWERED)
 
     (outcome,) = run(engine(Model(answer)), [Job("a", dialogue)])
     assert not outcome.settled
@@ -199,7 +199,7 @@ def test_an_unsettled_step_is_closed_as_no_reply_when_the_user_says_so() -> None
 
     policy = EnginePolicy(settle_failures=True)
     (outcome,) = run(engine(Model(answer), policy=policy), [two_rounds("a")])
-    assert outcome.prediction == Prediction(Status.NO_REPLY)
+    assert outcome.prediction == Prediction.of(Status.NO_REPLY)
     assert outcome.error == "timeout after 3 tries: silence"
 
 
@@ -340,7 +340,7 @@ def test_dialogues_are_closed_when_the_run_is_cancelled() -> None:
             yield Ask(say("x"), "only")
         finally:
             closed.append("yes")
-        return Prediction(Status.ANSWERED)
+        return Prediction.of(Status.ANSWERED)
 
     async def main() -> None:
         asked = asyncio.Semaphore(0)
@@ -398,7 +398,7 @@ def test_a_dialogue_cut_anywhere_ends_as_if_it_had_not_been(
             text = "".join(said) + "?"
             asks = tuple(Ask(say(f"{text} {n}"), f"{number}-{n}") for n in range(width))
             said += [reply.text for reply in replies_of((yield asks))]
-        return Prediction(Status.ANSWERED, value="|".join(said))
+        return Prediction.of(Status.ANSWERED, value="|".join(said))
 
     log = Log()
     (whole,) = run(engine(Model(), log), [Job("a", dialogue)])
@@ -423,7 +423,7 @@ def test_played_back_replies_are_what_the_dialogue_heard_before() -> None:
 
     def dialogue() -> Dialogue:
         heard.append((yield Ask(say("Step?"), "only")))
-        return Prediction(Status.ANSWERED)
+        return Prediction.of(Status.ANSWERED)
 
     run(engine(Model()), [Job("a", dialogue, recorded=on_record)])
     assert heard == [reply]
@@ -444,12 +444,12 @@ def raising() -> Dialogue:
 def asking_twice() -> Dialogue:
     yield Ask(say("x"), "same")
     yield Ask(say("y"), "same")
-    return Prediction(Status.ANSWERED)
+    return Prediction.of(Status.ANSWERED)
 
 
 def yielding_rubbish() -> Dialogue:
     yield "what?"  # type: ignore[misc]
-    return Prediction(Status.ANSWERED)
+    return Prediction.of(Status.ANSWERED)
 
 
 def returning_nothing() -> Dialogue:
@@ -474,10 +474,10 @@ def test_a_protocol_that_misbehaves_is_an_error_with_the_step(dialogue: object, 
 def test_a_protocol_may_answer_without_asking() -> None:
     def dialogue() -> Dialogue:
         yield ()
-        return Prediction(Status.NONE)
+        return Prediction.of(Status.NONE)
 
     (outcome,) = run(engine(Model()), [Job("a", dialogue)])
-    assert outcome.prediction == Prediction(Status.NONE)
+    assert outcome.prediction == Prediction.of(Status.NONE)
     assert outcome.calls == ()
 
 
@@ -489,7 +489,7 @@ def test_each_call_is_recorded_with_what_it_added() -> None:
         reply = yield Ask(first, "one")
         assert isinstance(reply, Reply)
         yield Ask(first.then(reply, user("And?")), "two")
-        return Prediction(Status.ANSWERED)
+        return Prediction.of(Status.ANSWERED)
 
     run(engine(Model(), log), [Job("a", dialogue)])
     one, two = log.records

@@ -51,7 +51,7 @@ def killed_after(server: CountingServer, run: Path, protocol: str, calls: int) -
 
 
 def outcomes(records: list[StepRecord]) -> list[tuple[str, str, str]]:
-    return sorted((r.step_id, repr(r.prediction), repr(r.scores)) for r in records)
+    return sorted((r.unit_id, repr(r.prediction), repr(r.scores)) for r in records)
 
 
 def exchanged(records: list[CallRecord]) -> list[tuple[str, str, str]]:

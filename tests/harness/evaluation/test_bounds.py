@@ -64,7 +64,7 @@ def _records(*line: str) -> tuple[list[StepRecord], Settings]:
 def _over_tasks(values: Sequence[tuple[StepRecord, float]]) -> float:
     tasks: dict[str, list[float]] = defaultdict(list)
     for record, value in values:
-        tasks[record.info.task_id].append(value)
+        tasks[record.parents["task"]].append(value)
     return fmean(map(fmean, tasks.values()))
 
 
@@ -76,11 +76,13 @@ def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: boo
     found = bounds_of(records, settings, rules).floor(records, aggregation_rules(settings))
     asked = [record for record in records if record.invalid is None]
     clicks = {
-        record.step_id: [
+        record.unit_id: [
             score(
-                Prediction(Status.ANSWERED, c.letter, c.id, operation="CLICK"), record.gold, rules
+                Prediction.of(Status.ANSWERED, c.letter, c.id, operation="CLICK"),
+                record.detail.gold,
+                rules,
             )
-            for c in record.choices
+            for c in record.detail.choices
         ]
         for record in asked
     }
@@ -89,7 +91,7 @@ def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: boo
         ("operation_f1", lambda s: s.operation_f1["mind2web"]),
         ("success", lambda s: s.success),
     ):
-        wanted = _over_tasks([(r, fmean(map(pick, clicks[r.step_id]))) for r in asked])
+        wanted = _over_tasks([(r, fmean(map(pick, clicks[r.unit_id]))) for r in asked])
         assert math.isclose(getattr(found, name), wanted)
 
 
@@ -120,7 +122,7 @@ def test_floor_ceiling_and_headline_are_of_the_same_rows() -> None:
     best = bounds_of(records, settings, scoring_rules(settings)).oracle
     assert best is not None
     wanted = _over_tasks(
-        [(r, 0.0 if r.invalid or r is refused else best["dev", r.step_id, 0][0]) for r in records]
+        [(r, 0.0 if r.invalid or r is refused else best["dev", r.unit_id, 0][0]) for r in records]
     )
     assert math.isclose(oracle.element, wanted)
     assert floor.element < found(records)[0].element

@@ -67,7 +67,7 @@ def test_the_first_of_a_ranker_are_offered_in_its_order() -> None:
     wanted = list(Fixed(3).of(row, page_of(row)))[:10]
     assert [choice.id for choice in question.choices] == wanted
     assert [choice.rank for choice in question.choices] == list(range(10))
-    assert question.record.gold.shown == row.positives[0].id
+    assert question.record.detail.gold.shown == row.positives[0].id
     assert not question.missed
 
 
@@ -96,8 +96,8 @@ def test_a_positive_beyond_the_first_makes_a_valid_step_that_is_missed() -> None
     inside, outside = ranked(row, place=4, top_k=5), ranked(row, place=5, top_k=5)
     assert (inside.record.invalid, inside.missed) == (None, False)
     assert (outside.record.invalid, outside.missed) == (None, True)
-    assert outside.record.gold.shown is None
-    assert not any(choice.positive for choice in outside.record.choices)
+    assert outside.record.detail.gold.shown is None
+    assert not any(choice.positive for choice in outside.record.detail.choices)
 
 
 def test_a_row_without_a_positive_stays_invalid_under_a_ranker() -> None:
@@ -115,7 +115,7 @@ def test_everything_is_offered_in_document_order() -> None:
     assert [choice.id for choice in question.choices] == page.in_order(ids)
     assert [choice.place for choice in question.choices] == list(range(len(ids)))
     assert {choice.rank for choice in question.choices} == {None}
-    assert question.record.related == question.record.same_text == 0
+    assert question.record.detail.related == question.record.detail.same_text == 0
 
 
 class Describing(TwoRounds):
@@ -135,7 +135,7 @@ def test_descriptions_are_there_for_protocols_that_need_them_and_texts_only_wher
         assert choice.description is not None
         assert choice.description.labels == facts.labels
         assert choice.description.text == " ".join(page.text_of(choice.id).split()[:50])
-    recorded = question.record.choices[-1].description
+    recorded = question.record.detail.choices[-1].description
     assert recorded is not None and question.choices[-1].description is not None
     assert recorded.text == question.choices[-1].description.text
     assert prepared(row).choices[0].description is None

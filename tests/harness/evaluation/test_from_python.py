@@ -44,7 +44,7 @@ class FirstChoice:
         self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
     ) -> Prediction:
         assert secret is None
-        return Prediction(Status.ANSWERED, choices[0].letter, choices[0].id, operation="CLICK")
+        return Prediction.of(Status.ANSWERED, choices[0].letter, choices[0].id, operation="CLICK")
 
 
 class Renamed(FirstChoice):

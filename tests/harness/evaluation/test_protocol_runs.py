@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from adapters.contract import Request
+from harness.runs import open_run
+from harness.runs.files import encode
 from tests.harness.commands.tool import (
     DEV,
     ONE_TASK,
@@ -61,9 +63,10 @@ def without_later_settings(run: str) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(path.read_text())
     for name in (*LATER, "candidates_told"):
         manifest["config"].pop(name, None)
-    path.write_text(json.dumps(manifest))
+    path.write_text(json.dumps({**manifest, "schema": 1}))
     lines = []
-    for line in steps(run):
+    for record in open_run(run).records():
+        line = json.loads(encode(record, schema=1))
         for choice in line["choices"]:
             for name in ("rank", "place", "description"):
                 del choice[name]

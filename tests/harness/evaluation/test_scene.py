@@ -59,7 +59,7 @@ def test_crops_are_planned_for_the_candidates_asked_for_and_remembered() -> None
         expected = plan(CANDIDATES, size, boxes)
         assert scene.crop([choice.id for choice in choices]) == expected
     assert len(scene.shown) == 2
-    assert {picture.digest for picture in scene.shown} == {question.record.screenshot_digest}
+    assert {picture.digest for picture in scene.shown} == {question.record.digests["screenshot"]}
 
 
 def test_marks_are_part_of_the_picture_s_recipe() -> None:

@@ -16,6 +16,7 @@ from tests.harness.commands.tool import (
     Called,
     at,
     call,
+    last_lines,
     macro,
     replying,
     steps,
@@ -55,9 +56,9 @@ def test_scores_are_worked_out_from_replies_and_not_copied() -> None:
     run_with(CLICK_A)
     path = Path("a/steps.jsonl")
     lines = []
-    for line in steps("a"):
+    for line in last_lines("a"):
         line["scores"] |= {"element": True, "success": True}
-        line["prediction"]["element"] = "0"
+        line["prediction"]["action"]["element"] = "0"
         lines.append(json.dumps(line))
     path.write_text("\n".join(lines) + "\n")
     again = call("score", "a")

@@ -36,7 +36,7 @@ class Spy:
         self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
     ) -> Prediction:
         self.given.append((step, secret))
-        return Prediction(
+        return Prediction.of(
             Status.ANSWERED, choices[2].letter, choices[2].id, operation="TYPE", value="x"
         )
 

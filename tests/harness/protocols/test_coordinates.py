@@ -56,7 +56,7 @@ def ask(protocol: Coordinates, reply: str, asked: Step | None = None) -> Predict
 )
 def test_the_same_point_in_three_conventions(coordinates: Convention, numbers: str) -> None:
     found = ask(Coordinates(coordinates=coordinates), f"ELEMENT: {numbers}\nACTION: CLICK")
-    assert found == Prediction(
+    assert found == Prediction.of(
         Status.ANSWERED, point=(110.0, 1010.0), operation="CLICK", under="link"
     )
 
@@ -115,14 +115,14 @@ def test_an_element_that_has_no_box_is_spelled_as_none() -> None:
     protocol = Coordinates()
     asked = step(pictures=shown())
     for node_id in ("gone", "flat", "unknown"):
-        wanted = Prediction(Status.ANSWERED, element=node_id, operation="CLICK")
+        wanted = Prediction.of(Status.ANSWERED, element=node_id, operation="CLICK")
         told = protocol.spell(asked, NESTED, wanted)
-        assert ask(protocol, told["answer"]) == Prediction(Status.NONE, operation="CLICK")
+        assert ask(protocol, told["answer"]) == Prediction.of(Status.NONE, operation="CLICK")
 
 
 def test_the_middle_of_an_element_is_pointed_at() -> None:
     protocol = Coordinates()
-    wanted = Prediction(Status.ANSWERED, element="link", operation="TYPE", value="Ohio")
+    wanted = Prediction.of(Status.ANSWERED, element="link", operation="TYPE", value="Ohio")
     told = protocol.spell(step(pictures=shown()), NESTED, wanted)
     assert told == {"answer": "ELEMENT: 60, 505\n\nACTION: TYPE\n\nVALUE: Ohio"}
 
@@ -209,7 +209,7 @@ def test_what_is_spelled_is_read_back_up_to_the_rounding_of_the_form(
     protocol = Coordinates(form=form, coordinates=coordinates)
     asked = step(pictures=shown())
     value = "" if operation == "CLICK" else value
-    wanted = Prediction(Status.ANSWERED, point=point, operation=operation, value=value)
+    wanted = Prediction.of(Status.ANSWERED, point=point, operation=operation, value=value)
     near = ask(protocol, protocol.spell(asked, NESTED, wanted)["answer"])
     steps = {"absolute": (2.0, 2.0), "unit": (12.8, 50.0), "per-mille": (1.28, 5.0)}[coordinates]
     assert near.point is not None

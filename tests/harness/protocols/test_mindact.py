@@ -124,7 +124,7 @@ def test_a_step_without_a_winner_scores_zero_on_everything() -> None:
 
 def test_a_model_that_knows_the_left_over_candidate_still_reaches_it() -> None:
     step, pool = question(6)
-    wanted = Prediction(
+    wanted = Prediction.of(
         Status.ANSWERED, element=MindActChoice().order(step, pool)[-1], operation="CLICK"
     )
     told = MindActChoice().spell(step, pool, wanted)
@@ -153,7 +153,7 @@ def test_classification_asks_nobody_and_takes_rank_0() -> None:
     step, pool = question(9)
     asked, found = hold(Classify().dialogue(step, tuple(reversed(pool))), lambda _: "")
     assert asked == []
-    assert found == Prediction(Status.ANSWERED, element="n8", flags=("element-only",))
+    assert found == Prediction.of(Status.ANSWERED, element="n8", flags=("element-only",))
     assert score(found, Gold("CLICK", "", ("n8",))).element
     assert Classify().calls(50) == (0, 0)
 

@@ -206,7 +206,7 @@ class Smallest(StepProtocol):
     name = "smallest"
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        return Prediction(Status.NONE)
+        return Prediction.of(Status.NONE)
         yield ()
 
 

@@ -59,7 +59,7 @@ def test_a_batch_is_a_picture_with_letters_and_no_list() -> None:
     assert isinstance(asked.scene, MarkedScene)
     assert [len(ids) for ids, _ in asked.scene.seen] == [16, 17, 17]
     assert all(marks[0] == "A" for _, marks in asked.scene.seen)
-    assert found == Prediction(Status.ANSWERED, "C", "n18", operation="TYPE", value="Ohio")
+    assert found == Prediction.of(Status.ANSWERED, "C", "n18", operation="TYPE", value="Ohio")
     first, second = asks[0][1], asks[1][1]
     assert len(first.conversation.pictures) == 1
     text = second.conversation.added[-1].text
@@ -107,7 +107,7 @@ def test_elements_without_a_box_carry_no_letter_and_are_counted() -> None:
         protocol.dialogue(asked, pool), by_place(answers({"1": "ELEMENT: B\nACTION: CLICK"}))
     )
     assert (found.letter, found.element, found.flags) == ("B", "n2", (UNMARKED,))
-    wanted = Prediction(Status.ANSWERED, "A", "n3", operation="CLICK")
+    wanted = Prediction.of(Status.ANSWERED, "A", "n3", operation="CLICK")
     _, none = hold(protocol.dialogue(asked, pool), by_place(protocol.spell(asked, pool, wanted)))
     assert (none.status, none.flags) == (Status.NONE, (UNMARKED,))
 
@@ -115,7 +115,7 @@ def test_elements_without_a_box_carry_no_letter_and_are_counted() -> None:
 def test_a_step_without_anything_to_mark_is_none_without_a_call() -> None:
     asked, pool = question(3, unseen=[0, 1, 2])
     asks, found = hold(SeeActAnnotation().dialogue(asked, pool), by_place({}))
-    assert (asks, found) == ([], Prediction(Status.NONE, flags=(UNMARKED,)))
+    assert (asks, found) == ([], Prediction.of(Status.NONE, flags=(UNMARKED,)))
 
 
 def test_batches_are_those_of_the_choices_and_an_empty_one_is_left_out() -> None:
@@ -147,7 +147,7 @@ def test_what_is_spelled_is_read_back(
     groups = protocol._groups(asked, pool)
     group = next(g for _, g in groups if chosen.id in [c.id for c in g.choices])
     mark = letter([c.id for c in group.choices].index(chosen.id))
-    wanted = Prediction(
+    wanted = Prediction.of(
         Status.NONE if none else Status.ANSWERED,
         None if none else mark,
         None if none else chosen.id,

@@ -103,7 +103,7 @@ def test_a_wrong_model_and_a_wrong_match_can_be_told_apart() -> None:
     answer = "ELEMENT: it\nELEMENT TYPE: LINK\nELEMENT TEXT: {}\nACTION: TYPE\nVALUE: Ohio"
     asked, found = talk(protocol.dialogue(step(), PAGE), ["The home link.", answer.format("Home")])
     assert [ask.place for ask in asked] == ["describe", "attributes"]
-    assert found == Prediction(
+    assert found == Prediction.of(
         Status.ANSWERED, element="home", operation="TYPE", value="Ohio", flags=("matched-exactly",)
     )
     _, lost = talk(protocol.dialogue(step(), PAGE), ["", answer.format("Imprint")])
@@ -147,7 +147,7 @@ def test_spelling_gives_back_an_element_whose_description_is_its_own(
     if normal(text) in ("", "none"):
         return  # nothing to be described by
     value = "" if operation == "CLICK" else "5 PM"
-    wanted = Prediction(Status.ANSWERED, element=chosen.id, operation=operation, value=value)
+    wanted = Prediction.of(Status.ANSWERED, element=chosen.id, operation=operation, value=value)
     protocol = SeeActAttributes()
     told = protocol.spell(step(), pool, wanted)
     _, found = talk(protocol.dialogue(step(), pool), [told[place] for place in protocol.places])

@@ -41,7 +41,7 @@ def test_spelled_predictions_are_read_back(
     listed = choices(protocol, *texts)
     given_value = "" if operation == "CLICK" else value
     if picked is None:
-        wanted = Prediction(
+        wanted = Prediction.of(
             Status.NONE,
             letter=protocol.letters(len(listed)).none,
             operation=operation,
@@ -49,7 +49,7 @@ def test_spelled_predictions_are_read_back(
         )
     else:
         choice = listed[picked % len(listed)]
-        wanted = Prediction(
+        wanted = Prediction.of(
             Status.ANSWERED, choice.letter, choice.id, operation=operation, value=given_value
         )
     spelled = protocol.spell(step(), listed, wanted)

@@ -48,13 +48,13 @@ def test_spelled_predictions_are_read_back(
     step = replace(step, shuffle=shuffle)
     value = "" if operation == "CLICK" else value
     if picked is None:
-        wanted = Prediction(Status.NONE, operation=operation, value=value)
+        wanted = Prediction.of(Status.NONE, operation=operation, value=value)
         if way.startswith(("mindact", "seq2seq")):
             # Their word for none of the elements stands alone.
-            wanted = Prediction(Status.NONE)
+            wanted = Prediction.of(Status.NONE)
     else:
         element = pool[picked % count].id
-        wanted = Prediction(Status.ANSWERED, None, element, operation=operation, value=value)
+        wanted = Prediction.of(Status.ANSWERED, None, element, operation=operation, value=value)
     told = protocol.spell(step, pool, wanted)
     _, found = hold(protocol.dialogue(step, pool), by_place(told))
     flags = tuple(flag for flag in found.flags if not flag.startswith("match-"))

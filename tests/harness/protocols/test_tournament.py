@@ -40,8 +40,8 @@ def side_by_side(queue: list[str], size: int, answer: Answerer) -> tuple[Predict
 
     def read(place: str, reply: Reply) -> Prediction:
         if not reply.text:
-            return Prediction(Status.NONE)
-        return Prediction(Status.ANSWERED, element=reply.text, operation="CLICK", value=place)
+            return Prediction.of(Status.NONE)
+        return Prediction.of(Status.ANSWERED, element=reply.text, operation="CLICK", value=place)
 
     asked, prediction = hold(
         tournament(queue, size, ask, read), lambda ask: answer(groups[ask.place]) or ""
@@ -95,7 +95,7 @@ def test_fifty_candidates_are_asked_about_ten_groups_at_a_time() -> None:
 def test_the_last_of_six_is_never_asked_about_when_the_first_group_is_rejected() -> None:
     prediction, rounds = side_by_side(list("abcdef"), 5, lambda _: None)
     assert rounds == [1]
-    assert prediction == Prediction(Status.NONE)
+    assert prediction == Prediction.of(Status.NONE)
 
 
 def test_the_winner_of_the_first_five_meets_the_sixth() -> None:
@@ -129,4 +129,4 @@ def test_operation_and_value_come_from_the_last_group_that_was_answered() -> Non
 def test_a_single_candidate_is_never_asked_about() -> None:
     prediction, rounds = side_by_side(["a"], 5, lambda group: group[0])
     assert rounds == []
-    assert prediction == Prediction(Status.NONE, flags=("nothing-asked",))
+    assert prediction == Prediction.of(Status.NONE, flags=("nothing-asked",))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from harness.runs import (
     Setup,
     StepRecord,
 )
-from parsers.records import Gold, Prediction, Scores, Status, StepInfo
+from parsers.records import Gold, Prediction, Scores, Status
+from tests.units import step_of
 
 SETUP = Setup(config={"candidates": {"count": 17}, "protocol": "seeact"}, seed=1)
 
@@ -72,14 +72,15 @@ def step(step_id: str, *, settled: bool = True, letter: str = "A", **more: Any) 
         "short": False,
         "prompt_tokens": 900,
         "calls": (f"{step_id}/0/round-1",),
-        "prediction": Prediction(Status.ANSWERED, letter, "7", None, "CLICK") if settled else None,
+        "prediction": Prediction.of(Status.ANSWERED, letter, "7", None, "CLICK")
+        if settled
+        else None,
         "scores": Scores(True, {"mind2web": 1.0}, True, True) if settled else None,
         "usage": Usage(100, output=5),
         "cost": 0.25,
     }
     values |= more
-    info = StepInfo(**{field.name: values.pop(field.name) for field in fields(StepInfo)})
-    return StepRecord(info=info, **values)
+    return step_of(**values)
 
 
 def write(

@@ -84,7 +84,7 @@ def test_a_run_of_an_earlier_version_goes_on_and_is_merged(tmp_path: Path) -> No
     two = write(tmp_path / "2", [call("d")], [step("d")])
     merge([one, two], tmp_path / "all")
     merged = open_run(tmp_path / "all")
-    assert [record.step_id for record in merged.records()] == ["a", "c", "d"]
+    assert [record.unit_id for record in merged.records()] == ["a", "c", "d"]
     assert [one.step_id for one in merged.calls()] == ["a", "b", "c", "d"]
     with RunDirectory.start(one, SETUP) as run:
         assert run.settled == {("a", 0), ("c", 0)}

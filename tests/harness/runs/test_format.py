@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from adapters.conversation import Finish, Message, Picture, Reply, Text, Usage
-from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, StepRecord, open_run
+from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, UnitRecord, open_run
 from harness.runs.files import encode
 from harness.runs.records import line_decoder
 from parsers.records import Description, Gold, Status
@@ -114,14 +115,14 @@ def run(tmp_path: Path) -> Path:
     [
         (FIRST_CALL, CallRecord),
         (SECOND_CALL, CallRecord),
-        (SETTLED, StepRecord),
-        (PASSED_OVER, StepRecord),
+        (SETTLED, UnitRecord),
+        (PASSED_OVER, UnitRecord),
     ],
 )
 def test_a_line_is_written_again_as_it_was_read(
-    line: str, kind: type[CallRecord] | type[StepRecord]
+    line: str, kind: type[CallRecord] | type[UnitRecord[Any]]
 ) -> None:
-    assert encode(line_decoder(kind)(line.encode())).decode() == line
+    assert encode(line_decoder(kind)(line.encode()), schema=1).decode() == line
 
 
 def test_a_run_is_read_as_it_was_written(run: Path) -> None:
@@ -137,19 +138,19 @@ def test_a_run_is_read_as_it_was_written(run: Path) -> None:
     assert second.reply == Reply("ELEMENT: A", Finish.LENGTH)
     settled, passed_over = found.records()
     box = (436.75, 120.6875, 63.5, 41.0)
-    assert settled.gold == Gold("CLICK", "", ("68",), (box,), "68", "68")
-    assert settled.choices[0].description == Description("link", "", ("Baking",), "Baking")
+    assert settled.detail.gold == Gold("CLICK", "", ("68",), (box,), "68", "68")
+    assert settled.detail.choices[0].description == Description("link", "", ("Baking",), "Baking")
     assert settled.prediction is not None and settled.prediction.status is Status.ANSWERED
     assert settled.scored().info.website == "copperquince"
-    assert passed_over.gold == Gold("TYPE", "2", ())
+    assert passed_over.detail.gold == Gold("TYPE", "2", ())
 
 
 def test_a_run_of_an_earlier_version_is_read(run: Path) -> None:
     (run / "steps.jsonl").write_text(EARLIER_VERSION)
     (record,) = open_run(run).records()
-    assert record.gold.original is None
-    assert record.choices[0].rank is None
-    assert record.choices[0].description is None
+    assert record.detail.gold.original is None
+    assert record.detail.choices[0].rank is None
+    assert record.detail.choices[0].description is None
     assert record.scores is not None and record.scores.element_in_box is None
 
 

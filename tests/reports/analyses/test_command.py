@@ -16,6 +16,7 @@ from harness.runs import RunError, StepRecord
 from reports.analyses.command import analyse
 from reports.output import FORMATS
 from tests.reports.runs import setup, worked, write
+from tests.units import changed
 
 RECIPE = "v1;policy=full;box=0,0,1280,900;size=1280x900"
 STARTS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
@@ -27,8 +28,8 @@ def _call(*arguments: str | Path) -> Result:
 
 def _seen(record: StepRecord) -> StepRecord:
     picture = Picture("d", RECIPE, 1280, 900)
-    gold = replace(record.gold, boxes=((0.0, 5.0, 9.0, 9.0),))
-    return replace(record, pictures=(picture,), gold=gold)
+    gold = replace(record.detail.gold, boxes=((0.0, 5.0, 9.0, 9.0),))
+    return changed(record, pictures=(picture,), gold=gold)
 
 
 @pytest.fixture

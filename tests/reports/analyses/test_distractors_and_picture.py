@@ -17,6 +17,7 @@ from parsers import t_interval
 from reports.analyses import distractor_curve, picture_effect
 from reports.formats import render
 from tests.reports.runs import setup, step, write
+from tests.units import changed, flat
 
 
 def _listed(record: StepRecord, negatives: int) -> StepRecord:
@@ -24,7 +25,7 @@ def _listed(record: StepRecord, negatives: int) -> StepRecord:
         ChoiceRecord(chr(66 + place), f"n{place}", "a", "Wrong", None, False)
         for place in range(negatives)
     )
-    return replace(record, choices=(ChoiceRecord("A", "7", "a", "Right", None, True), *wrong))
+    return changed(record, choices=(ChoiceRecord("A", "7", "a", "Right", None, True), *wrong))
 
 
 def _run(path: Path, rights: Sequence[str], negatives: int, **settings: Any) -> Path:
@@ -78,7 +79,7 @@ def test_choices_that_are_not_nested_are_told(tmp_path: Path) -> None:
     small = write(tmp_path / "small", [step("A", 0, True)], setup(distractors=1))
     other = write(
         tmp_path / "other",
-        [replace(_listed(step("A", 0, True), 5), choices=())],
+        [changed(_listed(step("A", 0, True), 5), choices=())],
         setup(distractors=7),
     )
     assert "NOT nested: in 1 of 1 steps" in render(distractor_curve([small, other]))
@@ -131,8 +132,8 @@ def test_groups_of_steps_add_up_to_all(tmp_path: Path) -> None:
         for place, sign in enumerate(wins):
             record = step(f"T{place // 2}", place % 2, sign == "1")
             box = (0.0, 500.0 * place, 5.0, 5.0)
-            gold = replace(record.gold, operation=("CLICK", "TYPE")[place % 2], boxes=(box,))
-            steps.append(replace(record, gold=gold))
+            gold = replace(record.detail.gold, operation=("CLICK", "TYPE")[place % 2], boxes=(box,))
+            steps.append(changed(record, gold=gold))
         made = setup(image_policy=policy, dataset={"rows": len(wins)})
         return write(path, steps, made)
 
@@ -140,7 +141,7 @@ def test_groups_of_steps_add_up_to_all(tmp_path: Path) -> None:
     b = with_operations(tmp_path / "b", "none", "010110")
     frame = picture_effect(a, b)
     success = frame[frame["metric"] == "Step SR"].set_index("group")
-    lines = [json.loads(x) for x in (a / "steps.jsonl").read_text("utf-8").splitlines()]
+    lines = [flat(json.loads(x)) for x in (a / "steps.jsonl").read_text("utf-8").splitlines()]
     for operation in ("CLICK", "TYPE"):
         own = [x["scores"]["success"] for x in lines if x["gold"]["operation"] == operation]
         assert success.loc[operation, "steps"] == len(own)

@@ -26,6 +26,7 @@ from reports.analyses.ceiling import (
 from reports.analyses.independence import all_succeed, correlation, two_sided
 from reports.formats import render
 from tests.reports.runs import setup, step, worked, write
+from tests.units import changed
 
 
 def _tasks(*texts: str) -> list[StepRecord]:
@@ -54,7 +55,8 @@ def test_expected_is_the_mean_product_of_rates(tmp_path: Path) -> None:
 def test_operations_have_rates_of_their_own(tmp_path: Path) -> None:
     steps = _tasks("10", "11")
     typed = [
-        replace(s, gold=replace(s.gold, operation="TYPE")) if s.info.index else s for s in steps
+        changed(s, gold=replace(s.detail.gold, operation="TYPE")) if s.position else s
+        for s in steps
     ]
     row = task_independence(write(tmp_path / "run", typed, setup(dataset={"rows": 4}))).iloc[0]
     assert row["by_operation"] == pytest.approx(1.0 * 0.5)
@@ -125,8 +127,8 @@ def _shown(
     record: StepRecord, boxes: str, *targets: tuple[float, float, float, float]
 ) -> StepRecord:
     pictures = tuple(Picture("d", RECIPE.format(box), 10, 10) for box in boxes.split())
-    gold = replace(record.gold, boxes=targets, elements=tuple(map(str, range(len(targets)))))
-    return replace(record, pictures=pictures, gold=gold)
+    gold = replace(record.detail.gold, boxes=targets, elements=tuple(map(str, range(len(targets)))))
+    return changed(record, pictures=pictures, gold=gold)
 
 
 def test_bounds_of_a_run(tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ def test_bounds_of_a_run(tmp_path: Path) -> None:
         _shown(step("B", 1, None), first),
         _shown(step("B", 2, False), first, (10, 900, 50, 20)),
     ]
-    steps[4] = replace(steps[4], gold=replace(steps[4].gold, shown=None))
+    steps[4] = changed(steps[4], gold=replace(steps[4].detail.gold, shown=None))
     run = write(tmp_path / "run", steps, setup(dataset={"rows": 5}, image_policy="viewport"))
     frame = ceilings(run, 0.8).set_index("bound")
     assert frame.loc[VALID, "steps_possible_micro"] == 4 / 5

@@ -18,6 +18,7 @@ from reports.analyses.positions import Pick, chosen_letters, option_positions, p
 from reports.formats import render
 from reports.frames import steps_frame
 from tests.reports.runs import setup, step, worked, write
+from tests.units import changed, flat
 
 
 def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) -> StepRecord:
@@ -28,14 +29,14 @@ def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) 
         for place in range(size)
     )
     said = (
-        Prediction(Status.NONE)
+        Prediction.of(Status.NONE)
         if chosen is None
-        else Prediction(Status.ANSWERED, letters[chosen], str(chosen), None, "CLICK", "")
+        else Prediction.of(Status.ANSWERED, letters[chosen], str(chosen), None, "CLICK", "")
     )
     hit = chosen == right
     scores = Scores(hit, dict.fromkeys(F1_VARIANTS, 1.0), True, hit)
-    gold = replace(record.gold, elements=(str(right),), shown=str(right))
-    return replace(record, choices=choices, prediction=said, scores=scores, gold=gold)
+    gold = replace(record.detail.gold, elements=(str(right),), shown=str(right))
+    return changed(record, choices=choices, prediction=said, scores=scores, gold=gold)
 
 
 def test_places_are_counted(tmp_path: Path) -> None:
@@ -65,7 +66,9 @@ def test_numbers_are_those_of_the_raw_lines(tmp_path: Path) -> None:
         for n in range(80)
     ]
     run = write(tmp_path / "run", steps, setup(dataset={"rows": 80}))
-    lines = [json.loads(line) for line in (run / "steps.jsonl").read_text("utf-8").splitlines()]
+    lines = [
+        flat(json.loads(line)) for line in (run / "steps.jsonl").read_text("utf-8").splitlines()
+    ]
     picked = Counter(line["prediction"]["letter"] for line in lines)
     frame = option_positions(run)
     for _, row in frame.iterrows():
@@ -127,7 +130,7 @@ def test_only_answers_from_the_list_are_picks() -> None:
     assert pick_of(_step("A", 0, 0, None)) is None
     chosen = _step("A", 0, 0, 1)
     assert pick_of(chosen) == Pick(("test_website", "A"), 1, 0, 3)
-    said = Prediction(Status.ANSWERED, "Q", "9", None, "CLICK", "")
+    said = Prediction.of(Status.ANSWERED, "Q", "9", None, "CLICK", "")
     assert pick_of(replace(chosen, prediction=said)) is None
 
 
@@ -150,10 +153,10 @@ def test_lists_that_were_not_drawn_show_nothing(tmp_path: Path, source: str) -> 
 
 def test_choices_without_letters_show_nothing(tmp_path: Path) -> None:
     bare = [
-        replace(
+        changed(
             record,
             none_letter=None,
-            choices=tuple(replace(choice, letter="") for choice in record.choices),
+            choices=tuple(replace(choice, letter="") for choice in record.detail.choices),
             prediction=replace(record.prediction, letter="") if record.prediction else None,
         )
         for record in worked()

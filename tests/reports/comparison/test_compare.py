@@ -19,6 +19,7 @@ from reports.comparison.table import COLUMNS, comparison_table
 from reports.frames.rows import run_rows
 from reports.frames.schema import schema
 from tests.reports.runs import setup, step, worked, write
+from tests.units import flat
 
 
 def _run(folder: Path, name: str, steps: list[StepRecord], **more: Any) -> Path:
@@ -45,7 +46,7 @@ def _lines(path: Path) -> dict[str, list[tuple[bool, bool]]]:
     """Element and step success of valid rows by task, from the raw lines."""
     found: dict[str, list[tuple[bool, bool]]] = {}
     for line in (path / "steps.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
+        row = flat(json.loads(line))
         if row["invalid"] is None:
             scores = row["scores"]["element"], row["scores"]["success"]
             found.setdefault(row["task_id"], []).append(scores)
@@ -83,7 +84,7 @@ def test_rates_are_those_of_the_report(tmp_path: Path, invalid: Any) -> None:
     b = _run(
         tmp_path,
         "b",
-        [step(r.info.task_id, r.info.index, None if r.invalid else False) for r in worked()],
+        [step(r.parents["task"], r.position, None if r.invalid else False) for r in worked()],
     )
     (found,) = compare_runs([a, b], invalid=invalid).others
     metrics = run_rows(a, invalid=invalid)[0].metrics().metrics
@@ -272,7 +273,7 @@ def test_steps_not_attempted_fail_where_the_rules_say_so(tmp_path: Path) -> None
 
 
 def test_a_run_that_was_asked_for_no_operation_has_no_success_to_compare(tmp_path: Path) -> None:
-    only = Prediction(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
+    only = Prediction.of(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
     steps = [step("a", index, False, prediction=only) for index in range(3)]
     ranker = _run(tmp_path, "ranker", steps)
     with pytest.raises(RunError, match="ranker was asked for elements and not for operations"):

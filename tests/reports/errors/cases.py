@@ -13,6 +13,7 @@ from harness.runs import CallRecord, ChoiceRecord, StepRecord
 from parsers import Gold, Prediction, Status, score
 from parsers.records import Operation
 from tests.reports.runs import call, step
+from tests.units import changed
 
 PAGE = """
 <html backend_node_id="1"><body backend_node_id="2">
@@ -62,7 +63,7 @@ def record(
     **more: Any,
 ) -> StepRecord:
     """A step whose target is the button to save, answered as given and scored by the rules."""
-    said = Prediction(status, None, element, more.pop("point", None), operation, value)
+    said = Prediction.of(status, None, element, more.pop("point", None), operation, value)
     right = Gold(gold[0], gold[1], (TARGET,), (BOX,))
     values = {
         "choices": CHOICES,
@@ -75,8 +76,8 @@ def record(
 
 def not_offered(made: StepRecord) -> StepRecord:
     """The step with its target taken from the list."""
-    rest = tuple(choice for choice in made.choices if not choice.positive)
-    return replace(made, choices=rest, gold=replace(made.gold, shown=None))
+    rest = tuple(choice for choice in made.detail.choices if not choice.positive)
+    return changed(made, choices=rest, gold=replace(made.detail.gold, shown=None))
 
 
 def rounds(made: StepRecord, first: str) -> list[CallRecord]:

@@ -15,6 +15,7 @@ from parsers import ELEMENT_ONLY, OPERATIONS, Prediction, Status
 from reports.errors import CLASSES, ErrorClass, Relation, StepError, classify
 from reports.errors.classes import INFO
 from tests.reports.errors.cases import CHOICES, PAGE, TARGET, not_offered, record, rounds
+from tests.units import changed
 
 SAID_TARGET = 'I click the button "Save address" to keep the town.'
 
@@ -90,12 +91,14 @@ def test_wrong_operation() -> None:
 
 
 def test_an_operation_that_nobody_asked_for_is_no_wrong_one() -> None:
-    said = Prediction(Status.ANSWERED, element=TARGET, flags=(ELEMENT_ONLY,))
+    said = Prediction.of(Status.ANSWERED, element=TARGET, flags=(ELEMENT_ONLY,))
     right = replace(record(operation=None), prediction=said)
     assert right.scores is not None
     assert not right.scores.success
     assert _class(right) is ErrorClass.SUCCESS
-    wrong = replace(record("27", None), prediction=replace(said, element="27"))
+    wrong = replace(
+        record("27", None), prediction=Prediction.of(said.status, element="27", flags=said.flags)
+    )
     assert _class(wrong) is ErrorClass.WRONG_SAME_ROLE
 
 
@@ -166,8 +169,8 @@ def test_what_reads_the_same_in_the_list_is_the_same_text_without_a_page() -> No
 def test_numbers_of_nodes_make_no_difference_in_any_form_of_the_list(one: str, other: str) -> None:
     made = record("22")
     twins = {"12": one, "22": other}
-    listed = tuple(replace(c, text=twins.get(c.id, c.text)) for c in made.choices)
-    assert _class(replace(made, choices=listed), page=None) is ErrorClass.WRONG_SAME_TEXT
+    listed = tuple(replace(c, text=twins.get(c.id, c.text)) for c in made.detail.choices)
+    assert _class(changed(made, choices=listed), page=None) is ErrorClass.WRONG_SAME_TEXT
 
 
 def test_without_a_page_the_relation_is_unknown_and_boxes_are_a_hint() -> None:
@@ -235,12 +238,12 @@ def _predicates(made: StepRecord, found: StepError) -> dict[str, bool]:
     settled = valid and made.settled and said is not None and scores is not None
     failed = settled and scores is not None and not scores.success
     status = said.status if said is not None else None
-    offered = any(choice.positive for choice in made.choices)
+    offered = any(choice.positive for choice in made.detail.choices)
     answered = failed and status is Status.ANSWERED
     right = answered and scores is not None and scores.element
     wrong = answered and scores is not None and not scores.element
-    same = said is not None and said.operation == made.gold.operation
-    plain = made.gold.operation == "CLICK"
+    same = said is not None and said.operation == made.detail.gold.operation
+    plain = made.detail.gold.operation == "CLICK"
     silent = failed and status not in (Status.ANSWERED, Status.NONE, Status.NOT_OFFERED)
     return {
         "invalid": not valid,

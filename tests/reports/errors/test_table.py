@@ -36,6 +36,7 @@ from reports.errors.table import render
 from reports.frames.schema import schema
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
 from tests.reports.runs import write
+from tests.units import changed
 
 DIGEST = hashlib.sha256(PAGE.encode()).hexdigest()
 NOTE = "Contains test data"
@@ -56,12 +57,12 @@ def _records() -> list[StepRecord]:
         replace(record(), settled=False, error="timeout", prediction=None, scores=None),
     ]
     return [
-        replace(
+        changed(
             one,
             step_id=f"s{place}",
-            info=replace(
-                one.info, index=place, website="=shop|<b>" if place < 5 else "café", total_steps=10
-            ),
+            index=place,
+            website="=shop|<b>" if place < 5 else "café",
+            total_steps=10,
             html_digest=DIGEST,
         )
         for place, one in enumerate(made)
@@ -209,7 +210,7 @@ def test_an_empty_run_has_an_empty_table(tmp_path: Path) -> None:
 def test_every_format_carries_the_note_and_no_control_characters(run: Path, form: Any) -> None:
     evil = replace(CHOICES[5], text="<a> \x1b[2J </a><script>|")
     records = [
-        replace(one, choices=(*CHOICES[:5], evil, *CHOICES[6:]), repeat=1) for one in _records()
+        changed(one, choices=(*CHOICES[:5], evil, *CHOICES[6:]), repeat=1) for one in _records()
     ]
     write(run, records, complete=False)
     add_labels(run, [Label("s2", "<img onerror=x>\x1b[31m", repeat=1)])

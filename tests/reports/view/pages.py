@@ -92,12 +92,12 @@ def _record(task: str, index: int, sign: str, site: str, text: str) -> StepRecor
         screenshot_digest=sha256(b"lost" if task == "T3" else PICTURE).hexdigest(),
         gold=Gold(operation, text, ("7",), (BOX,), "7"),  # type: ignore[arg-type]
         choices=(wrong, right),
-        prediction=Prediction(status, letter, chosen, None, operation, text)  # type: ignore[arg-type]
+        prediction=Prediction.of(status, letter, chosen, None, operation, text)  # type: ignore[arg-type]
         if settled
         else None,
         scores=Scores(element, f1, success, success) if settled else None,
     )
-    return replace(made, info=replace(made.info, task=f"Task {task}: {HOSTILE[int(task[1:]) % 4]}"))
+    return replace(made, goal=f"Task {task}: {HOSTILE[int(task[1:]) % 4]}")
 
 
 BOX = (320.0, 1500.0, 240.0, 60.0)
@@ -107,14 +107,14 @@ def calls(steps: list[StepRecord]) -> list[CallRecord]:
     """Two rounds for every step, with hostile prompts and replies."""
     made = []
     for one in steps:
-        text = one.gold.value
+        text = one.detail.gold.value
         first = replace(call(one, text), messages=(MessageRecord("user", (text,)),))
         again = MessageRecord("assistant", (text,))
         made += [
             first,
             replace(
                 first,
-                id=f"{one.step_id}/0/round-2",
+                id=f"{one.unit_id}/0/round-2",
                 place="round-2",
                 messages=(again, MessageRecord("user", (f"Which one? {text}",))),
                 reply=Reply(f"ELEMENT: B {text}", model=text, reasoning=f"Hm. {text}"),
@@ -154,11 +154,7 @@ def many(path: Path, count: int) -> Path:
             task, index = divmod(number, 8)
             sign = signs[(number * 7 + number // 11) % len(signs)]
             one = _record(f"M{task:04}", index % 3, sign, f"site-{task % 73}", "Plain <text>")
-            one = replace(
-                one,
-                step_id=f"M{task:04}_{index}",
-                info=replace(one.info, index=index, total_steps=8),
-            )
+            one = replace(one, unit_id=f"M{task:04}_{index}", position=index, total=8)
             file.write(encode(one))
     with RunDirectory.start(path, setup()) as run:
         run.finish({}, complete=True)

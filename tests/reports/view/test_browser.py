@@ -15,12 +15,13 @@ from reports.errors import import_labels, read_labels
 from reports.view import POLICY
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import BOX, HOSTILE, PAGE, SITES
+from tests.units import flat
 
 pytestmark = pytest.mark.browser
 
 
 def _raw(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "steps.jsonl").read_bytes().splitlines()]
+    return [flat(json.loads(line)) for line in (run / "steps.jsonl").read_bytes().splitlines()]
 
 
 def _go(tab: Any, route: str) -> None:

@@ -19,6 +19,7 @@ from reports.view.command import view
 from reports.view.pictures import WIDTH
 from tests.reports.runs import worked, write
 from tests.reports.view.pages import PAGE, page
+from tests.units import flat
 
 SETTLED = ("right", "part", "wrong")
 
@@ -28,7 +29,7 @@ def _call(*arguments: str | Path) -> Result:
 
 
 def _raw(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "steps.jsonl").read_bytes().splitlines()]
+    return [flat(json.loads(line)) for line in (run / "steps.jsonl").read_bytes().splitlines()]
 
 
 def _list(folder: Path) -> Any:

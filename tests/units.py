@@ -1,0 +1,65 @@
+"""Units for tests: recorded steps from the flat names that their facts have in tables."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from harness.runs import STEP, StepDetail, StepRecord, UnitRecord
+
+NAMES = {"step_id": "unit_id", "index": "position", "total_steps": "total", "task": "goal"}
+PARENTS = {"task_id": "task", "website": "website"}
+LABELS = {"domain": "domain", "subdomain": "subdomain"}
+DIGESTS = {"html_digest": "html", "screenshot_digest": "screenshot"}
+DETAIL = {field.name for field in fields(StepDetail)}
+
+
+def changed(record: StepRecord, **flat: Any) -> StepRecord:
+    """The record with other facts, by their flat names."""
+    detail = {name: flat.pop(name) for name in DETAIL & flat.keys()}
+    for whole, names in (("parents", PARENTS), ("labels", LABELS), ("digests", DIGESTS)):
+        new = {names[name]: flat.pop(name) for name in names.keys() & flat.keys()}
+        merged = {**getattr(record, whole), **new}
+        flat[whole] = {name: merged[name] for name in merged if merged[name] is not None}
+    if "gold" in detail:
+        flat["labels"] = {**flat["labels"], "operation": detail["gold"].operation}
+    values = {NAMES.get(name, name): value for name, value in flat.items()}
+    return replace(record, **values, detail=replace(record.detail, **detail))
+
+
+def step_of(**flat: Any) -> StepRecord:
+    """A recorded step with these facts."""
+    detail = StepDetail(
+        action_uid="", history=(), page_size=None, positives=1, negatives=0, gold=flat["gold"]
+    )
+    names = ("benchmark", "split")
+    rest = {name: value for name, value in flat.items() if name not in names}
+    blank = UnitRecord(kind=STEP, unit_id="", detail=detail, **{name: flat[name] for name in names})
+    ordered = dict.fromkeys((*PARENTS.values(),), "")
+    labels = dict.fromkeys((*LABELS.values(), "operation"), "")
+    return changed(replace(blank, parents=ordered, labels=labels), **rest)
+
+
+def flat(line: dict[str, Any]) -> dict[str, Any]:
+    """A line with everything side by side, by the names of the table of steps."""
+    detail, said = line["detail"], line["prediction"]
+    action = (said and said["action"]) or {}
+    renamed = {
+        "step_id": line["unit_id"],
+        "index": line["position"],
+        "total_steps": line["total"],
+        "task": line["goal"],
+        "task_id": line["parents"]["task"],
+        "website": line["parents"]["website"],
+        **line["labels"],
+        "html_digest": line["digests"]["html"],
+        "screenshot_digest": line["digests"].get("screenshot"),
+    }
+    prediction = said and {
+        **said,
+        "element": action.get("element"),
+        "point": action.get("point"),
+        "operation": action.get("name") or None,
+        "value": action.get("arguments", {}).get("value", ""),
+    }
+    return {**line, **detail, **renamed, "prediction": prediction}
