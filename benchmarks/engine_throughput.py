@@ -74,8 +74,11 @@ class InstantBatches(Instant):
 class NoLog:
     """Writes nothing."""
 
-    async def record_call(self, record: CallRecord) -> None:
+    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
         return None
+
+    async def blob(self, digest: str) -> bytes:
+        raise KeyError(digest)
 
 
 def two_rounds(number: int) -> Callable[[], Dialogue]:

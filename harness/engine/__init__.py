@@ -15,12 +15,13 @@ from harness.engine.cache import (
     request_key,
     text_key,
 )
-from harness.engine.calls import CallLog, PromptTokens
+from harness.engine.calls import CallLog
 from harness.engine.dialogues import Environment, Job, Jobs
-from harness.engine.engine import Engine, EnginePolicy, first_request
-from harness.engine.lanes import Lane
+from harness.engine.engine import Engine, first_request
+from harness.engine.lanes import Lane, PromptTokens
 from harness.engine.limits import EmbedRequest, Pricing
-from harness.engine.observer import Observer, Outcome
+from harness.engine.observer import Observer, Outcome, Spent
+from harness.engine.policy import EnginePolicy
 from harness.engine.progress import Counters, Progress
 from harness.engine.retries import RetryPolicy
 from harness.engine.starvation import Starvation
@@ -55,6 +56,7 @@ __all__ = [
     "ReplayMismatch",
     "ReplyCache",
     "RetryPolicy",
+    "Spent",
     "Starvation",
     "Stopped",
     "TooManyFailures",

@@ -31,7 +31,7 @@ from harness.engine.cohorts import (
     rows_together,
     turn,
 )
-from harness.engine.limits import Budget
+from harness.engine.limits import Budget, Pricing
 from harness.engine.queues import Seat
 from harness.engine.starvation import Starvation, StarvationClock
 from harness.engine.stopping import Halt, Stopped
@@ -69,12 +69,14 @@ class BatchQueue:
         self,
         send: SendMany,
         prepare: Prepare,
+        pricing: Pricing,
         rules: BatchRules,
         budget: Budget,
         halt: Halt,
     ) -> None:
         self._send = send
         self._prepare = prepare
+        self._pricing = pricing
         self._rules = rules
         self._budget = budget
         self._halt = halt
@@ -101,6 +103,14 @@ class BatchQueue:
 
     def leave(self, seat: Seat) -> None:
         self._cohorts.leave(seat)
+        self._wake()
+
+    def rest(self, seat: Seat) -> None:
+        self._cohorts.rest(seat)
+        self._wake()
+
+    def resume(self, seat: Seat) -> None:
+        self._cohorts.end(seat, self._now())
         self._wake()
 
     def last(self) -> None:
@@ -234,8 +244,11 @@ class BatchQueue:
             batch.append(call)
         for call in batch:
             self._waiting.remove(call)
-        if chosen and not batch and not self._budget.waiting:
-            self._halt.set(self._budget.exhausted(chosen[0].upper))
+        if chosen and not batch:
+            if self._budget.waiting:
+                self._budget.when_freed(self._wake)
+            else:
+                self._halt.set(self._budget.exhausted(chosen[0].upper))
         return batch
 
     async def _ask(self, batch: Sequence[Waiting]) -> None:
@@ -253,7 +266,7 @@ class BatchQueue:
             if isinstance(result, Fault):
                 self._budget.settle_failure(call.upper, result.kind)
             else:
-                self._budget.settle(call.upper, self._budget.cost_of(result.usage))
+                self._budget.settle(call.upper, self._pricing.cost(result.usage))
             if call.turn.done():
                 continue
             if call.seat:

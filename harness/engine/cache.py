@@ -2,10 +2,11 @@
 
 A reply is found by the hash of everything it depends on, which is also the `request` of a recorded
 call: provider, model, revision, endpoint, everything the adapter declares in `settings`, every
-generation parameter (the seed among them), the repeat index, and the conversation, whose digest
-covers texts, native parts, and pictures by source digest and recipe. API keys, time limits,
-concurrency and marks for the provider's prompt cache do not count. A vector is found by the same
-facts of its model and by its text, whatever it was sent together with.
+generation parameter (the seed among them), the repeat index, the trial where an episode was started
+anew, and the conversation, whose digest covers texts, native parts, and pictures by source digest
+and recipe. API keys, time limits, concurrency and marks for the provider's prompt cache do not
+count. A vector is found by the same facts of its model and by its text, whatever it was sent
+together with.
 
 Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a
 wrong reply: every entry carries a checksum over key and reply, and at the first sign of damage the
@@ -59,9 +60,10 @@ def model_key(info: ModelInfo, generation: Generation | None = None) -> str:
     )
 
 
-def request_key(model: str, conversation: str, repeat: int) -> str:
+def request_key(model: str, conversation: str, repeat: int, trial: int = 0) -> str:
     """Return the hash of a call, from its `model_key` and the conversation's digest."""
-    return hashlib.sha256(f"{model}\n{conversation}\n{repeat}".encode()).hexdigest()
+    attempt = f"\n{trial}" if trial else ""
+    return hashlib.sha256(f"{model}\n{conversation}\n{repeat}{attempt}".encode()).hexdigest()
 
 
 def text_key(info: EmbedderInfo, text: str) -> str:

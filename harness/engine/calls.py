@@ -1,168 +1,211 @@
-"""The calls of a dialogue: replayed from the record, answered by the cache, or sent."""
+"""The calls of a dialogue: replayed from the record, or made, each of them once.
+
+An equal call that is under way is waited for: with a cache, whose answer then is there; and for a
+shared call, which is made once in a run for all units of a parent.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Protocol
 
-from msgspec import UNSET, UnsetType
-
-from adapters.contract import AdapterInfo, Generation, Request
-from adapters.conversation import Conversation, Finish, Picture, Reply
-from harness.dialogue import Ask, Asks, Call, Replies
-from harness.engine.cache import ReplyCache, model_key, request_key
+from harness.dialogue import Act, Ask, Asks, Call, Replies, Result
+from harness.engine.acts import Acting
+from harness.engine.asks import Asking
+from harness.engine.cache import ReplyCache, VectorCache
 from harness.engine.dialogues import OpenDialogue
-from harness.engine.limits import Budget
+from harness.engine.embeds import Embedding
+from harness.engine.flights import Flights
+from harness.engine.lanes import AnyLane
 from harness.engine.observer import Observer
-from harness.engine.retries import Answered, Attempts
-from harness.engine.stopping import ProtocolError, ReplayMismatch, most_severe
-from harness.runs import CallRecord, MessageRecord
-
-PromptTokens = Callable[[Conversation], int | None]
+from harness.engine.pending import Pending
+from harness.engine.queues import Seat
+from harness.engine.stopping import Halt, ProtocolError, ReplayMismatch, most_severe
+from harness.runs import CallRecord, result_of
 
 
 class CallLog(Protocol):
     """Where calls are recorded; `harness.runs.RunDirectory` is one."""
 
-    async def record_call(self, record: CallRecord) -> None:
-        """Return once the record would survive a crash."""
+    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
+        """Return once the record and the blobs that it refers to would survive a crash."""
+        ...
+
+    async def blob(self, digest: str) -> bytes:
+        """The bytes of a blob on record. Raises `RunError` if they are missing or damaged."""
         ...
 
 
-def call_id(step_id: str, repeat: int, place: str) -> str:
+def call_id(step_id: str, repeat: int, place: str, trial: int = 0) -> str:
     """Return the name of a call, unique within a run."""
-    return f"{step_id}/{repeat}/{place}"
+    return f"{step_id}/{repeat}/{f'trial-{trial}/' if trial else ''}{place}"
+
+
+def shared_id(parent: str, repeat: int, place: str) -> str:
+    """Return the name of a call that the units of a parent share."""
+    return f"shared/{parent}/{repeat}/{place}"
 
 
 class Calls:
-    """Answers what dialogues ask, making each call once."""
+    """Makes the calls of dialogues, or answers them from the record.
+
+    shared: shared calls on record, by id.
+    """
 
     def __init__(
         self,
-        info: AdapterInfo,
-        attempts: Attempts,
+        lanes: Mapping[str, AnyLane],
         log: CallLog,
-        cache: ReplyCache | None,
         observer: Observer,
-        budget: Budget,
-        prompt_tokens: PromptTokens | None,
-        prepare_picture: Callable[[Picture], None],
+        halt: Halt,
+        *,
+        cache: ReplyCache | None,
+        vectors: VectorCache | None,
+        shared: Mapping[str, CallRecord],
+        act_timeout_s: float | None,
     ) -> None:
-        self._info = info
-        self._attempts = attempts
+        self._lanes = lanes
         self._log = log
-        self._cache = cache
         self._observer = observer
-        self._budget = budget
-        self._prompt_tokens = prompt_tokens
-        self._prepare_picture = prepare_picture
-        self._model_keys: dict[Generation, str] = {}
+        self._asking = Asking(lanes, cache)
+        self._embedding = Embedding(lanes, vectors)
+        self._acting = Acting(act_timeout_s, halt)
+        self._shared = dict(shared)
+        self._made_for: dict[tuple[str, int], dict[str, CallRecord]] = {}
+        for id, record in shared.items():
+            self._made_for.setdefault(record.payer, {})[id] = record
+        self._flights = Flights()
 
-    async def replies(self, dialogue: OpenDialogue, asks: Asks) -> Replies:
-        """Answer everything that a dialogue yielded at once, in the order of asking.
+    def open(self, dialogue: OpenDialogue) -> None:
+        """Give a dialogue its seat, and the shared calls that were made for it before."""
+        self._take_seat(dialogue, "")
+        dialogue.shared.update(self._made_for.get(dialogue.key, {}))
 
-        Raises as `reply`; when one call fails, the others are cancelled.
+    def close(self, dialogue: OpenDialogue) -> None:
+        """Let others have what a dialogue held."""
+        for role, seat in dialogue.seats.items():
+            self._lanes[role].queue.leave(seat)
+
+    async def results(self, dialogue: OpenDialogue, asks: Asks) -> Replies:
+        """Answer everything that a dialogue yielded at once, in its order.
+
+        Raises as `result`; when one call fails, the others are cancelled.
         """
+        calls = asks if isinstance(asks, tuple) else (asks,)
+        if sum(isinstance(call, Act) for call in calls) > 1:
+            raise ProtocolError(f"{dialogue}: two actions at the same time")
+        # All of them before the first call, which must not hold what another one waits for.
+        for call in calls:
+            self._sit(dialogue, call)
         if not isinstance(asks, tuple):
-            return await self.reply(dialogue, asks)
+            return await self.result(dialogue, asks)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self.reply(dialogue, ask)) for ask in asks]
+                tasks = [group.create_task(self.result(dialogue, call)) for call in calls]
         except BaseExceptionGroup as errors:
             raise most_severe(errors) from None
         return tuple(task.result() for task in tasks)
 
-    async def reply(self, dialogue: OpenDialogue, ask: Call) -> Reply:
-        """Answer one ask; its record is on disk and in `dialogue.calls` when this returns.
+    async def result(self, dialogue: OpenDialogue, call: Call) -> Result:
+        """Answer one call; its record is on disk and in `dialogue.calls` when this returns.
 
         Raises `GaveUp`, `Stopped`, `Fatal`, `ProtocolError`, `RunError`.
         """
-        if not isinstance(ask, Ask) or ask.role:
-            raise ProtocolError(f"{dialogue}: '{ask.place}' asks nobody that this run knows")
-        if ask.place in dialogue.calls:
-            raise ProtocolError(f"{dialogue}: '{ask.place}' was asked twice")
-        dialogue.calls[ask.place] = None
-        # Counted for replayed and cached calls, too, so that a resumed run has the same numbers.
-        tokens = self._count(ask.conversation)
-        if tokens is not None:
-            dialogue.prompt_tokens = max(tokens, dialogue.prompt_tokens or 0)
-        digest = ask.conversation.digest()
-        earlier = dialogue.digests.get(id(ask.conversation.earlier))
-        dialogue.digests[id(ask.conversation)] = ask.conversation, digest
-        recorded = dialogue.job.recorded.get(ask.place)
-        if recorded is not None:
-            return self._replay(dialogue, recorded, digest)
-        job = dialogue.job
-        generation = _for_this_call(dialogue.generation, ask)
-        key = request_key(self._model_key(generation), digest, job.repeat)
-        added = ask.conversation.added if earlier else ask.conversation.messages
-        request = Request(
-            ask.conversation, generation, job.step_id, ask.place, ask.continues, job.repeat
-        )
-        cached, answered = await self._answer(dialogue, request, key, tokens)
-        record = CallRecord(
-            id=call_id(job.step_id, job.repeat, ask.place),
-            step_id=job.step_id,
-            repeat=job.repeat,
-            place=ask.place,
-            request=key,
-            conversation=digest,
-            messages=tuple(MessageRecord.of(message) for message in added),
-            reply=answered.reply,
-            attempts=answered.attempts,
-            from_cache=cached,
-            cost=answered.cost,
-            price=_price(self._budget.cost_of(answered.reply.usage)) if cached else UNSET,
-            earlier=earlier[1] if earlier else None,
-        )
-        await self._log.record_call(record)
-        if self._cache is not None and not cached:
-            self._cache.put(key, answered.reply)
-        dialogue.calls[ask.place] = record
-        self._observer.called(record, replayed=False)
-        return answered.reply
+        if call.place in dialogue.calls:
+            raise ProtocolError(f"{dialogue}: '{call.place}' was asked twice")
+        dialogue.calls[call.place] = None
+        pending = self._pending(dialogue, call)
+        with self._resting(dialogue, None if isinstance(call, Act) else call.role):
+            if pending.asked_by:
+                return await self._share(pending)
+            recorded = dialogue.recorded.get(call.place)
+            if recorded is not None:
+                result = await self._replay(pending, recorded)
+                self._observer.called(recorded, replayed=True)
+                return result
+            return await self._make(pending)
 
-    async def _answer(
-        self, dialogue: OpenDialogue, request: Request, key: str, tokens: int | None
-    ) -> tuple[bool, Answered]:
-        context = self._info.context_tokens
-        if tokens is not None and context is not None and tokens > context:
-            return False, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
-        if self._cache is not None:
-            reply = await self._cache.get(key)
-            if reply is not None:
-                return True, Answered(reply, 0, 0.0)
-        for picture in request.conversation.pictures:
-            self._prepare_picture(picture)
-        upper = self._budget.upper_cost(request)
-        return False, await self._attempts.answer(dialogue.seat, request, upper)
+    async def _share(self, pending: Pending) -> Result:
+        """Make a shared call, unless it is on record or another unit is making it."""
+        while (record := self._shared.get(pending.id)) is None:
+            if pending.id not in self._flights:
+                with self._flights.under_way(pending.id):
+                    return await self._make(pending)
+            with self._resting(pending.dialogue, None):
+                await self._flights.landed(pending.id)
+        return await self._replay(pending, record)
 
-    def _replay(self, dialogue: OpenDialogue, recorded: CallRecord, digest: str) -> Reply:
-        if recorded.conversation != digest:
+    async def _make(self, pending: Pending) -> Result:
+        maker = self._maker(pending.call)
+        key = maker.key(pending)
+        if maker.cached and key in self._flights:
+            with self._resting(pending.dialogue, None):
+                await self._flights.landed(key)
+        with self._flights.under_way(key) if maker.cached else nullcontext():
+            made = await maker.make(pending, key)
+            await self._log.record_call(made.record, made.blobs)
+            maker.keep(pending, made)
+        if pending.asked_by:
+            self._shared[pending.id] = pending.dialogue.shared[pending.id] = made.record
+        pending.dialogue.calls[pending.call.place] = made.record
+        self._observer.called(made.record, replayed=False)
+        return made.result
+
+    async def _replay(self, pending: Pending, recorded: CallRecord) -> Result:
+        dialogue = pending.dialogue
+        if recorded.conversation != pending.digest:
             raise ReplayMismatch(
                 f"{dialogue}: '{recorded.place}' asks something other than what is on "
                 "record; the data or the protocol has changed since the run was started"
             )
+        blobs = {digest: await self._log.blob(digest) for digest in recorded.blobs}
         dialogue.calls[recorded.place] = recorded
-        self._observer.called(recorded, replayed=True)
-        return recorded.reply
+        return result_of(recorded, blobs.__getitem__)
 
-    def _count(self, conversation: Conversation) -> int | None:
-        return self._prompt_tokens(conversation) if self._prompt_tokens else None
+    def _pending(self, dialogue: OpenDialogue, call: Call) -> Pending:
+        try:
+            digest = call.digest()
+        except (TypeError, ValueError) as error:
+            what = f"{dialogue}: '{call.place}'"
+            raise ProtocolError(f"{what} has no form in JSON: {error}") from error
+        tokens = self._asking.note(dialogue, call, digest) if isinstance(call, Ask) else None
+        job = dialogue.job
+        if not isinstance(call, Act) and call.shared:
+            parent = call.shared
+            name = shared_id(parent, job.repeat, call.place)
+            return Pending(dialogue, call, digest, name, parent, 0, job.step_id, tokens)
+        name = call_id(job.step_id, job.repeat, call.place, dialogue.trial)
+        return Pending(dialogue, call, digest, name, job.step_id, dialogue.trial, "", tokens)
 
-    def _model_key(self, generation: Generation) -> str:
-        if generation not in self._model_keys:
-            self._model_keys[generation] = model_key(self._info, generation)
-        return self._model_keys[generation]
+    def _maker(self, call: Call) -> Asking | Embedding | Acting:
+        if isinstance(call, Ask):
+            return self._asking
+        return self._acting if isinstance(call, Act) else self._embedding
 
+    def _sit(self, dialogue: OpenDialogue, call: Call) -> None:
+        if isinstance(call, Act) or call.role in dialogue.seats:
+            return
+        if call.role not in self._lanes:
+            known = ", ".join(f"'{role}'" for role in self._lanes)
+            raise ProtocolError(
+                f"{dialogue}: '{call.place}' asks the role '{call.role}', and there are {known}"
+            )
+        self._take_seat(dialogue, call.role)
 
-def _price(cost: float | None) -> float | UnsetType:
-    return UNSET if cost is None else cost
+    def _take_seat(self, dialogue: OpenDialogue, role: str) -> None:
+        seat = dialogue.seats[role] = Seat(dialogue.number, dialogue.job.step_id)
+        self._lanes[role].queue.enter(seat)
 
-
-def _for_this_call(generation: Generation, ask: Ask) -> Generation:
-    if ask.max_tokens is None:
-        return generation
-    return replace(generation, max_tokens=ask.max_tokens)
+    @contextmanager
+    def _resting(self, dialogue: OpenDialogue, role: str | None) -> Iterator[None]:
+        """Hold no slot of a lane but that of `role` while the dialogue waits."""
+        others = [other for other in dialogue.seats if other != role]
+        for other in others:
+            self._lanes[other].queue.rest(dialogue.seats[other])
+        try:
+            yield
+        finally:
+            for other in others:
+                self._lanes[other].queue.resume(dialogue.seats[other])

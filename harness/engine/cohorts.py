@@ -95,6 +95,13 @@ class Cohorts:
         for member in dialogue.members:
             self._forget(member)
 
+    def rest(self, seat: Seat) -> None:
+        """Note that a dialogue waits for something else, until `end`: no batch waits for it."""
+        dialogue = self._dialogues.get(seat)
+        if dialogue is not None:
+            self.moving -= not dialogue.calls
+            dialogue.calls += 1
+
     def begin(self, seat: Seat, request: Request, now: float) -> Member | None:
         """Note a new call and return the reply it continues, if that belongs to a cohort."""
         self.enter(seat, now)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from adapters.contract import Generation
-from adapters.conversation import Conversation, Usage
+from adapters.conversation import Conversation
 from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Replies
-from harness.engine.observer import Outcome
+from harness.engine.observer import Outcome, Spent
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
 from harness.runs import CallRecord
@@ -31,7 +31,8 @@ class Job:
     """A dialogue to be held.
 
     dialogue: starts the dialogue.
-    recorded: calls of the dialogue from earlier sessions, by place; they are replayed.
+    recorded: calls of the dialogue from earlier sessions, by any key; they are replayed, unless one
+        of them was an act: what it acted in is gone, and the dialogue begins its next trial.
     generation: used instead of the engine's, for a repeat with a seed of its own, say.
     environment: opens what the dialogue acts in; called at its first action.
     """
@@ -54,23 +55,60 @@ class OpenDialogue:
     A protocol may come from another package and raise or yield anything. Whatever goes wrong in it
     is raised as `ProtocolError` with the step's name, which its author needs first.
 
-    calls: recorded calls by place; None for a call that is not on record yet.
+    trial: number of this attempt, from 0.
+    recorded: calls of this trial from earlier sessions, by place.
+    before: calls that were made for the dialogue in earlier trials.
+    shared: shared calls that were made for it, by id.
+    seats: its seats by role, as far as it has asked.
+    calls: calls of this trial by place; None for a call that is not on record yet.
     digests: (conversation, digest) by the conversation's id(). The conversation is kept alive so
         that no other can get its id.
     prompt_tokens: estimated tokens of the longest prompt so far; None before the first.
     """
 
     job: Job
-    seat: Seat
+    number: int
     generation: Generation
+    trial: int = 0
+    recorded: dict[str, CallRecord] = field(default_factory=dict)
+    before: tuple[CallRecord, ...] = ()
+    shared: dict[str, CallRecord] = field(default_factory=dict)
+    seats: dict[str, Seat] = field(default_factory=dict)
     calls: dict[str, CallRecord | None] = field(default_factory=dict)
     digests: dict[int, tuple[Conversation, str]] = field(default_factory=dict)
     prompt_tokens: int | None = None
     _protocol: Dialogue | None = None
+    _environment: Environment | None = None
+
+    def __post_init__(self) -> None:
+        records = self.job.recorded.values()
+        self.trial = max((record.trial for record in records), default=0)
+        if any(record.act and record.trial == self.trial for record in records):
+            self.trial += 1
+        self.recorded = {record.place: record for record in records if record.trial == self.trial}
+        self.before = tuple(record for record in records if record.trial < self.trial)
 
     def __str__(self) -> str:
         step = f"step {self.job.step_id}"
         return f"{step}, repeat {self.job.repeat}" if self.job.repeat else step
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Step id and repeat."""
+        return self.job.step_id, self.job.repeat
+
+    def environment(self) -> Environment:
+        """What the dialogue acts in, opened at its first action. Raises `ProtocolError`."""
+        if self._environment is None:
+            if self.job.environment is None:
+                raise ProtocolError(f"{self}: the protocol acts, and there is nothing to act in")
+            self._environment = self.job.environment()
+        return self._environment
+
+    async def leave_environment(self) -> None:
+        """Close what the dialogue acted in, if it did."""
+        if self._environment is not None:
+            await self._environment.close()
 
     def advance(self, replies: Replies | None) -> Asks | Prediction:
         """Return what the protocol asks next, or its prediction.
@@ -104,19 +142,30 @@ class OpenDialogue:
     def outcome(self, prediction: Prediction | None, error: str | None) -> Outcome:
         """Describe how the dialogue ended, with the calls that are on record."""
         records = [record for record in self.calls.values() if record]
-        usages = [record.reply.usage for record in records if record.reply.usage]
-        costs = [record.cost for record in records if record.cost is not None]
-        priced = bool(records) and len(costs) == len(records)
+        paid = self._paid(records)
+        spent = Spent.on(paid)
+        asked = [record for record in paid if not record.act]
+        roles = sorted({record.role for record in asked})
+        by_role = {role: Spent.on([r for r in asked if r.role == role]) for role in roles}
         return Outcome(
             step_id=self.job.step_id,
             repeat=self.job.repeat,
             prediction=prediction,
             error=error,
             calls=tuple(record.id for record in records),
-            usage=sum(usages, Usage()) if usages else None,
-            cost=sum(costs) if priced else None,
+            usage=spent.usage,
+            cost=spent.cost if records else None,
             prompt_tokens=self.prompt_tokens,
+            trial=self.trial,
+            roles=by_role if any(roles) else {},
         )
+
+    def _paid(self, records: Sequence[CallRecord]) -> list[CallRecord]:
+        """The calls that were made for this dialogue, given those of this trial."""
+        ours = [record for record in records if record.payer == self.key]
+        ids = {record.id for record in ours}
+        shared = [record for id, record in self.shared.items() if id not in ids]
+        return [*self.before, *shared, *ours]
 
     def _failed(self, error: Exception) -> ProtocolError:
         return ProtocolError(f"{self}: the protocol raised {type(error).__name__}: {error}")

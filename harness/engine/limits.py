@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.contract import FaultKind, Request
+from adapters.contract import FaultKind
 from adapters.conversation import Usage
 from harness.engine.stopping import CostLimitReached
 
@@ -42,26 +42,24 @@ class Pricing:
     cost_of: Callable[[Usage], float | None]
     upper_cost: Callable[[Any], float]
 
+    def cost(self, usage: Usage | None) -> float | None:
+        """Cost of a reply; None when unknown, as for one without usage."""
+        return None if usage is None else self.cost_of(usage)
+
+
+UNPRICED = Pricing(cost_of=lambda usage: None, upper_cost=lambda request: 0.0)
+"""For models whose prices are not known."""
+
 
 class Budget:
     """A limit in US dollars that `spent + reserved` never exceeds; None for no limit."""
 
-    def __init__(
-        self, limit: float | None, spent: float = 0.0, pricing: Pricing | None = None
-    ) -> None:
+    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
         self.limit = limit
         self.spent = spent
         self.reserved = 0.0
-        self._pricing = pricing
         self._open = 0
-
-    def cost_of(self, usage: Usage | None) -> float | None:
-        """Cost of a reply in US dollars; None when unknown."""
-        return self._pricing.cost_of(usage) if self._pricing and usage else None
-
-    def upper_cost(self, request: Request) -> float:
-        """Upper bound for the cost of a call in US dollars; 0 without prices."""
-        return self._pricing.upper_cost(request) if self._pricing else 0.0
+        self._held_up: dict[Callable[[], None], None] = {}
 
     def fits(self, upper: float) -> bool:
         """Whether a call of at most `upper` may be sent."""
@@ -71,6 +69,10 @@ class Budget:
     def waiting(self) -> bool:
         """Whether calls in flight may still free some of what is reserved for them."""
         return self._open > 0
+
+    def when_freed(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once, when a call in flight, of whatever queue, has ended."""
+        self._held_up[callback] = None
 
     def reserve(self, upper: float) -> None:
         """Set `upper` aside for a call that is being sent."""
@@ -83,6 +85,9 @@ class Budget:
         # Exactly zero when no call is open; sums of floats would leave a remainder.
         self.reserved = self.reserved - upper if self._open else 0.0
         self.spent += upper if cost is None else cost
+        callbacks, self._held_up = self._held_up, {}
+        for callback in callbacks:
+            callback()
 
     def settle_failure(self, upper: float, kind: FaultKind) -> None:
         """Book a call that has failed, as free where failures of this kind are not billed."""

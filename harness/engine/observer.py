@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from adapters.contract import FaultKind
 from adapters.conversation import Usage
@@ -11,16 +12,39 @@ from parsers.records import Prediction
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls of one role took.
+
+    usage: tokens of all replies, those from the cache included; None when no reply reports them.
+    cost: billed for the calls in US dollars; None unless every call has a price.
+    """
+
+    calls: int
+    usage: Usage | None
+    cost: float | None
+
+    @classmethod
+    def on(cls, records: Sequence[CallRecord]) -> Spent:
+        """What these calls took."""
+        usages = [record.reply.usage for record in records if record.reply.usage]
+        costs = [record.cost for record in records if record.cost is not None]
+        usage = sum(usages, Usage()) if usages else None
+        return cls(len(records), usage, sum(costs) if len(costs) == len(records) else None)
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How a dialogue ended.
 
     prediction: None leaves the step unsettled.
     error: why there is no reply; with `settle_failures` there is a prediction, too.
-    calls: ids in the order of asking.
-    usage: tokens of all replies, those from the cache included; None when no reply reports them.
-    cost: billed for the calls in US dollars; None unless every call has a price.
-    prompt_tokens: estimate of the longest prompt, replayed and unanswered calls included; None if
-        nothing was asked or nothing estimates.
+    calls: ids of the calls of its last trial in the order of asking, shared ones included.
+    usage, cost: as in `Spent`, over the calls of all trials that were made for this dialogue. A
+        shared call was made for the dialogue that asked first, so that costs add up to the bill.
+    prompt_tokens: estimate of the longest prompt of the model under test, replayed and unanswered
+        calls included; None if nothing was asked or nothing estimates.
+    trial: number of the last trial, from 0.
+    roles: what was spent, by role; empty unless another role than the model under test was asked.
     """
 
     step_id: str
@@ -31,6 +55,8 @@ class Outcome:
     usage: Usage | None
     cost: float | None
     prompt_tokens: int | None = None
+    trial: int = 0
+    roles: Mapping[str, Spent] = field(default_factory=dict)
 
     @property
     def settled(self) -> bool:

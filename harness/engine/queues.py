@@ -7,26 +7,38 @@ import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from adapters.contract import Fault, Request
-from adapters.conversation import Reply
-from harness.engine.limits import Budget, RateLimit
+from adapters.contract import Fault
+from adapters.conversation import Usage
+from harness.engine.limits import Budget, Pricing, RateLimit
 from harness.engine.stopping import Halt, Stopped
 
-Send = Callable[[Request], Awaitable[Reply]]
+
+class Billed(Protocol):
+    """What comes back of a call: a `Reply`, or an embedder's `Embedded`."""
+
+    @property
+    def usage(self) -> Usage | None: ...
+
+
+Q = TypeVar("Q")
+A = TypeVar("A", bound=Billed)
+Q_in = TypeVar("Q_in", contravariant=True)
+A_out = TypeVar("A_out", bound=Billed, covariant=True)
 
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """A dialogue as the queues see it.
+    """A dialogue as one queue sees it. It has a seat in the queue of every role that it asks.
 
     number: position in the order of opening; lower numbers go first.
     held: slots that its replies came through and that it keeps until it asks again or ends. Its
         next round then does not wait behind newcomers, and a reply counts as in flight until it is
         on record.
-    waiting: its calls that wait for a slot. While there are any, it holds no slot, since it may ask
-        for more at a time than there are.
+    waiting: its calls that wait for a slot, and whatever else it waits for elsewhere. While there
+        is any, it holds no slot: it may ask for more at a time than there are, and two dialogues
+        that each wait for what the other one holds would wait for ever.
     """
 
     number: int
@@ -35,15 +47,21 @@ class Seat:
     waiting: int = 0
 
 
-class CallQueue(Protocol):
+class CallQueue(Protocol[Q_in, A_out]):
     """Sends calls as rate limit and budget allow, those of earlier dialogues first."""
 
     def enter(self, seat: Seat) -> None:
         """Note that a dialogue was opened."""
 
-    async def submit(self, seat: Seat, request: Request, upper: float) -> Reply:
+    async def submit(self, seat: Seat, request: Q_in, upper: float) -> A_out:
         """Send a call when its turn comes. Raises `Fault`, `Fatal`, `Stopped`."""
         ...
+
+    def rest(self, seat: Seat) -> None:
+        """Note that the dialogue waits for something that this queue knows nothing of."""
+
+    def resume(self, seat: Seat) -> None:
+        """Note that it no longer does."""
 
     def leave(self, seat: Seat) -> None:
         """Note that a dialogue is over."""
@@ -63,14 +81,22 @@ class _Waiting:
     turn: asyncio.Future[int] = field(compare=False)
 
 
-class ConcurrentQueue:
+class ConcurrentQueue(Generic[Q, A]):
     """For adapters that take one conversation per call and many calls at a time.
 
     Each call in flight takes a slot. A free slot goes to the dialogue that was opened first.
     """
 
-    def __init__(self, send: Send, rate_limit: RateLimit, budget: Budget, halt: Halt) -> None:
+    def __init__(
+        self,
+        send: Callable[[Q], Awaitable[A]],
+        pricing: Pricing,
+        rate_limit: RateLimit,
+        budget: Budget,
+        halt: Halt,
+    ) -> None:
         self._send = send
+        self._pricing = pricing
         self._rate_limit = rate_limit
         self._budget = budget
         self._halt = halt
@@ -92,7 +118,14 @@ class ConcurrentQueue:
     async def work(self) -> None:
         return None
 
-    async def submit(self, seat: Seat, request: Request, upper: float) -> Reply:
+    def rest(self, seat: Seat) -> None:
+        seat.waiting += 1
+        self._free(seat)
+
+    def resume(self, seat: Seat) -> None:
+        seat.waiting -= 1
+
+    async def submit(self, seat: Seat, request: Q, upper: float) -> A:
         ticket = await self._turn(seat, upper)
         sent = False
         try:
@@ -112,7 +145,7 @@ class ConcurrentQueue:
                 self._in_use -= 1
                 self._pump()
         self._rate_limit.succeeded()
-        self._budget.settle(upper, self._budget.cost_of(reply.usage))
+        self._budget.settle(upper, self._pricing.cost(reply.usage))
         seat.held += 1
         if seat.waiting:
             self._free(seat)
@@ -153,7 +186,9 @@ class ConcurrentQueue:
                 self._pump_later(now)
                 return
             if not self._budget.fits(first.upper):
-                if not self._budget.waiting:
+                if self._budget.waiting:
+                    self._budget.when_freed(self._pump)
+                else:
                     self._halt.set(self._budget.exhausted(first.upper))
                 return
             heapq.heappop(self._queue)

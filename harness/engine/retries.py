@@ -5,14 +5,28 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from adapters.contract import Fault, Request
+from adapters.contract import Fault
 from adapters.conversation import Finish, Reply
-from harness.engine.limits import Budget
+from harness.engine.limits import Pricing
 from harness.engine.observer import Observer
-from harness.engine.queues import CallQueue, Seat
+from harness.engine.queues import A, CallQueue, Seat
 from harness.engine.stopping import GaveUp, Halt, TooManyFailures
 from harness.printing import printable
+
+
+class Placed(Protocol):
+    """A call: a `Request`, or an `EmbedRequest`."""
+
+    @property
+    def step_id(self) -> str: ...
+
+    @property
+    def place(self) -> str: ...
+
+
+P = TypeVar("P", bound=Placed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +77,15 @@ def wait_before_retry(
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Generic[A]):
     """A reply, how often the call was sent for it, and the cost of all attempts in US dollars."""
 
-    reply: Reply
+    reply: A
     attempts: int
     cost: float | None
 
 
-class Attempts:
+class Attempts(Generic[P, A]):
     """Sends calls until they are answered or given up.
 
     Stops the session after `failures_in_a_row` given-up calls without a reply in between.
@@ -79,28 +93,27 @@ class Attempts:
 
     def __init__(
         self,
-        queue: CallQueue,
+        queue: CallQueue[P, A],
         retry: RetryPolicy,
         failures_in_a_row: int,
-        budget: Budget,
+        pricing: Pricing,
         observer: Observer,
         halt: Halt,
     ) -> None:
         self._queue = queue
         self._retry = retry
         self._failures_in_a_row = failures_in_a_row
-        self._budget = budget
+        self._pricing = pricing
         self._observer = observer
         self._halt = halt
         self._failed_in_a_row = 0
         # Only waits are random; no result depends on them.
         self._chance = random.Random()
 
-    async def answer(
-        self, seat: Seat, request: Request, upper: float, retry: RetryPolicy | None = None
-    ) -> Answered:
+    async def answer(self, seat: Seat, request: P, retry: RetryPolicy | None = None) -> Answered[A]:
         """Send a call until it is answered. Raises `GaveUp`, `Fatal`, `Stopped`."""
         retry = retry or self._retry
+        upper = self._pricing.upper_cost(request)
         attempts = 0
         first_failure: float | None = None
         filtered = False
@@ -115,15 +128,15 @@ class Attempts:
                 await self._wait(request, fault, attempts, now - first_failure, retry)
                 continue
             self._failed_in_a_row = 0
-            cost = _sum(cost, self._budget.cost_of(reply.usage))
+            cost = _sum(cost, self._pricing.cost(reply.usage))
             # A provider's filter may act at random; what it says twice is taken as its answer.
-            if reply.finish is Finish.CONTENT_FILTER and not filtered:
+            if _is_filtered(reply) and not filtered:
                 filtered = True
                 continue
             return Answered(reply, attempts, cost)
 
     async def _wait(
-        self, request: Request, fault: Fault, attempts: int, elapsed_s: float, retry: RetryPolicy
+        self, request: P, fault: Fault, attempts: int, elapsed_s: float, retry: RetryPolicy
     ) -> None:
         wait_s = wait_before_retry(
             retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
@@ -138,6 +151,10 @@ class Attempts:
             raise gave_up
         self._observer.retrying(request.step_id, request.place, fault.kind, wait_s, fault.in_short)
         await self._halt.sleep(wait_s)
+
+
+def _is_filtered(reply: object) -> bool:
+    return isinstance(reply, Reply) and reply.finish is Finish.CONTENT_FILTER
 
 
 def _sum(cost: float | None, more: float | None) -> float | None:

@@ -8,9 +8,11 @@ A line is a record of `harness.runs.records`. A run directory holds
     steps.jsonl     a line per row of the selection; of several lines of a step the last one holds
     summary.json    written when the run is finished, with
     steps.parquet   the steps as a table
+    blobs/          large things that lines refer to by digest
     set_aside.jsonl lines that do not count any more (`harness.runs.revision`)
 """
 
+from harness.runs.blobs import Blobs, digest_of
 from harness.runs.directory import (
     SUMMARY,
     RunDirectory,
@@ -26,12 +28,15 @@ from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.records import (
     SCHEMA,
+    ActRecord,
     CallRecord,
+    EmbedRecord,
     MessageRecord,
     UnitRecord,
 )
 from harness.runs.redo import take_over
 from harness.runs.repair import Repaired
+from harness.runs.results import packed, result_of
 from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
@@ -43,10 +48,13 @@ __all__ = [
     "STEP",
     "STEPS",
     "SUMMARY",
+    "ActRecord",
+    "Blobs",
     "CallRecord",
     "ChoiceRecord",
     "DataGone",
     "DiskFull",
+    "EmbedRecord",
     "Manifest",
     "MessageRecord",
     "Redone",
@@ -68,11 +76,14 @@ __all__ = [
     "UnitRecord",
     "check_same",
     "difference",
+    "digest_of",
     "made_again",
     "manifest_before",
     "merge",
     "open_run",
+    "packed",
     "repair",
+    "result_of",
     "sent_picture",
     "settled_before",
     "sizes_of",

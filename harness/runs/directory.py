@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
+from harness.runs.blobs import BLOBS, Blobs
 from harness.runs.errors import RunError, RunInUse
 from harness.runs.files import (
     CALLS,
@@ -47,9 +49,10 @@ class RunDirectory:
     """A run that this process writes to. Use it as a context manager.
 
     Attributes, as found on disk when the run was opened: `settled`, the steps with a final outcome;
-    `recorded`, the calls of the other steps by step and place, to be played back; `lost`, settled
-    steps of which not every call is on record; `spent`, what the run has cost in US dollars so far,
-    calls without a line included.
+    `recorded`, the calls of the other steps by step and id, to be played back; `shared`, the calls
+    that belong to a parent of several steps, by id; `lost`, settled steps of which not every call
+    is on record; `spent`, what the run has cost in US dollars so far, calls without a line
+    included. `blobs` holds the large parts of what is recorded.
     """
 
     @classmethod
@@ -98,6 +101,8 @@ class RunDirectory:
             cut_torn(path / name)
         found = read_on_record(path)
         self.settled, self.recorded, self.lost = found.settled, found.recorded, found.lost
+        self.shared = found.shared
+        self.blobs = Blobs(path)
         self._on_record = found.spent
         if manifest.redone is not None:  # Another run has paid for what was taken over.
             self._on_record -= manifest.redone.cost
@@ -105,12 +110,22 @@ class RunDirectory:
         self.spent = max(0.0, self._on_record + manifest.unrecorded)
         self._journal = Journal([path / CALLS, path / STEPS])
 
-    async def record_call(self, record: CallRecord) -> None:
-        """Append a call; returns when its line is on disk. Raises `RunError`, `DiskFull`."""
+    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
+        """Append a call with the blobs that it refers to; returns when all of it is on disk.
+
+        Raises `RunError`, `DiskFull`.
+        """
         line = sealed(record)
-        self.add_models([record.reply.model])
+        for data in blobs:
+            await asyncio.to_thread(self.blobs.put, data)
+        if not record.role:
+            self.add_models([record.reply.model])
         self._on_record += record.cost or 0.0
         await self._journal.append_synced(0, line)
+
+    async def blob(self, digest: str) -> bytes:
+        """The bytes of a blob. Raises `RunError` if they are missing or damaged."""
+        return await asyncio.to_thread(self.blobs.get, digest)
 
     def add_models(self, names: Iterable[str]) -> None:
         """Note in the manifest which models answered."""
@@ -247,7 +262,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading
         declared = setup.declared if manifest.declared else None
         manifest = replace(manifest, dataset=setup.dataset, declared=declared)
     elif manifest is None or not is_same(manifest, setup):
-        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS)
+        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS)
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
             raise RunError(f"{path} is not a run directory and not empty: it holds {foreign[0]}")

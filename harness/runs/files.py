@@ -209,12 +209,12 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise write_error(path, error) from error
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
     """Make new names in a folder durable, where the platform can."""
     if os.name == "nt":
         return

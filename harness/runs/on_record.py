@@ -44,6 +44,7 @@ class CallHead(Head, kw_only=True):
 
     id: str
     cost: float | None = None
+    asked_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,15 @@ class OnRecord:
     """What the lines of a run say.
 
     settled: dialogues with a final outcome.
-    recorded: calls of the other dialogues, by place.
+    recorded: calls of the other dialogues, those of all trials, by id.
+    shared: calls that belong to a parent of several dialogues, by id.
     spent: cost of all calls in US dollars.
     lost: settled dialogues of which not every call is on record.
     """
 
     settled: frozenset[StepKey]
     recorded: Mapping[StepKey, dict[str, CallRecord]]
+    shared: Mapping[str, CallRecord]
     spent: float
     lost: frozenset[StepKey]
 
@@ -71,19 +74,22 @@ def read_on_record(path: Path) -> OnRecord:
     """Where the run at `path` stands. Raises `RunError` for a line that cannot be read."""
     settled = {key: head for key, head in _latest(path).items() if head.settled}
     recorded: dict[StepKey, dict[str, CallRecord]] = {}
+    shared: dict[str, CallRecord] = {}
     spent = 0.0
     ids: set[str] = set()
     heads, records = line_decoder(CallHead), line_decoder(CallRecord)
     for line in read_lines(path / CALLS):
         head = decode(heads, line, path / CALLS)
         spent += head.cost or 0.0
-        if head.key in settled:
+        if head.asked_by:
+            ids.add(head.id)
+            shared[head.id] = decode(records, line, path / CALLS)
+        elif head.key in settled:
             ids.add(head.id)
         else:
-            record = decode(records, line, path / CALLS)
-            recorded.setdefault(head.key, {})[record.place] = record
+            recorded.setdefault(head.key, {})[head.id] = decode(records, line, path / CALLS)
     lost = frozenset(key for key, head in settled.items() if not ids.issuperset(head.calls))
-    return OnRecord(frozenset(settled), recorded, spent, lost)
+    return OnRecord(frozenset(settled), recorded, shared, spent, lost)
 
 
 def _latest(path: Path) -> dict[StepKey, StepHead]:

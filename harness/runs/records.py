@@ -41,13 +41,45 @@ class MessageRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRecord:
-    """One finished call.
+class EmbedRecord:
+    """What a call embedded.
 
+    count: number of texts.
+    dimensions: numbers in a vector.
+    vectors: digest of the blob that holds the vectors one after the other, four bytes per number.
+    texts: the texts; None where they are long (`CallRecord.conversation` is their digest).
+    """
+
+    count: int
+    dimensions: int
+    vectors: str
+    texts: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActRecord:
+    """What a call did in an environment.
+
+    action, observation: JSON.
+    blobs: digests of the large parts of the observation, by name.
+    """
+
+    action: Any
+    observation: Any
+    blobs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One finished call: a model asked, texts embedded, or an action carried out.
+
+    step_id: the unit whose call this is; of a shared call (`asked_by`) the parent that shares it.
     place: which call of the dialogue this is (`round-1`, `group-2`, ...).
     request: hash of everything that the reply depends on.
-    conversation: digest of the conversation that was sent; a replay must arrive at the same one.
+    conversation: digest of the conversation that was sent, of the texts or of the action; a replay
+        must arrive at the same one.
     messages: those added to the conversation `earlier`, or all of them if that is None.
+    reply: the reply; of an embedder its usage, name and latency only, of an action the latency.
     attempts: requests sent until the reply came; 0 for a reply from the cache and for a prompt that
         was too long to send.
     from_cache: whether the reply came from the cache, at no cost.
@@ -55,6 +87,12 @@ class CallRecord:
     earlier: digest of the conversation that this one extends.
     price: what a reply from the cache would have cost; left out for other calls, whose price is
         `cost`, and where it is unknown.
+    role: who was asked; "" is the model under test, and environments have none.
+    trial: number of the attempt of the unit, from 0; an episode may have to start anew.
+    asked_by: the unit that asked for a shared call first, and bears its cost; "" for other calls.
+    embed, act: what an embedder or an environment was asked for; None for other calls.
+
+    The last five are left out of the line where they are at their default.
     """
 
     id: str
@@ -70,6 +108,27 @@ class CallRecord:
     cost: float | None = None
     earlier: str | None = None
     price: float | UnsetType = UNSET
+    role: str = ""
+    trial: int = 0
+    asked_by: str = ""
+    embed: EmbedRecord | None = None
+    act: ActRecord | None = None
+
+    @property
+    def is_ask(self) -> bool:
+        """Whether a model was asked, and `reply` is its reply."""
+        return self.embed is None and self.act is None
+
+    @property
+    def payer(self) -> tuple[str, int]:
+        """The unit and repeat whose cost this is part of."""
+        return self.asked_by or self.step_id, self.repeat
+
+    @property
+    def blobs(self) -> tuple[str, ...]:
+        """Digests of the blobs that belong to the call."""
+        vectors = (self.embed.vectors,) if self.embed else ()
+        return (*vectors, *(self.act.blobs.values() if self.act else ()))
 
     @property
     def key(self) -> tuple[str, int]:
@@ -163,14 +222,21 @@ class UnitRecord(Generic[D]):
         )
 
 
+_ONLY_SOME = ("role", "trial", "asked_by", "embed", "act")
+
+
 def to_line(record: Any, schema: int = SCHEMA) -> Any:
     """What is written for a record in a run of that schema.
 
-    Reasoning is left out where there is none, as in runs of versions that did not keep it.
+    What only some calls have is left out of the others, as in runs of versions that did not know
+    it: reasoning, and the last fields of `CallRecord`.
     """
-    if isinstance(record, CallRecord) and not record.reply.reasoning:
-        without: Any = UNSET
-        return replace(record, reply=replace(record.reply, reasoning=without))
+    if isinstance(record, CallRecord):
+        without: Any = {name: UNSET for name in _ONLY_SOME if not getattr(record, name)}
+        if not record.reply.reasoning:
+            unset: Any = UNSET
+            without["reply"] = replace(record.reply, reasoning=unset)
+        return replace(record, **without)
     if isinstance(record, UnitRecord) and schema == 1:
         from harness.runs.schema1 import line_of
 

@@ -13,7 +13,7 @@ from adapters.conversation import Conversation, Picture, Reply, Usage, user
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, EnginePolicy, Job, Outcome, RetryPolicy
 from harness.pictures import PictureStore
-from harness.runs import CallRecord
+from harness.runs import CallRecord, digest_of
 from parsers.records import Prediction, Status
 
 Answer = Callable[[Request], Reply | Awaitable[Reply]]
@@ -94,10 +94,15 @@ class Log:
     """Calls on record, in memory."""
 
     records: list[CallRecord] = field(default_factory=list)
+    blobs: dict[str, bytes] = field(default_factory=dict)
 
-    async def record_call(self, record: CallRecord) -> None:
+    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
         await asyncio.sleep(0)
         self.records.append(record)
+        self.blobs.update((digest_of(data), data) for data in blobs)
+
+    async def blob(self, digest: str) -> bytes:
+        return self.blobs[digest]
 
     def of(self, step_id: str) -> dict[str, CallRecord]:
         return {r.place: r for r in self.records if r.step_id == step_id}

@@ -281,7 +281,7 @@ def test_a_permanent_error_ends_the_run_at_once() -> None:
 
 def test_a_log_that_fails_ends_the_run() -> None:
     class Broken(Log):
-        async def record_call(self, record: CallRecord) -> None:
+        async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
             raise RunError("the disk is gone")
 
     with pytest.raises(RunError, match="the disk is gone"):

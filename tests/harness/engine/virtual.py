@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from adapters.contract import Fault, PictureSource, Request
 from adapters.conversation import Reply
 from harness.engine import Engine, Job, Outcome
+from harness.runs import CallRecord
 from tests.harness.engine.support import Answer, BatchModel, Log, echo
 
 T = TypeVar("T")
@@ -140,6 +141,6 @@ class SlowLog(Log):
         super().__init__()
         self._seconds = seconds
 
-    async def record_call(self, record: Any) -> None:
+    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
         await asyncio.sleep(self._seconds(record.id))
-        await super().record_call(record)
+        await super().record_call(record, blobs)

@@ -39,7 +39,7 @@ def test_a_run_goes_on_with_the_steps_that_are_not_settled(tmp_path: Path) -> No
     with RunDirectory.start(path, SETUP) as run:
         assert run.settled == {("a", 0)}
         assert set(run.recorded) == {("b", 0), ("c", 0)}
-        assert run.recorded["b", 0]["round-1"] == calls[1]
+        assert run.recorded["b", 0] == {calls[1].id: calls[1]}
         assert run.spent == 1.0
 
 

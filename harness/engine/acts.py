@@ -1,0 +1,85 @@
+"""Carrying out actions in environments."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import msgspec
+
+from adapters.contract import Fault
+from adapters.conversation import Reply
+from harness.dialogue import Act, Observation
+from harness.engine.pending import Made, Pending
+from harness.engine.stopping import GaveUp, Halt, ProtocolError
+from harness.printing import printable
+from harness.runs import ActRecord, digest_of
+
+
+class ActFailed(GaveUp):
+    """An environment was gone; its step stays unsettled, whatever becomes of unanswered calls."""
+
+
+class Acting:
+    """Makes the calls of acts, which are neither repeated nor cached: an environment has a state.
+
+    timeout_s: limit for an action.
+    """
+
+    cached = False
+
+    def __init__(self, timeout_s: float | None, halt: Halt) -> None:
+        self._timeout_s = timeout_s
+        self._halt = halt
+
+    def key(self, pending: Pending) -> str:
+        """The digest of the action: what else an observation depends on has no hash."""
+        return pending.digest
+
+    async def make(self, pending: Pending, key: str) -> Made:
+        """Raises `ActFailed`, `Stopped`, `Fatal`, `ProtocolError`."""
+        self._halt.check()
+        act, environment = _act(pending), pending.dialogue.environment()
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                seen = await environment.act(act.action)
+        except TimeoutError:
+            raise ActFailed("timeout", 1, f"no observation within {self._timeout_s:g} s") from None
+        except Fault as fault:
+            raise ActFailed(fault.kind, 1, printable(str(fault))) from fault
+        _check(pending, seen)
+        digests = {name: digest_of(data) for name, data in seen.blobs.items()}
+        record = pending.record(
+            key,
+            reply=Reply("", latency_s=round(loop.time() - begun, 6)),
+            cost=0.0,
+            act=ActRecord(act.action, seen.content, digests),
+        )
+        # As it will be read from the record, so that a dialogue can be held again with it.
+        content = msgspec.json.decode(msgspec.json.encode(seen.content))
+        return Made(record, Observation(content, seen.blobs), tuple(seen.blobs.values()))
+
+    def keep(self, pending: Pending, made: Made) -> None:
+        return None
+
+
+def _check(pending: Pending, seen: object) -> None:
+    """Raise `ProtocolError` unless this is an observation that can be recorded."""
+    what = f"{pending.dialogue}: what was observed at '{pending.call.place}'"
+    if not isinstance(seen, Observation):
+        raise ProtocolError(f"{what} is a {type(seen).__name__}, not an Observation")
+    if not isinstance(seen.blobs, Mapping) or not all(
+        isinstance(name, str) and isinstance(data, bytes) for name, data in seen.blobs.items()
+    ):
+        raise ProtocolError(f"{what} has other blobs than bytes by name")
+    try:
+        msgspec.json.encode(seen.content)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ProtocolError(f"{what} has no form in JSON: {error}") from error
+
+
+def _act(pending: Pending) -> Act:
+    assert isinstance(pending.call, Act)
+    return pending.call

@@ -1,0 +1,119 @@
+"""Asking a model to continue a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from msgspec import UNSET, UnsetType
+
+from adapters.contract import Generation, Request
+from adapters.conversation import Finish, Reply
+from harness.dialogue import Ask
+from harness.engine.cache import ReplyCache, request_key
+from harness.engine.dialogues import OpenDialogue
+from harness.engine.lanes import AnyLane, AskLane
+from harness.engine.pending import Made, Pending
+from harness.engine.retries import Answered
+from harness.engine.stopping import ProtocolError
+from harness.runs import MessageRecord
+
+
+class Asking:
+    """Makes the calls of asks: from the cache, or by sending them.
+
+    cached: whether equal calls are answered alike.
+    """
+
+    def __init__(self, lanes: Mapping[str, AnyLane], cache: ReplyCache | None) -> None:
+        self._lanes = lanes
+        self._cache = cache
+        self.cached = cache is not None
+
+    def note(self, dialogue: OpenDialogue, ask: Ask, digest: str) -> int | None:
+        """Note a conversation and return the estimated tokens of its prompt.
+
+        Also where the reply is on record, so that a resumed run has the same numbers.
+        """
+        tokens = self._lane(dialogue, ask).count(ask.conversation)
+        if tokens is not None and not ask.role:
+            dialogue.prompt_tokens = max(tokens, dialogue.prompt_tokens or 0)
+        dialogue.digests[id(ask.conversation)] = ask.conversation, digest
+        return tokens
+
+    def key(self, pending: Pending) -> str:
+        """Hash of everything that the reply depends on."""
+        ask, dialogue = _ask(pending), pending.dialogue
+        lane = self._lane(dialogue, ask)
+        model = lane.key(_generation(lane, dialogue, ask))
+        return request_key(model, pending.digest, dialogue.job.repeat, pending.trial)
+
+    async def make(self, pending: Pending, key: str) -> Made:
+        """Raises `GaveUp`, `Stopped`, `Fatal`."""
+        ask, dialogue = _ask(pending), pending.dialogue
+        lane, job = self._lane(dialogue, ask), dialogue.job
+        conversation = ask.conversation
+        earlier = dialogue.digests.get(id(conversation.earlier))
+        if pending.asked_by:
+            earlier = None  # Its line stands for itself, whoever reads it.
+        request = Request(
+            conversation,
+            _generation(lane, dialogue, ask),
+            job.step_id,
+            ask.place,
+            ask.continues,
+            job.repeat,
+        )
+        cached, answered = await self._answer(pending, lane, request, key)
+        reply = answered.reply
+        added = conversation.added if earlier else conversation.messages
+        record = pending.record(
+            key,
+            messages=tuple(MessageRecord.of(message) for message in added),
+            reply=reply,
+            attempts=answered.attempts,
+            from_cache=cached,
+            cost=answered.cost,
+            price=_price(lane.pricing.cost(reply.usage)) if cached else UNSET,
+            earlier=earlier[1] if earlier else None,
+            role=ask.role,
+        )
+        return Made(record, reply)
+
+    def keep(self, pending: Pending, made: Made) -> None:
+        """Put a reply into the cache once it is on record."""
+        if self._cache is not None and not made.record.from_cache:
+            self._cache.put(made.record.request, made.record.reply)
+
+    async def _answer(
+        self, pending: Pending, lane: AskLane, request: Request, key: str
+    ) -> tuple[bool, Answered[Reply]]:
+        tokens, context = pending.tokens, lane.info.context_tokens
+        if tokens is not None and context is not None and tokens > context:
+            return False, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
+        if self._cache is not None:
+            reply = await self._cache.get(key)
+            if reply is not None:
+                return True, Answered(reply, 0, 0.0)
+        lane.prepare_pictures(request.conversation)
+        return False, await lane.answer(pending.dialogue.seats[lane.role], request)
+
+    def _lane(self, dialogue: OpenDialogue, ask: Ask) -> AskLane:
+        lane = self._lanes[ask.role]
+        if not isinstance(lane, AskLane):
+            raise ProtocolError(f"{dialogue}: '{ask.place}' asks '{ask.role}', which only embeds")
+        return lane
+
+
+def _ask(pending: Pending) -> Ask:
+    assert isinstance(pending.call, Ask)
+    return pending.call
+
+
+def _generation(lane: AskLane, dialogue: OpenDialogue, ask: Ask) -> Generation:
+    generation = lane.generation if ask.role else dialogue.generation
+    return generation if ask.max_tokens is None else replace(generation, max_tokens=ask.max_tokens)
+
+
+def _price(cost: float | None) -> float | UnsetType:
+    return UNSET if cost is None else cost

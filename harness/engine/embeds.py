@@ -1,0 +1,136 @@
+"""Turning texts into vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from adapters.contract import Fatal
+from adapters.conversation import Reply, Usage
+from adapters.embedding import Embedded, Vector, batches
+from harness.dialogue import Embed
+from harness.engine.cache import VectorCache, request_key, text_key
+from harness.engine.lanes import AnyLane, EmbedLane
+from harness.engine.limits import EmbedRequest
+from harness.engine.pending import Made, Pending
+from harness.engine.retries import Answered
+from harness.engine.stopping import ProtocolError, most_severe
+from harness.runs import EmbedRecord, digest_of, packed
+
+LONG = 8_000
+"""Characters of a call's texts beyond which its line holds their digest only."""
+
+
+class Embedding:
+    """Makes the calls of embeds: from the cache, or by sending the texts that it lacks.
+
+    A vector depends on its text and model alone: repeats and trials have the same.
+
+    cached: whether equal calls are answered alike.
+    """
+
+    def __init__(self, lanes: Mapping[str, AnyLane], cache: VectorCache | None) -> None:
+        self._lanes = lanes
+        self._cache = cache
+        self.cached = cache is not None
+
+    def key(self, pending: Pending) -> str:
+        """Hash of everything that the vectors depend on."""
+        return request_key(self._lane(pending).key, pending.digest, 0)
+
+    async def make(self, pending: Pending, key: str) -> Made:
+        """Raises `GaveUp`, `Stopped`, `Fatal`."""
+        lane, texts = self._lane(pending), _texts(pending)
+        found = await self._found(lane, texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        answers = await self._asked(pending, lane, missing)
+        replies = [answer.reply for answer in answers]
+        new = (vector for reply in replies for vector in reply.vectors)
+        found.update(zip(missing, new, strict=True))
+        vectors = tuple(found[text] for text in texts)
+        dimensions = {len(vector) for vector in vectors}
+        if len(dimensions) > 1:
+            sizes = " and ".join(map(str, sorted(dimensions)))
+            raise Fatal(f"{lane.info.name} returned vectors of {sizes} numbers")
+        embedded = Embedded(
+            vectors,
+            _usage(replies),
+            replies[0].model if replies else "",
+            max((reply.latency_s for reply in replies), default=0.0),
+        )
+        data = packed(vectors)
+        record = pending.record(
+            key,
+            reply=Reply(
+                "", usage=embedded.usage, model=embedded.model, latency_s=embedded.latency_s
+            ),
+            attempts=sum(answer.attempts for answer in answers),
+            from_cache=bool(texts) and not missing,
+            cost=_cost(answers),
+            role=lane.role,
+            embed=EmbedRecord(
+                len(texts),
+                max(dimensions, default=0),
+                digest_of(data),
+                texts if sum(map(len, texts)) <= LONG else None,
+            ),
+        )
+        return Made(record, embedded, (data,))
+
+    def keep(self, pending: Pending, made: Made) -> None:
+        """Put vectors into the cache once they are on record."""
+        if self._cache is None or made.record.from_cache or not isinstance(made.result, Embedded):
+            return
+        lane, texts = self._lane(pending), _texts(pending)
+        for text, vector in dict(zip(texts, made.result.vectors, strict=True)).items():
+            self._cache.put(text_key(lane.info, text), vector)
+
+    async def _found(self, lane: EmbedLane, texts: Sequence[str]) -> dict[str, Vector]:
+        """The vectors that the cache has, by text."""
+        found: dict[str, Vector] = {}
+        if self._cache is None:
+            return found
+        for text in dict.fromkeys(texts):
+            vector = await self._cache.get(text_key(lane.info, text))
+            if vector is not None:
+                found[text] = vector
+        return found
+
+    async def _asked(
+        self, pending: Pending, lane: EmbedLane, texts: Sequence[str]
+    ) -> list[Answered[Embedded]]:
+        """The answers for texts, in as many requests as the embedder needs."""
+        seat, place = pending.dialogue.seats[lane.role], pending.call.place
+        step_id = pending.dialogue.job.step_id
+        requests = [EmbedRequest(some, step_id, place) for some in batches(texts, lane.info)]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(lane.answer(seat, request)) for request in requests]
+        except BaseExceptionGroup as errors:
+            raise most_severe(errors) from None
+        return [task.result() for task in tasks]
+
+    def _lane(self, pending: Pending) -> EmbedLane:
+        assert isinstance(pending.call, Embed)
+        lane = self._lanes[pending.call.role]
+        if not isinstance(lane, EmbedLane):
+            call = pending.call
+            raise ProtocolError(
+                f"{pending.dialogue}: '{call.place}' embeds by '{call.role}', which does not embed"
+            )
+        return lane
+
+
+def _texts(pending: Pending) -> tuple[str, ...]:
+    assert isinstance(pending.call, Embed)
+    return tuple(pending.call.texts)
+
+
+def _usage(replies: Sequence[Embedded]) -> Usage | None:
+    usages = [reply.usage for reply in replies if reply.usage is not None]
+    return sum(usages, Usage()) if len(usages) == len(replies) else None
+
+
+def _cost(answers: Sequence[Answered[Embedded]]) -> float | None:
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    return sum(costs, 0.0) if len(costs) == len(answers) else None

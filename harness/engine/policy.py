@@ -1,0 +1,39 @@
+"""Limits of a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.engine.retries import RetryPolicy
+
+_FIRST_CALL = RetryPolicy(attempts=3, patience_s=60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class EnginePolicy:
+    """Limits of a session; none of them changes a reply.
+
+    concurrency: most calls in flight; None takes the adapter's limit. The engine stays below it
+        while the provider reports overload.
+    open_dialogues: most dialogues in memory; None takes the adapter's limit, or else enough to keep
+        calls coming.
+    retry: for every call of a dialogue.
+    first_call: for the preflight call, which keeps a user waiting who may have mistyped an address.
+    call_timeout_s: limit for a single attempt, and for an action in an environment; None for
+        adapters that answer after hours.
+    failures_in_a_row: stop the run after this many calls that failed for good without a reply in
+        between.
+    max_cost: US dollars, over all sessions of a run.
+    settle_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
+    linger_s: how long an unfilled batch waits for more calls after the last one that came.
+    """
+
+    concurrency: int | None = None
+    open_dialogues: int | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    first_call: RetryPolicy = _FIRST_CALL
+    call_timeout_s: float | None = 600.0
+    failures_in_a_row: int = 25
+    max_cost: float | None = None
+    settle_failures: bool = False
+    linger_s: float = 0.25
