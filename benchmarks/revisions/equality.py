@@ -74,8 +74,11 @@ def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
     values: Values = {"manifest": plain(manifest, ignored | SESSION)}
     if "sessions" not in ignored:
         values["settings"] = plain(sessions)
-    for name, key in (("calls.jsonl", _call_key), ("steps.jsonl", _step_key)):
-        values[name] = {key(line): plain(line, ignored) for line in lines_of(run / name)}
+    calls, steps = lines_of(run / "calls.jsonl"), map(flat, lines_of(run / "steps.jsonl"))
+    values["calls.jsonl"] = {str(line["id"]): plain(line, ignored) for line in calls}
+    values["steps.jsonl"] = {
+        f"{line['step_id']}/{line['repeat']}": plain(line, ignored) for line in steps
+    }
     if (run / "summary.json").exists():
         values["summary"] = plain(json.loads((run / "summary.json").read_text("utf-8")), ignored)
     if (run / "steps.parquet").exists():
@@ -89,12 +92,50 @@ def lines_of(path: Path) -> list[Values]:
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
-def _call_key(line: Values) -> str:
-    return str(line["id"])
+def flat(line: Values) -> Values:
+    """The line of a step in the form of schema 1, whichever it was written in."""
+    if "kind" not in line:
+        return line
+    rest = dict(line)
+    parents, labels, digests, detail, said, scores = (
+        rest.pop(name)
+        for name in ("parents", "labels", "digests", "detail", "prediction", "scores")
+    )
+    for name in ("kind", "trial"):
+        rest.pop(name, None)
+    for new, old in _FLAT.items():
+        rest[old] = rest.pop(new)
+    action = (said or {}).get("action") or {}
+    prediction = said and {
+        "status": said["status"],
+        "letter": said.get("letter"),
+        "element": action.get("element"),
+        "point": action.get("point"),
+        "operation": action.get("name") or None,
+        "value": action.get("arguments", {}).get("value", ""),
+        "flags": said.get("flags", []),
+        "under": said.get("under"),
+    }
+    if scores and "operation_f1" not in scores:
+        head = "operation_f1."
+        f1 = {name.removeprefix(head): scores[name] for name in scores if name.startswith(head)}
+        scores = {name: score for name, score in scores.items() if not name.startswith(head)}
+        scores["operation_f1"] = f1
+    return {
+        **rest,
+        **detail,
+        "task_id": parents["task"],
+        "website": parents["website"],
+        "domain": labels["domain"],
+        "subdomain": labels["subdomain"],
+        "html_digest": digests["html"],
+        "screenshot_digest": digests.get("screenshot"),
+        "prediction": prediction,
+        "scores": scores,
+    }
 
 
-def _step_key(line: Values) -> str:
-    return f"{line['step_id']}/{line['repeat']}"
+_FLAT = {"unit_id": "step_id", "position": "index", "total": "total_steps", "goal": "task"}
 
 
 def parquet_values(path: Path, ignored: frozenset[str] = frozenset()) -> Values:

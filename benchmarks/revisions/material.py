@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from benchmarks.revisions.equality import lines_of
+from benchmarks.revisions.equality import flat, lines_of
 from benchmarks.revisions.fake_models import key_of
 
 FILES = {
@@ -75,7 +75,7 @@ def right_answers(folder: Path) -> dict[str, str]:
 
 def write_predictions(run: Path, target: Path) -> None:
     """The predictions of a run for `score --predictions`: one left out, every third as a point."""
-    steps = [step for step in lines_of(run / "steps.jsonl") if step["prediction"]][1:]
+    steps = [step for step in map(flat, lines_of(run / "steps.jsonl")) if step["prediction"]][1:]
     with target.open("w", encoding="utf-8") as file:
         for number, step in enumerate(steps):
             said = step["prediction"]
