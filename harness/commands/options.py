@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from harness.errors import UserError
 from harness.settings import GROUPS, SETTINGS, Setting, Settings, read_settings
-from harness.settings.values import alternatives, describe
+from harness.settings.values import alternatives, describe, pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
@@ -205,7 +205,7 @@ def _config_value(option: click.Option, value: Any) -> Any:
     if isinstance(value, dict):
         if option.setting.metavar != PAIRS:
             raise ValueError(f"expected {describe(option.setting.type)}, not a table")
-        value = [f"{name}={text}" for name, text in value.items()]
+        value = pairs(value)
     elif isinstance(value, list) and not (option.setting.repeatable or option.setting.one_text):
         raise ValueError(f"expected one value, not {value!r}")
     read = option.setting.read(value)

@@ -108,11 +108,13 @@ def heading(plan: Plan) -> Iterator[str]:
     times = f", {settings.repeats} times" if settings.repeats > 1 else ""
     times += f", {settings.shuffles} shuffles" if settings.shuffles > 1 else ""
     none = f", none: {settings.none}" if settings.none is not None else ""
+    roles = [f"{name}: {role.info.name}" for name, role in plan.roles.items()]
     for name, text in (
         ("model", plan.model.info.name),
         ("data", f"{settings.benchmark} ({splits}): {steps}, {tasks}"),
         ("choices", _offered(plan) + none),
         ("asked", f"{settings.protocol}{times}, {shown}"),
+        *([("roles", ", ".join(roles))] if roles else []),
         *([("redo", plan.redo.heading)] if plan.redo else []),
         ("run", str(plan.directory)),
     ):

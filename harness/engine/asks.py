@@ -111,7 +111,7 @@ def _ask(pending: Pending) -> Ask:
 
 
 def _generation(lane: AskLane, dialogue: OpenDialogue, ask: Ask) -> Generation:
-    generation = lane.generation if ask.role else dialogue.generation
+    generation = lane.generation if lane.role else dialogue.generation
     return generation if ask.max_tokens is None else replace(generation, max_tokens=ask.max_tokens)
 
 

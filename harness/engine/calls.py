@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Protocol
 
-from harness.dialogue import Act, Ask, Asks, Call, Replies, Result
+from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
 from harness.engine.acts import Acting
 from harness.engine.asks import Asking
 from harness.engine.cache import ReplyCache, VectorCache
@@ -117,7 +117,7 @@ class Calls:
             raise ProtocolError(f"{dialogue}: '{call.place}' was asked twice")
         dialogue.calls[call.place] = None
         pending = self._pending(dialogue, call)
-        with self._resting(dialogue, None if isinstance(call, Act) else call.role):
+        with self._resting(dialogue, None if isinstance(call, Act) else self._lane_of(call)):
             if pending.asked_by:
                 return await self._share(pending)
             recorded = dialogue.recorded.get(call.place)
@@ -184,15 +184,20 @@ class Calls:
             return self._asking
         return self._acting if isinstance(call, Act) else self._embedding
 
+    def _lane_of(self, call: Ask | Embed) -> str:
+        """The role whose lane a call takes: its own, or that of the model under test."""
+        return self._lanes[call.role].role
+
     def _sit(self, dialogue: OpenDialogue, call: Call) -> None:
-        if isinstance(call, Act) or call.role in dialogue.seats:
+        if isinstance(call, Act):
             return
         if call.role not in self._lanes:
             known = ", ".join(f"'{role}'" for role in self._lanes)
             raise ProtocolError(
                 f"{dialogue}: '{call.place}' asks the role '{call.role}', and there are {known}"
             )
-        self._take_seat(dialogue, call.role)
+        if self._lane_of(call) not in dialogue.seats:
+            self._take_seat(dialogue, self._lane_of(call))
 
     def _take_seat(self, dialogue: OpenDialogue, role: str) -> None:
         seat = dialogue.seats[role] = Seat(dialogue.number, dialogue.job.step_id)

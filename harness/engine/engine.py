@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from typing import TypeVar
 
 from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
@@ -39,7 +39,8 @@ class Engine:
     spent: cost of earlier sessions in US dollars; it counts towards the cost limit.
     prepare_picture: called with each picture of a call that is going to be sent, while the call
         still waits for its turn; for batches, when the preparation of the call begins.
-    roles: what is needed to ask the models of other roles, by role.
+    roles: what is needed to ask the models of other roles, by role; None for one that the model
+        under test answers, too.
     vectors: the vectors of texts that were embedded before.
     shared: calls of earlier sessions that belong to a parent of several units, by id.
     """
@@ -58,7 +59,7 @@ class Engine:
         observer: Observer | None = None,
         spent: float = 0.0,
         prepare_picture: Callable[[Picture], None] | None = None,
-        roles: Mapping[str, Lane] | None = None,
+        roles: Mapping[str, Lane | None] | None = None,
         vectors: VectorCache | None = None,
         shared: Mapping[str, CallRecord] | None = None,
     ) -> None:
@@ -82,7 +83,8 @@ class Engine:
         self._main = AskLane("", adapter, main, session)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
-            self._lanes[role] = open_lane(role, lane, session)
+            self._lanes[role] = open_lane(role, lane, session) if lane else self._main
+        self._each_lane = list(dict.fromkeys(self._lanes.values()))
         self._calls = Calls(
             self._lanes,
             log,
@@ -113,7 +115,7 @@ class Engine:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                work = [group.create_task(lane.queue.work()) for lane in self._lanes.values()]
+                work = [group.create_task(lane.queue.work()) for lane in self._each_lane]
                 await self._open_all(jobs, settle, group)
                 for task in work:
                     task.cancel()
@@ -134,11 +136,10 @@ class Engine:
         self._pass_notices()
         return reply
 
-    async def preflight_roles(self) -> None:
-        """Ask the models of the other roles for one word or vector each, as `preflight` does."""
-        for lane in self._lanes.values():
-            if lane is self._main:
-                continue
+    async def preflight_roles(self, roles: Iterable[str]) -> None:
+        """Ask the models of other roles for one word or vector each, as `preflight` does."""
+        for role in roles:
+            lane = self._lanes[role]
             if isinstance(lane, AskLane):
                 await self._first(lane, first_request(None, lane.generation))
             else:
@@ -193,7 +194,7 @@ class Engine:
                 task = group.create_task(self._drive(job, settle))
                 drivers.add(task)
                 task.add_done_callback(done)
-        for lane in self._lanes.values():
+        for lane in self._each_lane:
             lane.queue.last()
         while drivers:
             await asyncio.wait(drivers)
@@ -236,11 +237,11 @@ class Engine:
         self._users[step_id] -= 1
         if not self._users[step_id]:
             del self._users[step_id]
-            for lane in self._lanes.values():
+            for lane in self._each_lane:
                 await lane.release(step_id)
 
     def _pass_notices(self) -> None:
-        for lane in self._lanes.values():
+        for lane in self._each_lane:
             for text in lane.notices():
                 self._observer.notice(text)
 

@@ -13,43 +13,38 @@ that a run with this limit is never ended by it, retries of lost calls apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from adapters import Conversation, Reply, Usage
-from harness.dialogue import Ask, hold
-from harness.engine import first_request
-from harness.evaluation.model import DEAREST_PICTURE, Model, generation, text_tokens, tokens_of
+from adapters import AdapterInfo, ModelInfo
+from harness.dialogue import Ask
+from harness.evaluation.estimated_calls import (
+    CASES,
+    EXPECTED_REPLY,
+    Case,
+    EstimatedCall,
+    estimated_calls,
+    preflight_calls,
+)
+from harness.evaluation.model import DEAREST_PICTURE, text_tokens
 from harness.evaluation.plan import Plan
 from harness.evaluation.questions import Question
 from harness.evaluation.rescoring import Calls, StepKey
-from harness.evaluation.run import wants_preflight
-from harness.pictures import built_in_picture
+from harness.evaluation.run import roles_to_preflight, wants_preflight
 from harness.tables import counted
 
-CASES = ("low", "expected", "high")
-EXPECTED_REPLY = 250
+
+def _cases() -> dict[str, Case]:
+    return {name: Case() for name in CASES}
 
 
 @dataclass(slots=True)
-class Case:
-    """Tokens and cost under one assumption about the length of replies.
+class RoleEstimate:
+    """What one role has of an estimate; fields as there."""
 
-    input, output: tokens.
-    cost: in US dollars; None if a price is unknown.
-    """
-
-    input: int = 0
-    output: int = 0
-    cost: float | None = 0.0
-
-    def add(self, other: Case, times: float = 1) -> None:
-        """Add another case so many times."""
-        self.input += round(other.input * times)
-        self.output += round(other.output * times)
-        if self.cost is not None:
-            self.cost = None if other.cost is None else self.cost + other.cost * times
+    calls_at_least: int = 0
+    calls_at_most: int = 0
+    cases: dict[str, Case] = field(default_factory=_cases)
 
 
 @dataclass(slots=True)
@@ -66,7 +61,8 @@ class Estimate:
     calls_at_least, calls_at_most: bounds, where the number depends on the replies.
     pictures, picture_tokens, text_tokens: sent in `calls`; tokens are None where no rule is known.
     too_long: prompts over the model's context.
-    cases: by the names in `CASES`; the highest cost includes the preflight call.
+    cases: by the names in `CASES`; the highest cost includes the preflight calls.
+    roles: the part of those who are asked beside the model under test.
     """
 
     steps: int = 0
@@ -82,13 +78,8 @@ class Estimate:
     picture_tokens: int | None = 0
     text_tokens: int = 0
     too_long: int = 0
-    cases: dict[str, Case] = field(default_factory=lambda: {name: Case() for name in CASES})
-
-    def plain(self) -> dict[str, Any]:
-        from msgspec import to_builtins
-
-        plain: dict[str, Any] = to_builtins(self)
-        return plain
+    cases: dict[str, Case] = field(default_factory=_cases)
+    roles: dict[str, RoleEstimate] = field(default_factory=dict)
 
 
 def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Estimate:
@@ -98,6 +89,7 @@ def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Est
     `DataError` for a row that cannot be read.
     """
     result = Estimate()
+    counted_once: set[str] = set()
     asks_if_missed = plan.settings.missed == "ask"
     dataset = plan.left if recorded is None else plan.dataset
     for question in plan.preparer().questions(dataset):
@@ -115,52 +107,23 @@ def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Est
         for repeat in range(plan.settings.times):
             key = record.unit_id, repeat
             if key not in plan.taken if recorded is None else key in recorded:
-                _count(result, plan, question, recorded[key] if recorded else {})
-    # Its tokens are those of no step.
-    result.cases["high"].add(Case(cost=_preflight(plan).cost))
+                calls = estimated_calls(plan, question, recorded[key] if recorded else {})
+                new = [call for call in calls if _first_of_its_parent(call, repeat, counted_once)]
+                _count(result, plan, question, new, recorded[key] if recorded else {})
+    for case in preflight_calls(plan):
+        # Its tokens are those of no step.
+        result.cases["high"].add(Case(cost=case.cost))
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call of a dialogue with empty replies, and what it takes in each case."""
-
-    ask: Ask
-    prompt: int
-    """Tokens of the prompt if earlier replies were empty."""
-    cases: Mapping[str, Case]
-
-
-def _calls(plan: Plan, question: Question, recorded: Calls) -> list[_Call]:
-    model, info = plan.model, plan.model.info
-    usual_limit = generation(plan.settings).max_tokens
-    # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
-    reply_tokens: dict[int, tuple[Conversation, tuple[int, ...]]] = {}
-    calls: list[_Call] = []
-
-    def answer(ask: Ask) -> Reply:
-        if ask.place in recorded:
-            return recorded[ask.place].reply
-        limit = ask.max_tokens or usual_limit
-        prompt = tokens_of(ask.conversation, info)
-        most = tokens_of(ask.conversation, info, upper=True) if model.spends else prompt
-        _, sent_back = reply_tokens.get(id(ask.conversation.earlier), (None, (0, 0, 0)))
-        expected = min(EXPECTED_REPLY, limit)
-        low, usual, high = sent_back
-        cases = {
-            "low": _usual(model, prompt + low, 0),
-            "expected": _usual(model, prompt + usual, expected),
-            "high": _at_most(model, most + high, limit),
-        }
-        calls.append(_Call(ask, prompt, cases))
-        reply_tokens[id(ask.conversation)] = (
-            ask.conversation,
-            (low, usual + expected, high + model.upper_reply(limit)),
-        )
-        return Reply("")
-
-    hold(plan.protocol.dialogue(question.step, question.choices), answer)
-    return calls
+def _first_of_its_parent(call: EstimatedCall, repeat: int, counted_once: set[str]) -> bool:
+    """Whether a call was not counted yet with another unit that shares it."""
+    if not call.call.shared:
+        return True
+    key = f"{call.call.shared}/{repeat}/{call.call.place}"
+    is_new = key not in counted_once
+    counted_once.add(key)
+    return is_new
 
 
 def cost_line(plan: Plan) -> str | None:
@@ -176,29 +139,43 @@ def cost_line(plan: Plan) -> str | None:
     return f"at most ${cost:,.4f} a call, as far as the first step shows; {whole}"
 
 
-def _usual(model: Model, prompt: int, reply: int) -> Case:
-    usage = Usage(input=prompt, output=reply)
-    return Case(
-        prompt, reply, 0.0 if model.policy is not None else model.sheet.price_of(model.info, usage)
-    )
-
-
-def _at_most(model: Model, prompt: int, reply: int) -> Case:
-    cost = 0.0 if model.policy else model.sheet.upper_bound(model.info, prompt, reply)
-    return Case(prompt, reply, cost)
-
-
-def _count(result: Estimate, plan: Plan, question: Question, recorded: Calls) -> None:
-    context = plan.model.info.context_tokens
-    calls = _calls(plan, question, recorded)
-    for call in calls:
-        result.too_long += context is not None and call.prompt > context
-        _add_parts(result, call.ask, plan)
-    least, most = plan.protocol.calls(len(question.choices))
-    least, most = max(0, least - len(recorded)), max(0, most - len(recorded))
+def _count(
+    result: Estimate,
+    plan: Plan,
+    question: Question,
+    calls: Sequence[EstimatedCall],
+    recorded: Calls,
+) -> None:
     result.calls += len(calls)
-    result.calls_at_least += least
-    result.calls_at_most += most
+    for call in calls:
+        result.too_long += call.is_too_long
+        if isinstance(call.call, Ask):
+            _add_parts(result, call.call, call.info)
+    number = len(question.choices)
+    declared = {"": plan.protocol.calls(number), **plan.protocol.role_calls(number)}
+    for role in dict.fromkeys((*declared, *(call.role for call in calls))):
+        made = [call for call in calls if call.role == role]
+        of_role = RoleEstimate(len(made), len(made))
+        if role in declared:
+            least, most = declared[role]
+            done = sum(record.role == role for record in recorded.values())
+            of_role = RoleEstimate(max(0, least - done), max(0, most - done))
+        _add_cases(of_role, made)
+        result.calls_at_least += of_role.calls_at_least
+        result.calls_at_most += of_role.calls_at_most
+        for name, case in of_role.cases.items():
+            result.cases[name].add(case)
+        if role and made:
+            total = result.roles.setdefault(role, RoleEstimate())
+            total.calls_at_least += of_role.calls_at_least
+            total.calls_at_most += of_role.calls_at_most
+            for name, case in of_role.cases.items():
+                total.cases[name].add(case)
+
+
+def _add_cases(result: RoleEstimate, calls: Sequence[EstimatedCall]) -> None:
+    """Add what calls take, scaled to the numbers of calls that there may be."""
+    least, most = result.calls_at_least, result.calls_at_most
     for name, wanted in (("low", least), ("expected", (least + most) / 2)):
         for call in calls:
             result.cases[name].add(call.cases[name], wanted / len(calls))
@@ -209,37 +186,27 @@ def _count(result: Estimate, plan: Plan, question: Question, recorded: Calls) ->
         result.cases["high"].add(dearest, max(0, most - len(calls)))
 
 
-def _preflight(plan: Plan) -> Case:
-    """The most that the call before the first step takes."""
-    if not wants_preflight(plan):
-        return Case()
-    picture = built_in_picture() if plan.pictures.name != "none" else None
-    request = first_request(picture, generation(plan.settings))
-    tokens = tokens_of(request.conversation, plan.model.info, upper=plan.model.spends)
-    return _at_most(plan.model, tokens, request.generation.max_tokens)
-
-
 def call_at_most(plan: Plan) -> float | None:
     """Upper bound for the cost of a call of the first step, in US dollars.
 
     It is what `max_cost` sets aside for such a call while it is under way. None where nothing is
     asked or nothing can be spent. Raises `DataError`.
     """
-    if plan.model.pricing() is None or not plan.model.spends:
+    models = (plan.model, *plan.roles.values())
+    if not plan.spends or any(model.spends and model.pricing() is None for model in models):
         return None
     # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
     for task_id in dict.fromkeys(entry.task_id for entry in plan.left.entries):
         task = plan.of_task(task_id)
         for question in task.preparer().questions(task.left):
             if question.record.invalid is None:
-                cases = [call.cases["high"] for call in _calls(task, question, {})]
-                return max(case.cost or 0.0 for case in (*cases, _preflight(task)))
+                cases = [call.cases["high"] for call in estimated_calls(task, question, {})]
+                return max((c.cost or 0.0 for c in (*cases, *preflight_calls(task))), default=0.0)
     return None
 
 
-def _add_parts(result: Estimate, ask: Ask, plan: Plan) -> None:
-    info = plan.model.info
-    rule = info.image_rule
+def _add_parts(result: Estimate, ask: Ask, info: ModelInfo) -> None:
+    rule = info.image_rule if isinstance(info, AdapterInfo) else None
     for message in ask.conversation.messages:
         result.text_tokens += round(info.text_factor * text_tokens(message.text, info.text_tokens))
         for picture in message.pictures:
@@ -258,7 +225,9 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     if result.invalid:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(result.invalid.items()))
         rows += f", {reasons} (not asked)"
-    preflight = "; plus one preflight call" if wants_preflight(plan) else ""
+    first = wants_preflight(plan) + len(roles_to_preflight(plan))
+    preflight = f"; plus {'one' if first == 1 else first} preflight call" if first else ""
+    preflight += "s" if first > 1 else ""
     if result.not_offered:
         rows += (
             f", {result.not_offered} whose positives the ranker misses (scored as zero, not asked)"
@@ -283,6 +252,14 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     for name, case in result.cases.items():
         cost = "price unknown" if case.cost is None else f"${case.cost:,.2f}"
         text.append(f"{name + ':':<10} {case.input:,} in, {case.output:,} out, {cost}")
+    for role, part in result.roles.items():
+        number = str(part.calls_at_most)
+        if part.calls_at_least < part.calls_at_most:
+            number = f"{part.calls_at_least} to {part.calls_at_most}"
+        high = part.cases["high"]
+        cost = "price unknown" if high.cost is None else f"at most ${high.cost:,.2f}"
+        who = plan.roles[role].info.name if role in plan.roles else info.name
+        text.append(f"of these:  {role} ({who}): {number} calls, {high.input:,} in, {cost}")
     text.append(
         f"           (replies of 0, {EXPECTED_REPLY} and the maximum number of tokens; "
         "prompt caching ignored)"

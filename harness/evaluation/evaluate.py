@@ -143,21 +143,30 @@ def check_cost_limit(plan: Plan) -> None:
             if plan.model.policy is None
             else "--max-cost has no effect on a policy; leave it out"
         )
+    for role in plan.roles.values():
+        if plan.settings.max_cost is not None and role.pricing() is None:
+            raise UserError(
+                f"--max-cost needs a price for {role.info.name} (role {role.name}); give one with "
+                "--prices FILE"
+            )
 
 
 def is_confirmed(plan: Plan) -> bool:
     """Whether a run may start without asking: it is free or short, or was confirmed beforehand."""
     confirmed = plan.settings.yes or plan.settings.max_cost is not None
-    return confirmed or not plan.model.spends or plan.most_calls <= CONFIRM_FROM
+    return confirmed or not plan.spends or plan.most_calls <= CONFIRM_FROM
 
 
 def check_confirmed(plan: Plan) -> None:
     """Raise `UserError` for a run that costs money and nobody can be asked about."""
     if is_confirmed(plan):
         return
-    limit = "--max-cost DOLLARS" if plan.model.priced else "--prices FILE with --max-cost"
+    models = (plan.model, *plan.roles.values())
+    priced = all(model.pricing() is not None for model in models)
+    limit = "--max-cost DOLLARS" if priced else "--prices FILE with --max-cost"
+    names = ", ".join(dict.fromkeys(model.info.name for model in models if model.spends))
     raise UserError(
-        f"{plan.most_calls} calls to {plan.model.info.name} may cost money; "
+        f"{plan.most_calls} calls to {names} may cost money; "
         f"without a terminal to ask on, say --yes or {limit}"
     )
 

@@ -14,6 +14,7 @@ from adapters import (
     AdapterInfo,
     Conversation,
     Fatal,
+    ModelInfo,
     PictureSource,
     Reply,
     Request,
@@ -75,9 +76,7 @@ class Model:
     @property
     def spends(self) -> bool:
         """Whether calls may cost money: a price, or none known for a model that is billed."""
-        return self.policy is None and (
-            self.info.billed or self.sheet.upper_bound(self.info, 1000, 1000) not in (0.0, None)
-        )
+        return self.policy is None and may_spend(self.sheet, self.info)
 
     def pricing(self) -> Pricing | None:
         """What calls cost, for the engine; None without a price."""
@@ -97,6 +96,11 @@ class Model:
         return round(limit * self.info.text_factor * UPPER_TEXT)
 
 
+def may_spend(sheet: PriceSheet, info: ModelInfo) -> bool:
+    """Whether calls of a model may cost money."""
+    return info.billed or sheet.upper_bound(info, 1000, 1000) not in (0.0, None)
+
+
 def open_policy(
     settings: Settings, protocol: AskingProtocol, instance: Policy | None = None
 ) -> Model:
@@ -106,12 +110,12 @@ def open_policy(
     """
     policy = instance or POLICIES.make(settings.model)
     adapter = PolicyAdapter(policy, protocol, settings.seed, identified=instance is not None)
-    return Model(adapter, adapter, _prices(settings))
+    return Model(adapter, adapter, prices_of(settings))
 
 
 def model_of(adapter: Adapter, settings: Settings) -> Model:
     """An adapter object of the caller, recorded by its `info`."""
-    return Model(adapter, None, _prices(settings), is_borrowed=True)
+    return Model(adapter, None, prices_of(settings), is_borrowed=True)
 
 
 def open_model(settings: Settings, *, asks: bool = True) -> Model:
@@ -121,7 +125,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     unknown name, `Fatal` for what the adapter refuses (an unknown option, an unreadable
     checkpoint).
     """
-    options = _options(settings)
+    options = options_of(settings)
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
@@ -133,14 +137,15 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     info = described.info
     if here:
         info = replace(info, batch_size=None, batches_at_once=1)
-    return Model(_Described(info), None, _prices(settings), described.load, on_this_machine=here)
+    return Model(_Described(info), None, prices_of(settings), described.load, on_this_machine=here)
 
 
-def _prices(settings: Settings) -> PriceSheet:
+def prices_of(settings: Settings) -> PriceSheet:
+    """The prices that hold in a run. Raises `Fatal` for a file that cannot be read."""
     return PriceSheet.read(Path(settings.prices)) if settings.prices else PriceSheet()
 
 
-def _options(settings: Settings) -> dict[str, Any]:
+def options_of(settings: Settings) -> dict[str, Any]:
     """The options of the adapter. Raises `UserError` for one that is a setting of its own."""
     _refuse_secrets(settings)
     options: dict[str, Any] = dict(settings.adapter_options)

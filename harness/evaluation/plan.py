@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from adapters import Adapter, AdapterInfo
-from adapters.secrets import masked
 from harness.benchmarks import Filters, StepDataset, open_steps, step_benchmark
 from harness.candidates import check_distractors
 from harness.errors import UserError
@@ -26,6 +25,7 @@ from harness.evaluation.resolve import (
     open_with,
     picture_policy,
 )
+from harness.evaluation.roles import OpenRole, identity_of, open_roles, with_roles
 from harness.pictures import PicturePolicy
 from harness.policies import POLICIES
 from harness.policies.contract import Policy
@@ -74,6 +74,8 @@ class Plan:
     """What a repair of the directory found; None if none was asked for."""
     redo: Redo | None = None
     """What a run takes over from another; None unless it asks some steps of it again."""
+    roles: Mapping[str, OpenRole] = field(default_factory=dict)
+    """Whom the protocol asks beside the model, by role; not those that the model itself answers."""
 
     @property
     def dataset(self) -> StepDataset:
@@ -97,7 +99,14 @@ class Plan:
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
         left = self.dialogues - len(self.taken)
-        return left * self.protocol.calls(self.usual_count)[1]
+        of_roles = self.protocol.role_calls(self.usual_count).values()
+        calls = self.protocol.calls(self.usual_count)[1] + sum(most for _, most in of_roles)
+        return left * calls
+
+    @property
+    def spends(self) -> bool:
+        """Whether calls may cost money: a price, or none known for a model that is billed."""
+        return self.model.spends or any(role.spends for role in self.roles.values())
 
     @property
     def taken(self) -> frozenset[StepKey]:
@@ -174,11 +183,12 @@ def plan_run(
     check_model(protocol, model.info, pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
+    roles = open_roles(settings, protocol, asks=asks)
     selected = open_data(settings)
     _check_letters(protocol, settings)
     if ranks is not None:
         check_covered(ranks, [entry.step_id for entry in selected.part.entries])
-    plan = Plan(settings, selected, protocol, pictures, model, directory, ranks)
+    plan = Plan(settings, selected, protocol, pictures, model, directory, ranks, roles=roles)
     if settings.redo:
         begun = replace(asked, out=None, max_tokens=None)
         *_, usual = _completed(begun, info, is_own=instance is not None)
@@ -191,7 +201,7 @@ def plan_run(
         plan = replace(plan, repaired=repair(directory, setup_of(plan)))
     again = rereading(directory, lambda: setup_of(plan), settings, protocol, plan.questions)
     plan = replace(plan, rereading=again)
-    return _loaded(plan) if model.on_this_machine else plan
+    return _loaded(plan)
 
 
 def _completed(
@@ -202,7 +212,8 @@ def _completed(
     def opened(limits: tuple[int, ...]) -> tuple[Settings, StepProtocol]:
         limited = replace(settings, max_tokens=limits)
         protocol = of_steps(open_with(limited, info))
-        return complete(limited, protocol, is_policy=info is None, is_own=is_own), protocol
+        whole = complete(limited, protocol, is_policy=info is None, is_own=is_own)
+        return with_roles(whole, protocol, is_policy=info is None), protocol
 
     if settings.max_tokens is not None:
         whole, protocol = opened(settings.max_tokens)
@@ -215,13 +226,16 @@ def _completed(
 
 
 def _loaded(plan: Plan) -> Plan:
-    """The plan with its local model loaded, unless no step is left to ask about."""
+    """The plan with its local models loaded, unless no step is left to ask about."""
+    if not any(model.info.runs_here for model in (plan.model, *plan.roles.values())):
+        return plan
     settled = settled_before(plan.directory, setup_of(plan))
     if plan.rereading is not None:
         settled -= plan.rereading.revision.unsettled
     if settled >= plan.dialogues or plan.most_calls == 0:
         return plan
-    return replace(plan, model=plan.model.loaded())
+    roles = {name: role.loaded() for name, role in plan.roles.items()}
+    return replace(plan, model=plan.model.loaded(), roles=roles)
 
 
 def _check_letters(protocol: StepProtocol, settings: Settings) -> None:
@@ -267,15 +281,8 @@ def setup_of(plan: Plan) -> Setup:
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(
-        config={**on_record(settings), **_described_choices(plan)},
-        model={
-            "name": info.name,
-            "model": info.model,
-            "provider": info.provider,
-            "revision": info.revision,
-            "endpoint": info.endpoint,
-            "settings": masked(info.settings),
-        },
+        config={**on_record(settings), **_described_choices(plan), **_role_models(plan)},
+        model=identity_of(info),
         dataset={
             **plan.dataset.fingerprint,
             "data": settings.data,
@@ -292,6 +299,12 @@ def setup_of(plan: Plan) -> Setup:
     )
 
 
+def _role_models(plan: Plan) -> dict[str, Any]:
+    if not plan.roles:
+        return {}
+    return {"role_models": {name: role.told() for name, role in plan.roles.items()}}
+
+
 def _described_choices(plan: Plan) -> dict[str, Any]:
     """What a run records about its candidates and its None option, in addition to the settings.
 
@@ -305,6 +318,7 @@ def _described_choices(plan: Plan) -> dict[str, Any]:
     rule = settings.none or plan.protocol.none_rule
     source = settings.candidates or "snapshot"
     description = plan.protocol.candidate_description(source, settings.top_k)
+    description += "".join(f", {name} {role.info.name}" for name, role in plan.roles.items())
     if settings.candidates != "snapshot":
         needs = plan.protocol.needs
         usual = (

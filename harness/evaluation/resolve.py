@@ -134,6 +134,8 @@ def _missing(
         missing["points"] = f"on '{name}', which asks for no points; leave it out"
     if protocol.calls(1 << 10) == (0, 0):
         missing["questions"] = f"on '{name}', which asks nobody; leave it out"
+    if not protocol.roles:
+        missing["roles"] = f"on '{name}', which asks nobody but the model under test; leave it out"
     if settings.no_element_zeroes_operation:
         missing["operations without an element"] = (
             "beside --no-element-zeroes-operation, which covers it; leave one of them out"

@@ -14,22 +14,26 @@ from harness.engine import (
     CostLimitReached,
     Engine,
     EnginePolicy,
+    Lane,
     Observer,
     ReplyCache,
     Starvation,
     Stopped,
+    VectorCache,
     default_cache_path,
     on_interrupt,
 )
+from harness.engine.cache import FILE, VECTORS_FILE
 from harness.evaluation.bounds import Bounds, bounds_of
-from harness.evaluation.model import Model, generation, limits_of, tokens_of
+from harness.evaluation.model import generation, limits_of, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.reply_limit import preflight_warning
+from harness.evaluation.roles import LEXICAL, EmbeddingRole
 from harness.evaluation.session import Session
 from harness.evaluation.summary import scoring_rules, summarise
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, StepRecord, open_run
-from harness.settings import Settings, of_session
+from harness.settings import of_session
 from harness.tables import counted
 
 
@@ -82,7 +86,7 @@ async def carry_out(
         if again is not None:
             directory.note_measured({"reread": again.counts})
         pictures = PictureStore(settings.workers)
-        cache = _cache(settings, model, say)
+        cache, vectors = _caches(plan, say)
         stopped: Stopped | None = None
         total = plan.dialogues
         if directory.lost:
@@ -115,6 +119,9 @@ async def carry_out(
                     observer=watching,
                     spent=directory.spent,
                     prepare_picture=session.prepare_picture,
+                    roles=_lanes(plan),
+                    vectors=vectors,
+                    shared=directory.shared,
                 )
                 stoppable(lambda: engine.stop("interrupted"))
                 with (
@@ -128,15 +135,20 @@ async def carry_out(
                             reply = await engine.preflight(picture)
                             if warning := preflight_warning(reply, limits_of(settings)):
                                 watching.notice(warning)
+                        if len(directory.settled) < total:
+                            await engine.preflight_roles(roles_to_preflight(plan))
                         await engine.run(session.jobs(), session.settle)
                     except Stopped as reason:
                         stopped = reason
         finally:
             pictures.close()
-            if cache is not None:
-                await cache.close()
+            for store in (cache, vectors):
+                if store is not None:
+                    await store.close()
             if not model.is_borrowed:
                 await model.adapter.close()
+            for role in plan.roles.values():
+                await role.close()
         directory.sync()
         run = open_run(plan.directory)
         records = run.records()
@@ -182,10 +194,30 @@ def wants_preflight(plan: Plan) -> bool:
     return plan.settings.preflight and asks and plan.model.policy is None and not scripted
 
 
-def _cache(settings: Settings, model: Model, say: Callable[[str], None]) -> ReplyCache | None:
+def _lanes(plan: Plan) -> dict[str, Lane | None]:
+    opened = {name: role.lane() for name, role in plan.roles.items()}
+    return {role.name: opened.get(role.name) for role in plan.protocol.roles}
+
+
+def roles_to_preflight(plan: Plan) -> list[str]:
+    """The roles that are sent a preflight call, too."""
+    if not plan.settings.preflight or plan.model.policy is not None:
+        return []
+    here = ("scripted", LEXICAL)
+    return [name for name, role in plan.roles.items() if role.info.provider not in here]
+
+
+def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
+    """What earlier runs have left to reuse of replies and of vectors."""
+    settings = plan.settings
+    if not settings.cache:
+        return None, None
+    folder = Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
+    replies, vectors = None, None
     # A policy is quicker than a database, and a script is edited between runs.
-    if not settings.cache or model.info.provider in ("policy", "scripted"):
-        return None
-    folder = settings.cache_dir
-    path = Path(folder) / default_cache_path().name if folder else default_cache_path()
-    return ReplyCache(path, say)
+    if plan.model.info.provider not in ("policy", "scripted"):
+        replies = ReplyCache(folder / FILE, say)
+    embedders = [role for role in plan.roles.values() if isinstance(role, EmbeddingRole)]
+    if any(role.info.provider != LEXICAL for role in embedders):
+        vectors = VectorCache(folder / VECTORS_FILE, say)
+    return replies, vectors

@@ -16,10 +16,11 @@ The class itself stands in the registry (or in the entry-point group `vlm_eval.p
             reply = yield Ask(conversation, "choose")
             return Prediction.of(...)
 
-Facts of the protocol (`name`, `needs`, `places`, ...) are class attributes without annotation, so
-that they are no fields. Fields named `prompts`, `history`, `max_tokens`, `none`, `first_of_many`
-and `value_style` are filled by the run's options of these names; all others by `--protocol-option
-name=value`, read by their type. `__post_init__` may raise `UserError` or ValueError.
+Facts of the protocol (`name`, `needs`, `places`, `roles`, ...) are class attributes without
+annotation, so that they are no fields. Fields named `prompts`, `history`, `max_tokens`, `none`,
+`first_of_many` and `value_style` are filled by the run's options of these names; all others by
+`--protocol-option name=value`, read by their type. `__post_init__` may raise `UserError` or
+ValueError.
 """
 
 from __future__ import annotations
@@ -78,6 +79,26 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
+class Role:
+    """Somebody beside the model under test whom a protocol asks (`Ask.role`, `Embed.role`).
+
+    Raises ValueError for a name that could not be written as an option.
+    """
+
+    name: str
+    help: str
+    """A line for the list of protocols: what is asked of it."""
+    kind: Literal["ask", "embed"] = "ask"
+    default: str | None = None
+    """The model or embedder where the user names none. None: the model under test, or the embedder
+    `lexical`."""
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"'{self.name}' is not the name of a role: letters, digits and _ only")
+
+
+@dataclass(frozen=True, slots=True)
 class Lettering:
     """Option letters of the choices in listed order; "" where groups are lettered one by one."""
 
@@ -133,6 +154,11 @@ class AskingProtocol(ABC):
         """What it needs of a unit and its surroundings."""
         return Needs()
 
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Whom it asks beside the model under test; the user chooses who that is (`--role`)."""
+        return ()
+
     @abstractmethod
     def dialogue(self, *asked: Any, **_: Any) -> Dialogue:
         """Ask about one unit. What it is given depends on the kind: a recorded step with its
@@ -143,8 +169,16 @@ class AskingProtocol(ABC):
         return {}
 
     def calls(self, count: int) -> tuple[int, int]:
-        """The least and the largest number of calls of a unit with `count` candidates."""
+        """The least and the largest number of calls of a unit with `count` candidates.
+
+        Calls to the model under test, that is; those to other roles are for `role_calls`.
+        """
         return len(self.places), len(self.places)
+
+    def role_calls(self, count: int) -> Mapping[str, tuple[int, int]]:
+        """The same by role. A role that is left out is asked as often as if all replies were
+        empty."""
+        return {}
 
     def settings(self) -> dict[str, object]:
         """Everything that changes dialogues, for the run's record: the fields, by name."""

@@ -117,6 +117,18 @@ class Settings:
         needs=("model", "remote model"),
         heading="never",
     )
+    roles: tuple[tuple[str, str], ...] = _model(
+        (),
+        "Model or embedder of another role that the protocol asks (planner=gpt-5.4); may be "
+        "repeated. planner.max_tokens=300 or planner.base_url=... are settings of it alone.",
+        option="--role",
+        parse=values.role,
+        metavar="KEY=VALUE",
+        recorded="when set",
+        forbids_ranking=True,
+        needs=("model", "roles"),
+        told_by="candidates",
+    )
 
     # Data
     benchmark: str = _data(

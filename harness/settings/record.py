@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 from adapters.secrets import masked
 from harness.settings.declared import Settings
 from harness.settings.setting import UNKNOWN, Group, Setting
+from harness.settings.values import pairs
 from parsers.records import READING
 
 GROUPS: tuple[Group, ...] = (
@@ -71,6 +72,7 @@ FACTS: dict[str, Setting] = {
             absent=None,
         ),
         _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
+        _fact("role_models", forbids_ranking=True, follows=("roles",)),
         _fact("redone", forbids_ranking=True, heading="unusual"),
         _fact(
             "dataset.files",
@@ -115,14 +117,14 @@ def read_settings(values: Mapping[str, object]) -> Settings:
             raise ValueError(f"unknown setting '{given}'{hint}")
         setting = SETTINGS[name]
         if isinstance(value, Mapping):
-            value = tuple(value.items())
+            value = pairs(value) if name == "roles" else tuple(value.items())
         if isinstance(value, Path):
             value = str(value)
         try:
             read[name] = setting.read(value)
         except ValueError as error:
             raise ValueError(f"{given}: {error}") from error
-    for name in ("adapter_options", "protocol_options"):
+    for name in ("adapter_options", "protocol_options", "roles"):
         if name in read:
             read[name] = tuple(sorted(read[name]))
     return _class(**read, given=frozenset(read))
@@ -138,8 +140,9 @@ def on_record(settings: Settings) -> dict[str, Any]:
         value = getattr(settings, name)
         if setting.recorded == "always" or (setting.recorded == "when set" and value):
             plain[name] = list(value) if isinstance(value, tuple) else value
-    for name in ("adapter_options", "protocol_options"):
-        plain[name] = masked(dict(getattr(settings, name)))
+    for name in ("adapter_options", "protocol_options", "roles"):
+        if name in plain:
+            plain[name] = masked(dict(getattr(settings, name)))
     if settings.candidates not in (None, "snapshot"):
         # Nothing is drawn.
         plain["distractors"] = None
@@ -187,7 +190,8 @@ def setting_of(name: str) -> Setting | None:
         return SETTINGS[key]
     if whole == "dataset":
         return FACTS["dataset.files" if key.startswith("files") else "dataset.revision"]
-    return SETTINGS.get("model" if whole == "adapter_options" else whole)
+    whole = "model" if whole == "adapter_options" else whole
+    return SETTINGS.get(whole) or FACTS.get(whole)
 
 
 def with_absent(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -166,6 +166,33 @@ def pair(text: str) -> tuple[str, str]:
     if not sign or not key:
         raise ValueError(f"expected key=value, not '{text}'")
     return key.strip().replace("-", "_"), value
+
+
+def role(text: str) -> tuple[str, str]:
+    """`name=model`, or `name.setting=value`, as a pair.
+
+    >>> role("planner=openai:gpt-4o"), role("planner.max-tokens=300")
+    (('planner', 'openai:gpt-4o'), ('planner.max_tokens', '300'))
+    """
+    key, value = pair(text)
+    if key.count(".") > 1 or not all(part.isidentifier() for part in key.split(".")):
+        raise ValueError(f"'{key}' is neither a role nor a setting of one (planner.max_tokens)")
+    return key.removesuffix(".model"), value
+
+
+def pairs(table: Mapping[str, object]) -> list[str]:
+    """The entries of a table as `key=value`, those of a table within it as `key.inner=value`.
+
+    >>> pairs({"planner": {"model": "gpt-4o", "max_tokens": 300}, "embedding": "lexical"})
+    ['planner.model=gpt-4o', 'planner.max_tokens=300', 'embedding=lexical']
+    """
+    written = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            written += [f"{key}.{inner}" for inner in pairs(value)]
+        else:
+            written.append(f"{key}={str(value).lower() if isinstance(value, bool) else value}")
+    return written
 
 
 def shard(text: str) -> tuple[int, int]:

@@ -1,0 +1,148 @@
+"""The calls of a dialogue whose replies are empty, and what each of them takes.
+
+Estimates stand on these: the model is not asked. Vectors are those of the lexical embedder,
+whichever embedder the run has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
+from adapters.lexical_embedder import lexical_vector
+from adapters.prices import PriceSheet
+from harness.dialogue import Ask, Embed, hold
+from harness.engine import first_request
+from harness.evaluation.model import generation, tokens_of
+from harness.evaluation.plan import Plan
+from harness.evaluation.questions import Question
+from harness.evaluation.rescoring import Calls
+from harness.evaluation.roles import AskedRole, EmbeddingRole
+from harness.evaluation.run import roles_to_preflight, wants_preflight
+from harness.pictures import built_in_picture
+
+CASES = ("low", "expected", "high")
+EXPECTED_REPLY = 250
+
+
+@dataclass(slots=True)
+class Case:
+    """Tokens and cost under one assumption about the length of replies.
+
+    input, output: tokens.
+    cost: in US dollars; None if a price is unknown.
+    """
+
+    input: int = 0
+    output: int = 0
+    cost: float | None = 0.0
+
+    def add(self, other: Case, times: float = 1) -> None:
+        """Add another case so many times."""
+        self.input += round(other.input * times)
+        self.output += round(other.output * times)
+        if self.cost is not None:
+            self.cost = None if other.cost is None else self.cost + other.cost * times
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedCall:
+    """A call of a dialogue with empty replies.
+
+    prompt: its tokens if earlier replies were empty.
+    info: who is asked.
+    cases: what it takes in each case.
+    """
+
+    call: Ask | Embed
+    prompt: int
+    info: ModelInfo
+    cases: Mapping[str, Case]
+
+    @property
+    def role(self) -> str:
+        return self.call.role
+
+    @property
+    def is_too_long(self) -> bool:
+        context = self.info.context_tokens
+        return isinstance(self.call, Ask) and context is not None and self.prompt > context
+
+
+def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[EstimatedCall]:
+    """The calls of a dialogue that are not on record."""
+    # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
+    reply_tokens: dict[int, tuple[Conversation, tuple[int, ...]]] = {}
+    calls: list[EstimatedCall] = []
+
+    def answer(ask: Ask) -> Reply:
+        if ask.place in recorded:
+            return recorded[ask.place].reply
+        role = plan.roles.get(ask.role)
+        model, usual = plan.model, generation(plan.settings)
+        if isinstance(role, AskedRole):
+            model, usual = role.model, role.generation
+        is_free = model.policy is not None
+        limit = ask.max_tokens or usual.max_tokens
+        prompt = tokens_of(ask.conversation, model.info)
+        most = tokens_of(ask.conversation, model.info, upper=True) if model.spends else prompt
+        _, sent_back = reply_tokens.get(id(ask.conversation.earlier), (None, (0, 0, 0)))
+        expected = min(EXPECTED_REPLY, limit)
+        low, mean, high = sent_back
+        cases = {
+            "low": _usual(model.sheet, model.info, prompt + low, 0, is_free),
+            "expected": _usual(model.sheet, model.info, prompt + mean, expected, is_free),
+            "high": _at_most(model.sheet, model.info, most + high, limit, is_free),
+        }
+        calls.append(EstimatedCall(ask, prompt, model.info, cases))
+        reply_tokens[id(ask.conversation)] = (
+            ask.conversation,
+            (low, mean + expected, high + model.upper_reply(limit)),
+        )
+        return Reply("")
+
+    def embed(call: Embed) -> Embedded:
+        role = plan.roles.get(call.role)
+        if call.place not in recorded and isinstance(role, EmbeddingRole):
+            tokens = role.tokens(call.texts)
+            usual = _usual(role.sheet, role.info, tokens, 0)
+            high = _at_most(role.sheet, role.info, role.upper_tokens(call.texts), 0)
+            cases = {"low": usual, "expected": usual, "high": high}
+            calls.append(EstimatedCall(call, tokens, role.info, cases))
+        return Embedded(tuple(map(lexical_vector, call.texts)))
+
+    hold(plan.protocol.dialogue(question.step, question.choices), answer, embed=embed)
+    return calls
+
+
+def preflight_calls(plan: Plan) -> Iterator[Case]:
+    """The most that each of the calls before the first step takes."""
+    if wants_preflight(plan):
+        model = plan.model
+        picture = built_in_picture() if plan.pictures.name != "none" else None
+        request = first_request(picture, generation(plan.settings))
+        tokens = tokens_of(request.conversation, model.info, upper=model.spends)
+        is_free = model.policy is not None
+        yield _at_most(model.sheet, model.info, tokens, request.generation.max_tokens, is_free)
+    for name in roles_to_preflight(plan):
+        role = plan.roles[name]
+        if isinstance(role, AskedRole):
+            request = first_request(None, role.generation)
+            tokens = tokens_of(request.conversation, role.model.info, upper=role.spends)
+            yield _at_most(role.model.sheet, role.info, tokens, role.generation.max_tokens)
+        else:
+            yield _at_most(role.sheet, role.info, role.upper_tokens(("ready",)), 0)
+
+
+def _usual(
+    sheet: PriceSheet, info: ModelInfo, prompt: int, reply: int, is_free: bool = False
+) -> Case:
+    usage = Usage(input=prompt, output=reply)
+    return Case(prompt, reply, 0.0 if is_free else sheet.price_of(info, usage))
+
+
+def _at_most(
+    sheet: PriceSheet, info: ModelInfo, prompt: int, reply: int, is_free: bool = False
+) -> Case:
+    return Case(prompt, reply, 0.0 if is_free else sheet.upper_bound(info, prompt, reply))
