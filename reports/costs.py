@@ -156,13 +156,22 @@ class _Call(NamedTuple):
 
 
 def _calls(run: Run, asked: pd.DataFrame) -> list[list[_Call]]:
-    """The calls of each of these steps; none unless all of them are on record."""
+    """The calls that were made for each of these steps; none unless all it used are on record."""
     made: dict[tuple[str, int], list[_Call]] = defaultdict(list)
+    last: dict[tuple[str, int], list[int]] = defaultdict(list)
+    shared: set[str] = set()
     for call in run.calls():
         latency = None if call.from_cache else call.reply.latency_s or None
-        made[call.step_id, call.repeat].append(_Call(call.cost, call.work, latency))
+        made[call.payer].append(_Call(call.cost, call.work, latency))
+        if call.asked_by:
+            shared.add(call.id)
+        else:
+            last[call.key].append(call.trial)
+    used = {key: trials.count(max(trials)) for key, trials in last.items()}
+    for record in run.records() if shared else ():
+        used[record.key] = used.get(record.key, 0) + sum(id in shared for id in record.calls)
     keys = zip(asked["step_id"], asked["repeat"], asked["calls"], strict=True)
     return [
-        calls if len(calls := made.get((str(step), int(repeat)), [])) == number else []
+        made[str(step), int(repeat)] if used.get((str(step), int(repeat))) == number else []
         for step, repeat, number in keys
     ]

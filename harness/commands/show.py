@@ -131,14 +131,17 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
 
 
 def _print_recorded(call: CallRecord) -> None:
-    say(f"\n===== {call.place}: {call.reply.model or 'no model named'} =====")
-    for message in call.messages:
+    who = "environment" if call.act else call.reply.model or "no model named"
+    say(f"\n===== {call.place}: {call.role and f'{call.role}, '}{who} =====")
+    messages, answer = call.told
+    for message in messages:
         say(f"\n--- {message.role} ---")
         for part in message.parts:
             say(part if isinstance(part, str) else _picture(part))
     if call.reply.reasoning:
         say(f"\n--- reasoning ---\n{call.reply.reasoning}")
-    say(f"\n--- reply ({call.reply.finish}) ---\n{call.reply.text}")
+    heading = f"reply ({call.reply.finish})" if call.is_ask else "answer"
+    say(f"\n--- {heading} ---\n{answer}")
 
 
 def _print_answer(record: StepRecord) -> None:

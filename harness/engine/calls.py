@@ -23,7 +23,7 @@ from harness.engine.observer import Observer
 from harness.engine.pending import Pending
 from harness.engine.queues import Seat
 from harness.engine.stopping import Halt, ProtocolError, ReplayMismatch, most_severe
-from harness.runs import CallRecord, result_of
+from harness.runs import CallRecord, call_id, result_of, shared_unit
 
 
 class CallLog(Protocol):
@@ -36,16 +36,6 @@ class CallLog(Protocol):
     async def blob(self, digest: str) -> bytes:
         """The bytes of a blob on record. Raises `RunError` if they are missing or damaged."""
         ...
-
-
-def call_id(step_id: str, repeat: int, place: str, trial: int = 0) -> str:
-    """Return the name of a call, unique within a run."""
-    return f"{step_id}/{repeat}/{f'trial-{trial}/' if trial else ''}{place}"
-
-
-def shared_id(parent: str, repeat: int, place: str) -> str:
-    """Return the name of a call that the units of a parent share."""
-    return f"shared/{parent}/{repeat}/{place}"
 
 
 class Calls:
@@ -173,8 +163,8 @@ class Calls:
         tokens = self._asking.note(dialogue, call, digest) if isinstance(call, Ask) else None
         job = dialogue.job
         if not isinstance(call, Act) and call.shared:
-            parent = call.shared
-            name = shared_id(parent, job.repeat, call.place)
+            parent = shared_unit(call.shared)
+            name = call_id(parent, job.repeat, call.place)
             return Pending(dialogue, call, digest, name, parent, 0, job.step_id, tokens)
         name = call_id(job.step_id, job.repeat, call.place, dialogue.trial)
         return Pending(dialogue, call, digest, name, job.step_id, dialogue.trial, "", tokens)

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adapters import Reply, Usage
-from harness.dialogue import Call, Dialogue, hold_turns
+from adapters import Usage
+from harness.dialogue import Call, Dialogue, Result, hold_turns
 from harness.evaluation.questions import Question
 from harness.evaluation.rescoring import (
     Calls,
     NotOnRecord,
     StepKey,
-    calls_by_step,
     check_questions,
     is_read,
     reread,
@@ -29,12 +28,15 @@ from harness.evaluation.summary import scoring_rules
 from harness.protocols.contract import AskingProtocol
 from harness.runs import (
     CallRecord,
+    RecordedCalls,
     Revision,
+    Run,
     RunError,
     Setup,
     StepRecord,
     check_same,
     manifest_before,
+    name_of,
     open_run,
     sizes_of,
 )
@@ -90,7 +92,7 @@ def rereading(
         )
     check_same(path, manifest, setup())
     sizes, run = sizes_of(path), open_run(path)
-    calls = calls_by_step(run)
+    calls = RecordedCalls(run.calls())
     records = {(record.unit_id, record.repeat): record for record in run.records()}
     unused: set[str] = set()
 
@@ -99,12 +101,12 @@ def rereading(
 
     doubtful = calls.keys() - records.keys()
     for key, record in records.items():
-        of_step = calls.get(key, {})
+        of_step = calls.of(key)
         if not record.settled:
             doubtful |= {key} & calls.keys()
         elif is_read(record):
-            if _reads_as_before(protocol, record, of_step, shuffle(key)):
-                unused |= {call.id for call in of_step.values()} - set(record.calls)
+            if _reads_as_before(protocol, run, record, of_step, shuffle(key)):
+                unused |= _own(of_step) - set(record.calls)
             else:
                 doubtful.add(key)
     rules = scoring_rules(settings)
@@ -112,9 +114,10 @@ def rereading(
     asked: dict[StepKey, Calls] = {}
     changed = 0
     for key, question in _of_dialogues(questions, doubtful):
-        step, of_step = replace(question.step, shuffle=shuffle(key)), calls.get(key, {})
-        prediction, used = _held(protocol.dialogue(step, question.choices), of_step)
-        unused |= {call.id for call in of_step.values()} - {call.id for call in used}
+        step, of_step = replace(question.step, shuffle=shuffle(key)), calls.of(key)
+        dialogue = protocol.dialogue(step, question.choices)
+        prediction, used = _held(dialogue, run, key[1], of_step)
+        unused |= _own(of_step) - {call.id for call in used}
         old = records.get(key)
         if old is None or not old.settled:
             continue
@@ -124,18 +127,20 @@ def rereading(
             continue
         changed += prediction != old.prediction
         scores = score(prediction, old.detail.gold, rules)
-        lines.append(replace(old, prediction=prediction, scores=scores, **_sums(used)))
+        lines.append(
+            replace(old, prediction=prediction, scores=scores, **_sums(used, calls.paid(key, used)))
+        )
     count = sum(map(is_read, records.values()))
     revision = Revision(READING, count, tuple(lines), frozenset(unused), sizes)
     return Rereading(revision, manifest.reading, changed, asked)
 
 
 def _reads_as_before(
-    protocol: AskingProtocol, record: StepRecord, calls: Calls, shuffle: int
+    protocol: AskingProtocol, run: Run, record: StepRecord, calls: Calls, shuffle: int
 ) -> bool:
     try:
-        prediction, used = reread(protocol, record, calls, shuffle)
-        check_questions(protocol, record, calls, shuffle, prediction)
+        prediction, used = reread(protocol, run, record, calls, shuffle)
+        check_questions(protocol, run, record, calls, shuffle, prediction)
     except NotOnRecord:
         return False
     return (prediction, used) == (record.prediction, record.calls)
@@ -150,20 +155,28 @@ def _of_dialogues(
             yield key, question
 
 
-def _held(dialogue: Dialogue, calls: Calls) -> tuple[Prediction | None, list[CallRecord]]:
+def _own(calls: Calls) -> set[str]:
+    """The ids of a dialogue's own calls; shared ones are others' as well."""
+    return {call.id for call in calls.values() if not call.asked_by}
+
+
+def _held(
+    dialogue: Dialogue, run: Run, repeat: int, calls: Calls
+) -> tuple[Prediction | None, list[CallRecord]]:
     """Hold a dialogue as far as the calls on record go.
 
     Returns its prediction, None if it asks something else, and the calls that it used.
     """
     used: list[CallRecord] = []
 
-    def answer(asks: tuple[Call, ...]) -> list[Reply]:
-        found = [(ask, calls[ask.place]) for ask in asks if ask.place in calls]
+    def answer(asks: tuple[Call, ...]) -> list[Result]:
+        named = [(ask, name_of(ask, repeat)) for ask in asks]
+        found = [(ask, calls[name]) for ask, name in named if name in calls]
         fitting = [call for ask, call in found if call.conversation == ask.digest()]
         used.extend(fitting)
         if len(fitting) < len(asks):
             raise NotOnRecord("a question of this dialogue is not on record")
-        return [call.reply for call in fitting]
+        return list(map(run.result_of, fitting))
 
     try:
         return hold_turns(dialogue, answer), used
@@ -171,10 +184,10 @@ def _held(dialogue: Dialogue, calls: Calls) -> tuple[Prediction | None, list[Cal
         return None, used
 
 
-def _sums(used: Sequence[CallRecord]) -> dict[str, Any]:
-    """What a step's line says of its calls."""
-    usages = [call.reply.usage for call in used if call.reply.usage]
-    costs = [call.cost for call in used if call.cost is not None]
+def _sums(used: Sequence[CallRecord], paid: Sequence[CallRecord]) -> dict[str, Any]:
+    """What a step's line says of its calls, and of those that were made for it."""
+    usages = [call.reply.usage for call in paid if call.reply.usage]
+    costs = [call.cost for call in paid if call.cost is not None]
     return {
         "calls": tuple(call.id for call in used),
         "usage": sum(usages, Usage()) if usages else None,

@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adapters import Reply
-from harness.dialogue import Ask, hold
+from harness.dialogue import Ask, Call, Result, hold_turns
 from harness.errors import UserError
 from harness.evaluation.report import Notes, print_result, result_grid
 from harness.evaluation.resolve import open_with
@@ -24,7 +23,7 @@ from harness.evaluation.step_records import choices_of_record, step_of_record
 from harness.evaluation.summary import scoring_rules, summarise
 from harness.protocols.contract import AskingProtocol
 from harness.protocols.groups import flagged
-from harness.runs import CallRecord, Run, RunError, StepRecord, open_run
+from harness.runs import CallRecord, RecordedCalls, Run, RunError, StepRecord, name_of, open_run
 from harness.settings import Settings, from_record
 from harness.tables import Grid, counted
 from parsers import READING, score
@@ -86,17 +85,17 @@ def rescored(run: Run, settings: Settings) -> Rescored:
     protocol = protocol_of(settings)
     rules = scoring_rules(settings)
     edition = run.manifest.reading
-    calls = calls_by_step(run)
+    calls = RecordedCalls(run.calls())
     records, changed, kept = [], 0, 0
     for record in run.records():
         prediction = record.prediction
         if is_read(record):
-            of_step = calls.get((record.unit_id, record.repeat), {})
+            of_step = calls.of(record.key)
             shuffle = record.repeat if settings.shuffles > 1 else 0
             try:
-                prediction, _ = reread(protocol, record, of_step, shuffle)
+                prediction, _ = reread(protocol, run, record, of_step, shuffle)
                 if edition < READING:
-                    check_questions(protocol, record, of_step, shuffle, prediction)
+                    check_questions(protocol, run, record, of_step, shuffle, prediction)
                 changed += prediction != record.prediction
             except NotOnRecord:
                 if record.prediction is None or edition >= READING:
@@ -116,14 +115,6 @@ def is_read(record: StepRecord) -> bool:
     return record.settled and prediction is not None and prediction.status not in UNASKED
 
 
-def calls_by_step(run: Run) -> dict[StepKey, dict[str, CallRecord]]:
-    """The calls of every dialogue, by place. Raises `RunError`."""
-    calls: dict[StepKey, dict[str, CallRecord]] = {}
-    for call in run.calls():
-        calls.setdefault((call.step_id, call.repeat), {})[call.place] = call
-    return calls
-
-
 def protocol_of(settings: Settings) -> AskingProtocol:
     """The protocol that reads the replies of a run; their texts are on record."""
     return open_with(replace(settings, prompts=None))
@@ -138,9 +129,9 @@ def notes_of(settings: Settings) -> Notes | None:
 
 
 def reread(
-    protocol: AskingProtocol, record: StepRecord, calls: Calls, shuffle: int
+    protocol: AskingProtocol, run: Run, record: StepRecord, calls: Calls, shuffle: int
 ) -> tuple[Prediction, tuple[str, ...]]:
-    """Hold the dialogue of a step again with the replies on record.
+    """Hold the dialogue of a step again with what is on record.
 
     Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
     """
@@ -148,18 +139,20 @@ def reread(
     step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
     used: list[str] = []
 
-    def reply(ask: Ask) -> Reply:
-        call = calls.get(ask.place)
-        if call is None:
-            raise NotOnRecord(f"step {record.unit_id} has no call '{ask.place}' on record")
-        used.append(call.id)
-        return call.reply
+    def result(call: Call) -> Result:
+        recorded = calls.get(name_of(call, record.repeat))
+        if recorded is None:
+            raise NotOnRecord(f"step {record.unit_id} has no call '{call.place}' on record")
+        used.append(recorded.id)
+        return run.result_of(recorded)
 
-    return hold(protocol.dialogue(step, choices), reply), tuple(used)
+    dialogue = protocol.dialogue(step, choices)
+    return hold_turns(dialogue, lambda asked: list(map(result, asked))), tuple(used)
 
 
 def check_questions(
     protocol: AskingProtocol,
+    run: Run,
     record: StepRecord,
     calls: Calls,
     shuffle: int,
@@ -173,8 +166,10 @@ def check_questions(
     """
     step = replace(step_of_record(record), shuffle=shuffle)
 
-    def reply(ask: Ask) -> Reply:
-        call = calls[ask.place]
+    def result(ask: Call) -> Result:
+        call = calls[name_of(ask, record.repeat)]
+        if not isinstance(ask, Ask):
+            return run.result_of(call)
         on_record = (part for part in call.messages[-1].parts if isinstance(part, str))
         texts = ask.conversation.messages[-1].text, "".join(on_record)
         listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
@@ -183,7 +178,8 @@ def check_questions(
             raise NotOnRecord(f"step {record.unit_id} asks something else as '{ask.place}'")
         return call.reply
 
-    hold(protocol.dialogue(step, choices_of_record(record)), reply)
+    dialogue = protocol.dialogue(step, choices_of_record(record))
+    hold_turns(dialogue, lambda asks: list(map(result, asks)))
 
 
 def rescore_run(

@@ -26,6 +26,7 @@ from harness.runs.kinds import KINDS
 from harness.runs.manifest import Manifest, Redone, Session, Setup, check_same, difference
 from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
+from harness.runs.recorded import RecordedCalls, name_of
 from harness.runs.records import (
     SCHEMA,
     ActRecord,
@@ -33,6 +34,8 @@ from harness.runs.records import (
     EmbedRecord,
     MessageRecord,
     UnitRecord,
+    call_id,
+    shared_unit,
 )
 from harness.runs.redo import take_over
 from harness.runs.repair import Repaired
@@ -57,6 +60,7 @@ __all__ = [
     "EmbedRecord",
     "Manifest",
     "MessageRecord",
+    "RecordedCalls",
     "Redone",
     "Repaired",
     "Resolver",
@@ -74,18 +78,21 @@ __all__ = [
     "StepKey",
     "StepRecord",
     "UnitRecord",
+    "call_id",
     "check_same",
     "difference",
     "digest_of",
     "made_again",
     "manifest_before",
     "merge",
+    "name_of",
     "open_run",
     "packed",
     "repair",
     "result_of",
     "sent_picture",
     "settled_before",
+    "shared_unit",
     "sizes_of",
     "take_over",
 ]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 
 from harness.runs.errors import RunError
@@ -59,10 +58,11 @@ class Blobs:
             raise RunError(f"{path} is damaged: its content differs from its name")
         return data
 
-    def copy(self, digests: Iterable[str], into: Blobs) -> None:
-        """Keep these blobs in another run, too. Raises `RunError`."""
-        for digest in dict.fromkeys(digests):
-            into.put(self.get(digest))
+    def copy(self, into: Blobs) -> None:
+        """Keep all of them in another run, too. Raises `RunError`."""
+        for path in sorted(self._folder.glob("??/*")):
+            if _DIGEST.fullmatch(path.name):
+                into.put(self.get(path.name))
 
     def _make(self, folder: Path) -> None:
         if not folder.exists():

@@ -9,10 +9,15 @@ from pathlib import Path
 import msgspec
 
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
-from harness.runs.records import CallRecord, line_decoder
+from harness.runs.records import CallRecord, line_decoder, shared_unit
 
 StepKey = tuple[str, int]
 """Step id and repeat index."""
+
+
+def is_shared(key: StepKey) -> bool:
+    """Whether this stands for a parent whose units share calls."""
+    return key[0].startswith(shared_unit(""))
 
 
 class Head(msgspec.Struct, kw_only=True):

@@ -73,7 +73,8 @@ class ActRecord:
 class CallRecord:
     """One finished call: a model asked, texts embedded, or an action carried out.
 
-    step_id: the unit whose call this is; of a shared call (`asked_by`) the parent that shares it.
+    step_id: the unit whose call this is; of a shared call (`asked_by`) the `shared_unit` of the
+        parent whose units share it.
     place: which call of the dialogue this is (`round-1`, `group-2`, ...).
     request: hash of everything that the reply depends on.
     conversation: digest of the conversation that was sent, of the texts or of the action; a replay
@@ -118,6 +119,19 @@ class CallRecord:
     def is_ask(self) -> bool:
         """Whether a model was asked, and `reply` is its reply."""
         return self.embed is None and self.act is None
+
+    @property
+    def told(self) -> tuple[tuple[MessageRecord, ...], str]:
+        """What was sent and what came back, in words for people."""
+        if self.embed is not None:
+            texts = self.embed.texts or (f"{self.embed.count} long texts",)
+            vectors = f"{self.embed.count} vectors of {self.embed.dimensions} numbers"
+            return (MessageRecord("texts", texts),), vectors
+        if self.act is not None:
+            return (MessageRecord("action", (_json(self.act.action),)),), _json(
+                self.act.observation
+            )
+        return self.messages, self.reply.text
 
     @property
     def payer(self) -> tuple[str, int]:
@@ -220,6 +234,23 @@ class UnitRecord(Generic[D]):
             status=self.prediction.status if self.prediction and self.settled else None,
             flags=self.prediction.flags if self.prediction else (),
         )
+
+
+def call_id(step_id: str, repeat: int, place: str, trial: int = 0) -> str:
+    """The name of a call, unique within a run."""
+    return f"{step_id}/{repeat}/{f'trial-{trial}/' if trial else ''}{place}"
+
+
+def shared_unit(parent: str) -> str:
+    """What stands for a unit on the lines of calls that the units of a parent share.
+
+    A unit may be named as its parent is (an episode is its task), and must not be taken for it.
+    """
+    return f"shared/{parent}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 _ONLY_SOME = ("role", "trial", "asked_by", "embed", "act")

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from harness.runs.blobs import Blobs
 from harness.runs.errors import RunError
 from harness.runs.files import CALLS, STEPS, read_records, sealed, write_error
 from harness.runs.manifest import MANIFEST, Redone, Session, Setup, read_manifest, write_manifest
@@ -48,6 +49,7 @@ def take_over(
             unrecorded=0.0,
             sessions=(),
         )
+        Blobs(old).copy(Blobs(part))
         write_manifest(part, manifest)
         part.replace(new)
     except OSError as error:

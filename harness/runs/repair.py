@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from harness.runs.files import CALLS, STEPS, UNREADABLE, cut_torn, move_lines, read_lines, verify
 from harness.runs.manifest import Manifest, write_manifest
-from harness.runs.on_record import CallHead, StepHead, StepKey
+from harness.runs.on_record import CallHead, StepHead, StepKey, is_shared
 from harness.runs.records import CallRecord, UnitRecord, line_decoder
 from harness.runs.revision import SET_ASIDE
 
@@ -98,11 +98,13 @@ def _lacking(steps: _Lines[StepHead], calls: _Lines[CallHead]) -> set[StepKey]:
     missing = {key: sum(call not in ids for call in settled[key].calls) for key in settled}
     again = {key for key, count in missing.items() if count}
     known = steps.whole.keys() | calls.whole.keys()
-    again |= (calls.named & known) - settled.keys()
-    unknown = calls.nameless + len(calls.named - known)
+    # Shared calls stand for themselves: whoever used one that is lost asks again.
+    shared = {key for key in calls.whole.keys() | calls.named if is_shared(key)}
+    again |= (calls.named & known) - settled.keys() - shared
+    unknown = calls.nameless + len(calls.named - known - shared)
     if unknown > sum(missing.values()):
         # It may be a call of any dialogue that is not settled.
-        again |= calls.whole.keys() - settled.keys()
+        again |= calls.whole.keys() - settled.keys() - shared
     return again
 
 

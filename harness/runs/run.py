@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from harness.dialogue import Result
+from harness.runs.blobs import Blobs
 from harness.runs.directory import SUMMARY
 from harness.runs.errors import DataGone, RunError
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.manifest import Manifest, read_manifest
-from harness.runs.on_record import Head
+from harness.runs.on_record import CallHead, StepKey
 from harness.runs.records import CallRecord, UnitRecord, line_decoder
+from harness.runs.results import result_of
 from harness.runs.table import latest_steps
 
 if TYPE_CHECKING:
@@ -48,6 +51,9 @@ class StepData(NamedTuple):
 Resolver = Callable[[Mapping[str, Any], Collection[str]], Iterator[tuple[str, StepData | DataGone]]]
 """From the manifest's `dataset` and step ids to the data of each step, in any order, or why there
 is none. Raises `DataGone` if there is none at all."""
+
+_Place = tuple[int, int, int]
+"""Number, offset and length of a line."""
 
 
 class Run:
@@ -142,23 +148,41 @@ class Run:
         return read_records(self.path / CALLS, CallRecord, self._leave_out)
 
     def calls_of(self, step_id: str, repeat: int = 0) -> list[CallRecord]:
-        """The calls of one step, as they were recorded; reads only their lines."""
+        """The calls of one unit's last trial, as they were recorded, and the shared ones it used.
+
+        Reads only their lines.
+        """
+        key = step_id, repeat
         try:
-            return list(self._indexed_calls(step_id, repeat))
+            calls = list(self._indexed_calls(key))
         except RunError:
             if not self.tolerant:
                 raise
-            calls = (call for call in self.calls() if call.step_id == step_id)
-            return [call for call in calls if call.repeat == repeat]
+            used = self._calls_used.get(key, ())
+            calls = [call for call in self.calls() if call.key == key or call.id in used]
+        last = max((call.trial for call in calls), default=0)
+        return [call for call in calls if call.asked_by or call.trial == last]
 
-    def _indexed_calls(self, step_id: str, repeat: int) -> Iterator[CallRecord]:
+    def result_of(self, call: CallRecord) -> Result:
+        """What a call answered. Raises `RunError` if vectors that belong to it are lost."""
+        return result_of(call, self.blobs.get)
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        """The large things that lines refer to."""
+        return Blobs(self.path)
+
+    def _indexed_calls(self, key: StepKey) -> Iterator[CallRecord]:
         path = self.path / CALLS
-        places = self._calls_by_step.get((step_id, repeat), ())
+        own, shared = self._call_places
+        places = list(own.get(key, ()))
+        if shared:
+            places += [shared[id] for id in self._calls_used.get(key, ()) if id in shared]
         if not places:
             return
         decoder = line_decoder(CallRecord)
         with path.open("rb") as file:
-            for number, offset, length in places:
+            for number, offset, length in sorted(places):
                 file.seek(offset)
                 yield decode(decoder, Line(number, offset, file.read(length)), path)
 
@@ -201,15 +225,24 @@ class Run:
         return html
 
     @cached_property
-    def _calls_by_step(self) -> dict[tuple[str, int], list[tuple[int, int, int]]]:
+    def _call_places(self) -> tuple[dict[StepKey, list[_Place]], dict[str, _Place]]:
+        """Where the lines of calls are: by unit, and of shared ones by id."""
         path = self.path / CALLS
-        decoder = line_decoder(Head)
-        index: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
+        decoder = line_decoder(CallHead)
+        index: dict[StepKey, list[_Place]] = {}
+        shared: dict[str, _Place] = {}
         for line in read_lines(path):
             head = decode(decoder, line, path)
             place = line.number, line.offset, len(line.data)
-            index.setdefault(head.key, []).append(place)
-        return index
+            if head.asked_by:
+                shared[head.id] = place
+            else:
+                index.setdefault(head.key, []).append(place)
+        return index, shared
+
+    @cached_property
+    def _calls_used(self) -> dict[StepKey, tuple[str, ...]]:
+        return {record.key: record.calls for record in self.records()}
 
     @cached_property
     def _by_id(self) -> dict[str, UnitRecord[Any]]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from harness.runs.blobs import Blobs
 from harness.runs.directory import RunDirectory
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
@@ -62,6 +63,7 @@ def merge(runs: Sequence[Path], into: Path) -> None:
         directory.note_spent(sum(manifest.unrecorded for manifest in manifests))
         directory.note_redone(reduce(_joined, (manifest.redone for manifest in manifests)))
         for run in runs:
+            Blobs(run).copy(directory.blobs)
             directory.copy_lines(
                 _chosen_lines(run, CALLS, chosen), _chosen_lines(run, STEPS, chosen)
             )
@@ -87,7 +89,7 @@ def _claims(run: Path) -> dict[StepKey, _Claim]:
     replies: dict[StepKey, dict[str, str]] = {}
     for call in read_records(run / CALLS, CallRecord):
         digest = _digest([call.conversation, call.reply.text, call.reply.finish])
-        replies.setdefault((call.step_id, call.repeat), {})[call.place] = digest
+        replies.setdefault(call.key, {})[call.place] = digest
     claims = {key: _Claim(run, False, "") for key in replies}
     for unit in read_records(run / STEPS, UnitRecord):
         answers = sorted(replies.get(unit.key, {}).items())

@@ -66,11 +66,12 @@ def _choice(choice: ChoiceRecord) -> list[Any]:
 
 def _round(call: CallRecord) -> dict[str, Any]:
     reply = call.reply
+    messages, answer = call.told
     return {
         "place": call.place,
-        "messages": [[message.role, _parts(message)] for message in call.messages],
+        "messages": [[message.role, _parts(message)] for message in messages],
         "reasoning": reply.reasoning,
-        "reply": reply.text,
+        "reply": answer,
         "finish": str(reply.finish),
         "model": reply.model,
         "latency": reply.latency_s,
