@@ -1,13 +1,33 @@
-"""Actions, and the action spaces that benchmarks and protocols declare."""
+"""Actions, and the action spaces that benchmarks and protocols declare.
+
+An action space is plain values, so that a run can keep it: which actions there are, what they take,
+and how two of them are compared. `parsers.settling` says what becomes of answers outside of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 Value = str | int | float | bool | None
 """What an argument can be: a scalar of JSON."""
+
+Comparison = Literal["exact", "folded", "ignored"]
+"""How the argument of two actions is compared: as it is, with white space folded, or not at all."""
+
+LONGEST = 100_000
+"""Longest text in an action, in characters; more of what a model wrote is not kept."""
+SHOWN = 80
+"""Longest text that an action is printed with, in characters."""
+
+_INT = range(-(2**63), 2**63)
+_HALF = re.compile(r"[\ud800-\udfff]")
+_PLAIN = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +45,19 @@ class Action:
     point: tuple[float, float] | None = None
     arguments: Mapping[str, Value] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """The action in one line for people, whatever a model has put in it.
+
+        >>> print(Action("click", "12"), Action("fill", "7", arguments={"text": "Ohio\\n", "n": 2}))
+        click(element="12") fill(element="7", text="Ohio\\n", n=2)
+        """
+        where = {"element": self.element, "point": self.point}
+        given = [(name, value) for name, value in where.items() if value is not None]
+        listed = [
+            f"{_name(name)}={_shown(value)}" for name, value in (*given, *self.arguments.items())
+        ]
+        return f"{_name(self.name)}({', '.join(listed)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -32,12 +65,26 @@ class Argument:
 
     kind: `element` stands for `Action.element`, `point` for `Action.point`; `text` is free text,
         `choice` one of `values`, `number` and `flag` what they say.
+    required: whether the action needs it. Of an element and a point, one is enough.
     """
 
     name: str
     kind: Literal["element", "point", "text", "choice", "number", "flag"]
     values: tuple[str, ...] = ()
     required: bool = True
+    compared: Comparison = "exact"
+
+    def takes(self, value: object) -> bool:
+        """Whether it can have this value.
+
+        >>> Argument("way", "choice", ("up", "down")).takes("left")
+        False
+        """
+        if self.kind == "flag":
+            return isinstance(value, bool)
+        if self.kind == "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, str) and (self.kind == "text" or value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +94,146 @@ class ActionKind:
     name: str
     arguments: tuple[Argument, ...] = ()
 
+    @property
+    def places(self) -> tuple[Argument, ...]:
+        """The arguments that say what it is done to."""
+        return tuple(one for one in self.arguments if one.kind in ("element", "point"))
 
-def same_action(one: Action, other: Action) -> bool:
-    """Whether two actions are equal in everything."""
-    return one == other
+    @property
+    def values(self) -> Mapping[str, Argument]:
+        """All other arguments, by name."""
+        places = self.places
+        return {one.name: one for one in self.arguments if one not in places}
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSpace:
-    """The actions that a benchmark knows, or that a protocol answers in.
+    """The actions that a benchmark knows, or that a protocol's model answers in.
 
-    same: whether two actions of the space count as the same one.
+    Raises `ValueError` for a space that contradicts itself.
     """
 
     name: str
     actions: tuple[ActionKind, ...]
-    same: Callable[[Action, Action], bool] = same_action
 
-    def __contains__(self, name: str) -> bool:
+    def __post_init__(self) -> None:
+        if problem := next(_problems(self), ""):
+            raise ValueError(f"action space {self.name!r}: {problem}")
+
+    def __contains__(self, name: object) -> bool:
         return any(action.name == name for action in self.actions)
+
+    def __getitem__(self, name: str) -> ActionKind:
+        """The action of that name. Raises `KeyError`."""
+        for action in self.actions:
+            if action.name == name:
+                return action
+        raise KeyError(name)
+
+    def same(self, one: Action, other: Action) -> bool:
+        """Whether two actions count as the same one.
+
+        >>> value = Argument("value", "text", compared="folded")
+        >>> space = ActionSpace("made-up", (ActionKind("TYPE", (value,)),))
+        >>> space.same(Action("TYPE", arguments={"value": "New  York"}),
+        ...            Action("TYPE", arguments={"value": "New York"}))
+        True
+        """
+        if one.name != other.name or one.name not in self:
+            return one == other
+        compared = self[one.name].values.values()
+        return (one.element, one.point) == (other.element, other.point) and all(
+            _compared(argument, one) == _compared(argument, other) for argument in compared
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """What an action of a protocol's space is in the space of a benchmark.
+
+    name: of the action there. Element and point stay as they are.
+    arguments: names of arguments there, by the names here; all others are left out.
+    mapped: whether it is another action that only counts as this one, as hovering does as clicking
+        in Mind2Web. Predictions then have the flag `mapped_operation`.
+    """
+
+    name: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    mapped: bool = False
+
+
+Counterparts = Mapping[str, Counterpart]
+"""The counterparts of the actions of a space, by their names; those left out have none."""
+
+
+def is_readable(value: object) -> bool:
+    """Whether a value can be written and read again as it is.
+
+    >>> [is_readable(value) for value in (None, 0.5, 2**64, float("nan"), "a", ["a"])]
+    [True, True, False, False, True, False]
+    """
+    kind = type(value)  # JSON has no form for subclasses, such as the numbers of numpy.
+    if isinstance(value, str) and kind is str:
+        return len(value) <= LONGEST and (value.isascii() or not _HALF.search(value))
+    if isinstance(value, float) and kind is float:
+        return math.isfinite(value)
+    if isinstance(value, int) and kind is int:
+        return value in _INT
+    return value is None or kind is bool
+
+
+def mended(text: str) -> str:
+    """A text that can be written: at most `LONGEST` characters, lone surrogates replaced."""
+    return _HALF.sub("\N{REPLACEMENT CHARACTER}", str.__str__(text)[:LONGEST])
+
+
+def _problems(space: ActionSpace) -> Iterator[str]:
+    yield from _named("action", [action.name for action in space.actions])
+    for action in space.actions:
+        names = [argument.name for argument in action.arguments]
+        yield from (f"{action.name}: {problem}" for problem in _named("argument", names))
+        kinds = [argument.kind for argument in action.places]
+        if len(kinds) > len(set(kinds)):
+            yield f"{action.name} takes two elements or two points"
+        for argument in action.arguments:
+            if (argument.kind == "choice") != bool(argument.values):
+                yield f"{action.name}: {argument.name} is {argument.kind}; choices have values"
+
+
+def _named(what: str, names: list[str]) -> Iterator[str]:
+    for number, name in enumerate(names):
+        if not name or len(name) > SHOWN or not name.isprintable():
+            yield f"{_shown(name)} is no name for an {what}"
+        if name in names[:number]:
+            yield f"two of its {what}s are named {name}"
+
+
+def _compared(argument: Argument, action: Action) -> Value:
+    value = action.arguments.get(argument.name)
+    if argument.compared == "ignored":
+        return None
+    if argument.compared == "folded" and (value is None or isinstance(value, str)):
+        return " ".join((value or "").split())
+    return value
+
+
+def _name(name: str) -> str:
+    if not name:
+        return "?"
+    return name if len(name) <= SHOWN and _PLAIN.fullmatch(name) else _shown(name)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
+    if isinstance(value, str):
+        cut = value if len(value) <= SHOWN else value[: SHOWN - 1] + "…"
+        return "".join(map(_visible, json.dumps(cut, ensure_ascii=False)))
+    return json.dumps(value) if is_readable(value) else "?"
+
+
+def _visible(character: str) -> str:
+    """A character as it is, or escaped if it is no sign of its own."""
+    if character.isprintable() or unicodedata.category(character) == "Zs":
+        return character
+    return json.dumps(character)[1:-1]

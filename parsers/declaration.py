@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from parsers.actions import ActionSpace
+
 Average = Literal["macro", "micro", "cells"]
 """How a measure is averaged: `macro` is the mean over parents of each parent's mean, `micro` the
 mean over units, `cells` the mean over cells (combinations of groups) of each cell's mean."""
@@ -139,6 +141,7 @@ class Declaration:
         unless given.
     kind: the kind of its units: `step`, `item`, `episode`, or one of a plugin.
     unit, units: the words for one unit and for several; the kind's name unless given.
+    actions: what can be answered; None where any action can.
 
     Raises `ValueError` for a declaration that contradicts itself.
     """
@@ -150,6 +153,7 @@ class Declaration:
     kind: str = "step"
     unit: str = ""
     units: str = ""
+    actions: ActionSpace | None = None
 
     def __post_init__(self) -> None:
         words = (("unit", self.kind), ("units", f"{self.unit or self.kind}s"))

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from parsers.actions import ActionKind, ActionSpace, Argument
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
 from parsers.records import F1_VARIANTS
 
 ELEMENT_ONLY = "element-only"
 """Flag of predictions by a protocol that does not ask for an operation."""
+
+_WHERE = (Argument("element", "element"), Argument("point", "point"))
+# What is missing is told by the readers of replies (`missing_value`).
+_VALUE = Argument("value", "text", required=False, compared="folded")
+MIND2WEB_ACTIONS = ActionSpace(
+    "mind2web",
+    (
+        ActionKind("CLICK", _WHERE),
+        ActionKind("TYPE", (*_WHERE, _VALUE)),
+        ActionKind("SELECT", (*_WHERE, _VALUE)),
+    ),
+)
+"""Mind2Web's operations. Two are the same if their values are, as in `operation_exact`: F1 is 1 for
+words in another order, too, which is a lenient score, but not the same action."""
 
 MIND2WEB = Declaration(
     measures=(
@@ -59,6 +74,7 @@ MIND2WEB = Declaration(
         Group("operation", "the recorded operation"),
     ),
     clusters=("task", "website"),
+    actions=MIND2WEB_ACTIONS,
 )
 """The measures of recorded steps, as Mind2Web (Deng et al. 2023) and SeeAct define them."""
 
