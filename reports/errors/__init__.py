@@ -1,13 +1,13 @@
-"""Error analysis: one class for every step, and labels given by people.
+"""Error analysis: one class for every unit, and labels given by people.
 
     from reports.errors import classify_run, errors_table, merge_into, read_labels
-    classify_run(open_run(Path("runs/a")))        # a StepError per row
+    classify_run(open_run(Path("runs/a")))        # a UnitError per row
     merge_into(steps_frame("runs/a"), "runs/a")   # error_class, error_detail, human_label
 
-`classes` defines the classes and their order, `relations` how the chosen element relates to the
-right one on the page, `described` whether round 1 described the target. `labels` reads and writes
-the labels, kept in `labels.jsonl` in the run's directory. Importing this package loads none of its
-modules, because the command line imports it to print its help.
+`classes` has the classes of any unit, `classifying` what a kind of units with classes of its own
+derives from (`steps` has those of recorded steps), `labels` the labels, kept in `labels.jsonl` in
+the run's directory. Importing this package loads none of its modules, because the command line
+imports it to print its help.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reports.errors.classes import CLASSES, ClassInfo, ErrorClass, Relation
-    from reports.errors.classifying import StepError, classify, classify_run
+    from reports.errors.classes import ClassInfo
+    from reports.errors.classifying import UnitError, UnitErrors, classes_of, classify_run
     from reports.errors.frame import ERROR_COLUMNS, errors_frame, merge_into
     from reports.errors.labels import (
         DEFAULT_LABELS,
@@ -30,15 +30,20 @@ if TYPE_CHECKING:
         import_labels,
         read_labels,
     )
+    from reports.errors.steps.classes import CLASSES, ErrorClass, Relation
+    from reports.errors.steps.classifying import StepError, classify
     from reports.errors.table import errors_table
 
 _HOMES = {
-    "CLASSES": "reports.errors.classes",
+    "CLASSES": "reports.errors.steps.classes",
     "ClassInfo": "reports.errors.classes",
-    "ErrorClass": "reports.errors.classes",
-    "Relation": "reports.errors.classes",
-    "StepError": "reports.errors.classifying",
-    "classify": "reports.errors.classifying",
+    "ErrorClass": "reports.errors.steps.classes",
+    "Relation": "reports.errors.steps.classes",
+    "StepError": "reports.errors.steps.classifying",
+    "classify": "reports.errors.steps.classifying",
+    "UnitError": "reports.errors.classifying",
+    "UnitErrors": "reports.errors.classifying",
+    "classes_of": "reports.errors.classifying",
     "classify_run": "reports.errors.classifying",
     "DEFAULT_LABELS": "reports.errors.labels",
     "LABELS_FILE": "reports.errors.labels",
@@ -67,7 +72,10 @@ __all__ = [
     "Labels",
     "Relation",
     "StepError",
+    "UnitError",
+    "UnitErrors",
     "add_labels",
+    "classes_of",
     "classify",
     "classify_run",
     "errors_frame",

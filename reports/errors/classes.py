@@ -1,182 +1,102 @@
-"""The error classes. Every row of a run has exactly one: the first that applies, in this order."""
+"""What a class of errors is, and the classes that every kind of unit has."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from parsers import Declaration, Measure
 
-class ErrorClass(StrEnum):
-    """The classes in order of precedence; `CLASSES` defines them."""
-
-    INVALID = "invalid"
-    UNSETTLED = "unsettled"
-    SUCCESS = "success"
-    TRUNCATED = "truncated"
-    REFUSED = "refused"
-    NO_ANSWER = "no_answer"
-    WRONG_OPERATION = "wrong_operation"
-    WRONG_VALUE = "wrong_value"
-    NOT_OFFERED = "not_offered"
-    NONE_CHOSEN = "none_chosen"
-    WRONG_SAME_TEXT = "wrong_same_text"
-    WRONG_UNKNOWN_PAGE = "wrong_unknown_page"
-    WRONG_ANCESTOR = "wrong_ancestor"
-    WRONG_DESCENDANT = "wrong_descendant"
-    WRONG_DESCRIBED = "wrong_described"
-    WRONG_NEIGHBOUR = "wrong_neighbour"
-    WRONG_SAME_ROLE = "wrong_same_role"
-    WRONG_ELSEWHERE = "wrong_elsewhere"
-
-
-class Relation(StrEnum):
-    """How a wrongly chosen element relates to the right one, the closest relation first."""
-
-    SAME_TEXT = "same text"
-    ANCESTOR = "ancestor"
-    DESCENDANT = "descendant"
-    NEIGHBOUR = "neighbour"
-    SAME_ROLE = "same role"
-    ELSEWHERE = "elsewhere"
-    UNKNOWN = "unknown page"
-
-
-Group = Literal["not counted", "success", "no answer", "right element", "none", "wrong element"]
+INVALID, UNSETTLED, UNMEASURED = "invalid", "unsettled", "unmeasured"
+SUCCESS, TRUNCATED, REFUSED, NO_ANSWER = "success", "truncated", "refused", "no_answer"
+MISSED, PARTIAL, FAILED = "missed", "partial", "failed"
 
 
 class ClassInfo(NamedTuple):
-    """A class of steps.
+    """A class of units.
 
+    error_class: its name.
     title: its name in tables.
-    group: the kind of outcome it belongs to.
+    group: the kind of outcome it belongs to. Those that are not counted are no part of shares.
     meaning: its definition.
     """
 
-    error_class: ErrorClass
+    error_class: str
     title: str
-    group: Group
+    group: str
     meaning: str
 
+    @property
+    def counted(self) -> bool:
+        """Whether its units have an outcome that counts."""
+        return self.group != "not counted"
 
-CLASSES: tuple[ClassInfo, ...] = (
-    ClassInfo(
-        ErrorClass.INVALID,
-        "invalid row",
-        "not counted",
-        "the row has no right answer or no screenshot; the detail is the reason",
-    ),
-    ClassInfo(
-        ErrorClass.UNSETTLED,
-        "unsettled",
-        "not counted",
-        "not asked yet, or its calls failed; the detail is the error",
-    ),
-    ClassInfo(
-        ErrorClass.SUCCESS,
-        "success",
-        "success",
-        "a success by the run's own rules; if only the element was asked for, the right element",
-    ),
-    ClassInfo(
-        ErrorClass.TRUNCATED,
-        "truncated",
-        "no answer",
-        "the reply ran into the output limit before a complete answer",
-    ),
-    ClassInfo(ErrorClass.REFUSED, "refused", "no answer", "the model declined to answer"),
-    ClassInfo(
-        ErrorClass.NO_ANSWER,
-        "no answer",
-        "no answer",
-        "no element could be read; the detail is the parser's status",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_OPERATION,
-        "right element, wrong operation",
-        "right element",
-        "an acceptable element with another operation, none, or one the run's rules do not accept",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_VALUE,
-        "right element and operation, wrong value",
-        "right element",
-        "near_f1 and near_edit measure how close the value is",
-    ),
-    ClassInfo(
-        ErrorClass.NOT_OFFERED,
-        "target not offered",
-        "none",
-        "none of the acceptable elements was listed, so neither a letter nor None could be right "
-        "(candidates of a ranker; cannot happen where the harness chose the distractors)",
-    ),
-    ClassInfo(
-        ErrorClass.NONE_CHOSEN,
-        "None chosen, target offered",
-        "none",
-        "the model said that none of the options is right, and one was",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_SAME_TEXT,
-        "wrong element, same text",
-        "wrong element",
-        "it has the same text as the target in the list, or shows the same words on the page "
-        "without being nested",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_UNKNOWN_PAGE,
-        "wrong element, page unknown",
-        "wrong element",
-        "the page is missing or was not read, and the two have different texts in the list",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_ANCESTOR,
-        "wrong element, around the target",
-        "wrong element",
-        "an ancestor of the target",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_DESCENDANT,
-        "wrong element, inside the target",
-        "wrong element",
-        "a descendant of the target",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_DESCRIBED,
-        "wrong element, round 1 described the target",
-        "wrong element",
-        "round 1 describes the target, and round 2 picks another element (lost in grounding)",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_NEIGHBOUR,
-        "wrong element, neighbour",
-        "wrong element",
-        "an adjacent sibling, or at most 40 pixels between the boxes",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_SAME_ROLE,
-        "wrong element, same role",
-        "wrong element",
-        "both links, both buttons, both text fields and so on",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_ELSEWHERE,
-        "wrong element, elsewhere",
-        "wrong element",
-        "none of the above",
-    ),
-)
-"""All classes in order of precedence."""
+    @property
+    def is_error(self) -> bool:
+        """Whether its units failed."""
+        return self.counted and self.group != "success"
 
-INFO: dict[ErrorClass, ClassInfo] = {info.error_class: info for info in CLASSES}
-NOT_COUNTED = frozenset(i.error_class for i in CLASSES if i.group == "not counted")
 
-CLASS_OF: dict[Relation, ErrorClass] = {
-    Relation.SAME_TEXT: ErrorClass.WRONG_SAME_TEXT,
-    Relation.ANCESTOR: ErrorClass.WRONG_ANCESTOR,
-    Relation.DESCENDANT: ErrorClass.WRONG_DESCENDANT,
-    Relation.NEIGHBOUR: ErrorClass.WRONG_NEIGHBOUR,
-    Relation.SAME_ROLE: ErrorClass.WRONG_SAME_ROLE,
-    Relation.ELSEWHERE: ErrorClass.WRONG_ELSEWHERE,
-    Relation.UNKNOWN: ErrorClass.WRONG_UNKNOWN_PAGE,
-}
-"""The class of a wrong element whose target round 1 did not describe."""
+def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
+    """The classes that any benchmark has, in order of precedence.
+
+    After success and what ended without an answer come the measures that the main one needs, then
+    whether the main one was reached in part.
+    """
+    main = of_units(declared)
+    missed = (declared[name] for name in main.needs)
+    return (
+        ClassInfo(
+            INVALID,
+            "invalid row",
+            "not counted",
+            "the row has no right answer; the detail is the reason",
+        ),
+        ClassInfo(
+            UNSETTLED,
+            "unsettled",
+            "not counted",
+            "not asked yet, or its calls failed; the detail is the error",
+        ),
+        ClassInfo(
+            UNMEASURED,
+            "not measured",
+            "not counted",
+            f"the outcome has no {main.meaning or main.head}",
+        ),
+        ClassInfo(SUCCESS, "success", "success", "a success by the run's own rules"),
+        ClassInfo(
+            TRUNCATED,
+            "truncated",
+            "no answer",
+            "the reply ran into the output limit before a complete answer",
+        ),
+        ClassInfo(REFUSED, "refused", "no answer", "the model declined to answer"),
+        ClassInfo(
+            NO_ANSWER,
+            "no answer",
+            "no answer",
+            "no answer could be read; the detail is the parser's status",
+        ),
+        *(
+            ClassInfo(
+                f"{MISSED}.{one.name}",
+                f"{one.meaning or one.head} missed",
+                "wrong",
+                "the first measure that success needs and the answer does not reach",
+            )
+            for one in missed
+        ),
+        *(
+            ()
+            if main.binary
+            else (
+                ClassInfo(PARTIAL, "in part", "wrong", f"some of the {main.meaning or main.head}"),
+            )
+        ),
+        ClassInfo(FAILED, "failed", "wrong", "none of the above"),
+    )
+
+
+def of_units(declared: Declaration) -> Measure:
+    """The main measure, or where that is one of parents, what it is all of."""
+    return declared[declared.main.all_of] if declared.main.all_of else declared.main

@@ -1,300 +1,174 @@
-"""Classify the rows of a run.
+"""Classify the rows of a run: one class for every row, the first that applies.
 
-Pages and replies of round 1 are read for wrong elements only; the step's line has the rest.
+`UnitErrors` has what holds for every kind of unit; a kind with classes of its own derives from it
+and is registered in `reports.kinds`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from rapidfuzz.distance import Levenshtein
+import pandas as pd
 
-from harness.runs import CallRecord, ChoiceRecord, DataGone, Run, StepRecord
+from harness.runs import Run, UnitRecord
 from harness.tables import clean
-from parsers import ELEMENT_ONLY, Prediction, Status, in_box, token_f1
-from parsers.cleaned_page import PageError
-from reports.errors.classes import CLASS_OF, ErrorClass, Relation
-from reports.errors.described import described_target, listed_text
-from reports.errors.relations import Box, Found, PageNodes, near
+from parsers import Declaration, Measure, Status
+from reports.errors.classes import (
+    FAILED,
+    INVALID,
+    MISSED,
+    NO_ANSWER,
+    PARTIAL,
+    REFUSED,
+    SUCCESS,
+    TRUNCATED,
+    UNMEASURED,
+    UNSETTLED,
+    ClassInfo,
+    general_classes,
+    of_units,
+)
+from reports.frames.schema import Column
+from reports.kinds import reports_of
 
-NEAR_F1, NEAR_EDIT = 0.5, 0.2
-"""A wrong value is a near miss with at least this F1, or at most this normalised edit distance."""
-
-DESCRIBED, NEAR_MISS = "described_target", "near_miss"
 CUT = 80
-LONGEST_VALUE = 500
-
-_NUMBER = re.compile(r"([<(][\w:-]+) (?:bn)?id=[^\s<>)]+")
-_ENDED = {Status.TRUNCATED: ErrorClass.TRUNCATED, Status.REFUSAL: ErrorClass.REFUSED}
-_PLACES = {relation: place for place, relation in enumerate(Relation)}
+ENDED = {Status.TRUNCATED: TRUNCATED, Status.REFUSAL: REFUSED}
+"""Statuses with a class of their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class StepError:
-    """The class of a row. Texts come from pages and models; each is one line, not escaped.
+class UnitError:
+    """The class of a row. Texts come from data and models; each is one line, not escaped.
 
-    step_id, repeat: the row.
-    error_class: its class.
+    unit_id, repeat: the row.
+    error_class: its class, one of `UnitErrors.classes`.
     detail: the evidence for the class, in words.
-    near_f1: token F1 of a wrong value and the recorded one, ignoring case.
-    near_edit: their normalised edit distance, ignoring case: 0 equal, 1 nothing in common.
-    relation: how a wrong element relates to the target, whatever its class.
-    flags: `described_target` (round 1 described the target) and `near_miss` (of a wrong value).
-    chosen, target: the chosen and the right element as listed; empty if not listed.
-    split, task_id, website: of the step.
-    operation: the recorded operation.
+    flags: short names of what else was found.
     """
 
-    step_id: str
+    unit_id: str
     repeat: int
-    error_class: ErrorClass
+    error_class: str
     detail: str = ""
-    near_f1: float | None = None
-    near_edit: float | None = None
-    relation: Relation | None = None
     flags: tuple[str, ...] = ()
-    chosen: str = ""
-    target: str = ""
-    split: str = field(default="", kw_only=True)
-    task_id: str = field(default="", kw_only=True)
-    website: str = field(default="", kw_only=True)
-    operation: str = field(default="", kw_only=True)
 
 
-def classify_run(run: Run, *, pages: bool = True) -> list[StepError]:
-    """Classify every row of a run, in the order of `Run.steps`.
+class UnitErrors:
+    """The classes of errors of every kind of unit, and what a kind may replace.
 
-    Without `pages`, or if a page is not available, wrong elements whose text differs from the
-    target's are `wrong_unknown_page`. Raises `RunError` for lines that cannot be read.
+    columns: of frames, with what a kind has to say of an error beyond its class.
+    shown: those of them that stand beside an example.
     """
-    return classify_records(run, run.records(), pages=pages)
+
+    columns: tuple[Column, ...] = ()
+    shown: tuple[str, ...] = ()
+
+    def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
+        """All classes, in order of precedence."""
+        return general_classes(declared)
+
+    def classify(
+        self, run: Run, records: Sequence[UnitRecord[Any]], *, pages: bool = True
+    ) -> Sequence[UnitError]:
+        """The class of each of some rows of a run, in their order.
+
+        Without `pages`, no data beyond the run's own are read. Raises `RunError` for lines that
+        cannot be read.
+        """
+        manifest = run.manifest
+        return [by_outcome(one, manifest.declaration, manifest.config) for one in records]
+
+    def facts(self, error: UnitError) -> Mapping[str, Any]:
+        """The values of `columns`."""
+        return {}
+
+    def beside(self, rows: pd.DataFrame) -> Mapping[str, int]:
+        """Further counts over the rows of a run's frame."""
+        return {}
+
+    def remarks(self, beside: Mapping[str, Any]) -> Sequence[str]:
+        """These counts in words."""
+        return ()
 
 
-def classify_records(
-    run: Run, records: Sequence[StepRecord], *, pages: bool = True
-) -> list[StepError]:
-    """Classify some rows of a run; see `classify_run`."""
-    errors = []
-    last: tuple[str, PageNodes | str] = "", ""
-    for record in records:
-        calls: Sequence[CallRecord] = ()
-        nodes: PageNodes | str = "the page was not read"
-        if _is_wrong_element(record):
-            calls = run.calls_of(record.unit_id, record.repeat)
-            if pages:
-                if last[0] != record.unit_id:
-                    last = record.unit_id, _nodes(run, record.unit_id)
-                nodes = last[1]
-        errors.append(_classify(record, calls, nodes))
-    return errors
+def errors_of(run: Run) -> UnitErrors:
+    """The classes of errors of a run: those that the kind of its units brings, or the general."""
+    brought: UnitErrors | None = reports_of(run).errors
+    return brought or UnitErrors()
 
 
-def classify(record: StepRecord, calls: Sequence[CallRecord], page: str | None) -> StepError:
-    """Classify one row from its line, its calls and its page as HTML (None if not available)."""
-    nodes: PageNodes | str = "the page is gone"
-    if page is not None and _is_wrong_element(record):
-        nodes = _parsed(page)
-    return _classify(record, calls, nodes)
+def classes_of(runs: Iterable[Run]) -> tuple[ClassInfo, ...]:
+    """The classes that rows of some runs can have, in order of precedence, each once."""
+    found: dict[str, ClassInfo] = {}
+    for run in runs:
+        for info in errors_of(run).classes(run.manifest.declaration):
+            found.setdefault(str(info.error_class), info)
+    return tuple(found.values())
 
 
-def _nodes(run: Run, step_id: str) -> PageNodes | str:
-    try:
-        return _parsed(run.page(step_id))
-    except DataGone as gone:
-        return _short(gone)
+def classify_run(run: Run, *, pages: bool = True) -> list[UnitError]:
+    """Classify every row of a run, in the order of `Run.records`.
+
+    What of the data is read to tell errors apart depends on the kind of units; without `pages`,
+    nothing is. Raises `RunError` for lines that cannot be read.
+    """
+    return list(errors_of(run).classify(run, run.records(), pages=pages))
 
 
-def _parsed(page: str) -> PageNodes | str:
-    try:
-        return PageNodes(page)
-    except PageError as error:
-        return _short(error)
+def by_outcome(
+    record: UnitRecord[Any], declared: Declaration, config: Mapping[str, Any]
+) -> UnitError:
+    """The general class of a row, from its line alone.
 
-
-def _is_wrong_element(record: StepRecord) -> bool:
-    return _by_line(record).error_class is ErrorClass.WRONG_UNKNOWN_PAGE
-
-
-def _classify(record: StepRecord, calls: Sequence[CallRecord], nodes: PageNodes | str) -> StepError:
-    error = _by_line(record)
-    prediction = record.prediction
-    if error.error_class is not ErrorClass.WRONG_UNKNOWN_PAGE or prediction is None:
-        return error
-    chosen, target = _chosen(record, prediction), _target(record)
-    relation = _relation(record, prediction, chosen, nodes)
-    described = (
-        chosen is not None
-        and target is not None
-        and described_target(calls, target, chosen, record.detail.choices)
-    )
-    error_class = CLASS_OF[relation.relation]
-    # Words alone cannot distinguish elements with the same text or nested in each other.
-    if described and relation.relation in (
-        Relation.NEIGHBOUR,
-        Relation.SAME_ROLE,
-        Relation.ELSEWHERE,
-    ):
-        error_class = ErrorClass.WRONG_DESCRIBED
-    return replace(
-        error,
-        error_class=error_class,
-        detail=relation.detail,
-        relation=relation.relation,
-        flags=(DESCRIBED,) if described else (),
-    )
-
-
-def _by_line(record: StepRecord) -> StepError:
-    """Classify from the step's line alone, every wrong element as if its page were missing."""
-    prediction, target = record.prediction, _target(record)
-    chosen = _chosen(record, prediction) if prediction is not None and record.settled else None
-    bare = StepError(
-        record.unit_id,
-        record.repeat,
-        ErrorClass.SUCCESS,
-        chosen=clean(listed_text(chosen)) if chosen else "",
-        target=clean(listed_text(target)) if target else "",
-        split=record.split,
-        task_id=record.parents["task"],
-        website=record.parents["website"],
-        operation=record.detail.gold.operation,
-    )
+    Where the prediction leaves the main measure open, those that it needs decide, as far as they
+    were measured. `config` holds the settings of the run, which choose among variants.
+    """
+    bare = UnitError(record.unit_id, record.repeat, SUCCESS)
     if record.invalid is not None:
-        return replace(bare, error_class=ErrorClass.INVALID, detail=_short(record.invalid))
-    scores = record.scores
+        return replace(bare, error_class=INVALID, detail=short(record.invalid))
+    scores, prediction = record.scores, record.prediction
     if not record.settled or prediction is None or scores is None:
         reason = record.error or ("no outcome on record" if record.asked else "not asked yet")
-        return replace(bare, error_class=ErrorClass.UNSETTLED, detail=_short(reason))
-    if scores.success:
+        return replace(bare, error_class=UNSETTLED, detail=short(reason))
+
+    def value_of(measure: Measure) -> float | None:
+        open_ = measure.unmeasured and measure.unmeasured in prediction.flags
+        variant = str(config.get(measure.setting, ""))
+        return None if open_ else score_of(scores, measure.score(variant))
+
+    main = of_units(declared)
+    reached = value_of(main)
+    if reached == 1:
         return bare
-    if prediction.status is Status.NONE:
-        offered = target is not None
-        error_class = ErrorClass.NONE_CHOSEN if offered else ErrorClass.NOT_OFFERED
-        return replace(bare, error_class=error_class, detail="" if offered else "None chosen")
-    if prediction.status is Status.NOT_OFFERED:
-        return replace(bare, error_class=ErrorClass.NOT_OFFERED, detail="nobody was asked")
     if prediction.status is not Status.ANSWERED:
-        error_class = _ENDED.get(prediction.status, ErrorClass.NO_ANSWER)
+        error_class = ENDED.get(prediction.status, NO_ANSWER)
         return replace(bare, error_class=error_class, detail=str(prediction.status))
-    if scores.element and ELEMENT_ONLY in prediction.flags:
-        return replace(bare, detail="only the element was asked for")
-    if scores.element:
-        return _right_element(bare, record, prediction)
-    if target is None and prediction.point is None:
-        return replace(bare, error_class=ErrorClass.NOT_OFFERED, detail="another was chosen")
-    return replace(bare, error_class=ErrorClass.WRONG_UNKNOWN_PAGE, relation=Relation.UNKNOWN)
+    needed = {name: value_of(declared[name]) for name in main.needs}
+    missed = next((name for name, value in needed.items() if value is not None and value < 1), None)
+    if missed is not None:
+        return replace(bare, error_class=f"{MISSED}.{missed}")
+    if reached is None:
+        known = [name for name, value in needed.items() if value is not None]
+        if not known:
+            return replace(bare, error_class=UNMEASURED)
+        return replace(bare, detail=f"only measured: {', '.join(known)}")
+    if reached > 0:
+        return replace(bare, error_class=PARTIAL, detail=f"{reached:g}")
+    return replace(bare, error_class=FAILED)
 
 
-def _right_element(bare: StepError, record: StepRecord, prediction: Prediction) -> StepError:
-    gold = record.detail.gold
-    if prediction.operation != gold.operation or gold.operation == "CLICK":
-        named: str = prediction.operation or "no operation"
-        if prediction.operation == gold.operation:
-            named = f"an operation that was read as {named}"
-        return replace(
-            bare,
-            error_class=ErrorClass.WRONG_OPERATION,
-            detail=f"said {named}, recorded {gold.operation}",
-        )
-    f1 = token_f1(prediction.value, gold.value, "mind2web-lc")
-    edit = edit_distance(prediction.value, gold.value)
-    return replace(
-        bare,
-        error_class=ErrorClass.WRONG_VALUE,
-        detail=f"said {_quote(prediction.value)}, recorded {_quote(gold.value)}",
-        near_f1=f1,
-        near_edit=edit,
-        flags=(NEAR_MISS,) if f1 >= NEAR_F1 or edit <= NEAR_EDIT else (),
-    )
+def score_of(scores: Any, name: str) -> float | None:
+    """A score of a unit by its name; None where it was not measured."""
+    if isinstance(scores, Mapping):
+        return scores.get(name)
+    head, _, variant = name.partition(".")
+    value = getattr(scores, head)
+    return float(value[variant] if variant else value)
 
 
-def edit_distance(first: str, second: str) -> float:
-    """Levenshtein distance divided by the longer length: 0 for equal texts, 1 for disjoint ones.
-
-    Case and the amount of white space are ignored, as is everything after `LONGEST_VALUE`
-    characters.
-
-    >>> edit_distance("10204", "10203"), edit_distance("New  York", "new york")
-    (0.2, 0.0)
-    """
-    a, b = (" ".join(text.casefold().split())[:LONGEST_VALUE] for text in (first, second))
-    return Levenshtein.normalized_distance(a, b)
-
-
-def _relation(
-    record: StepRecord, prediction: Prediction, chosen: ChoiceRecord | None, nodes: PageNodes | str
-) -> Found:
-    """The closest relation to any acceptable element."""
-    texts = [
-        _without_ids(listed_text(choice)) for choice in record.detail.choices if choice.positive
-    ]
-    if chosen is not None and listed_text(chosen) and _without_ids(listed_text(chosen)) in texts:
-        return Found(Relation.SAME_TEXT, "reads the same in the list")
-    box: Box | None = chosen.box if chosen else None
-    if chosen is None and prediction.point is not None:
-        box = (*prediction.point, 0.0, 0.0)
-    element = chosen.id if chosen else prediction.element
-    by_box = [near(box, target_box) for target_box in record.detail.gold.boxes]
-    if element is None:
-        # The point lies in no listed choice, so there is no node to compare.
-        return _closest(by_box) or Found(Relation.ELSEWHERE, "a point beside all choices")
-    if isinstance(nodes, str):
-        guess = _closest(by_box)
-        return Found(Relation.UNKNOWN, f"{nodes}; {guess.detail}" if guess else nodes)
-    targets = [element_id for element_id in record.detail.gold.elements if element_id in nodes]
-    targets.sort(key=lambda element_id: element_id != record.detail.gold.shown)
-    if element not in nodes or not targets:
-        return Found(Relation.UNKNOWN, "the element is not on the page")
-    by_tree = [nodes.relation(element, target) for target in targets]
-    closest = _closest([*by_tree, *by_box])
-    if closest is not None:
-        return closest
-    roles = [nodes.roles(element, target) for target in targets]
-    shared_role = next(
-        (element_id for element_id, target_box in roles if element_id == target_box), None
-    )
-    if shared_role is not None:
-        return Found(Relation.SAME_ROLE, _short(f"both {shared_role}"))
-    element_id, target_box = roles[0]
-    return Found(Relation.ELSEWHERE, _short(f"{element_id}, target {target_box}"))
-
-
-def _closest(relations: Sequence[Found | None]) -> Found | None:
-    candidates = [one for one in relations if one is not None]
-    return min(candidates, key=lambda one: _PLACES[one.relation]) if candidates else None
-
-
-def _without_ids(choice_text: str) -> str:
-    """A choice as listed, without node ids. Tags are kept to distinguish a button from the label
-    inside it."""
-    return " ".join(_NUMBER.sub("", choice_text).split())
-
-
-def _target(record: StepRecord) -> ChoiceRecord | None:
-    """The listed acceptable element, preferably the one the list was made for."""
-    right = [c for c in record.detail.choices if c.positive or c.id == record.detail.gold.shown]
-    return next((c for c in right if c.id == record.detail.gold.shown), right[0] if right else None)
-
-
-def _chosen(record: StepRecord, prediction: Prediction) -> ChoiceRecord | None:
-    """The listed choice that was picked; for a point, the smallest choice that contains it."""
-    if prediction.element is not None:
-        return next((c for c in record.detail.choices if c.id == prediction.element), None)
-    if prediction.point is None:
-        return None
-    point = prediction.point
-    hit = [
-        (c.box[2] * c.box[3], c) for c in record.detail.choices if c.box and in_box(point, c.box)
-    ]
-    return min(hit, key=lambda pair: pair[0])[1] if hit else None
-
-
-def _quote(text: str) -> str:
-    return f"'{_short(text)}'"
-
-
-def _short(text: object) -> str:
+def short(text: object) -> str:
+    """A text as one line of at most `CUT` characters."""
     line = clean(text)
     return line if len(line) <= CUT else line[: CUT - 1] + "…"

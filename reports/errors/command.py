@@ -13,16 +13,17 @@ from reports.output import RUNS, emit_grids, format_options, put
 
 if TYPE_CHECKING:
     from harness.runs import Run
-    from reports.errors.table import By
 
-KEYS = ("split", "website", "operation")
 _PATH = click.Path(path_type=Path)
 
 
 @click.command(short_help="Classify why the steps of runs failed.")
 @RUNS
 @click.option(
-    "--by", type=click.Choice(KEYS), default=None, help="Also count by split, website or operation."
+    "--by",
+    metavar="KEY",
+    default=None,
+    help="Also count by the split, or by what the benchmark declares: website or operation.",
 )
 @format_options
 @click.option(
@@ -60,7 +61,7 @@ _PATH = click.Path(path_type=Path)
 )
 def errors(
     runs: tuple[Path, ...],
-    by: By | None,
+    by: str | None,
     form: str,
     examples: int,
     pages: bool,
@@ -101,7 +102,11 @@ def errors(
         return 0
     from reports.errors.table import errors_table, grids
 
-    arranged = grids(errors_table(opened.values(), by, examples=examples, pages=pages))
+    try:
+        table = errors_table(opened.values(), by, examples=examples, pages=pages)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--by") from error
+    arranged = grids(table)
     # Formats for programs hold one table: the examples are among its facts.
     emit_grids(arranged[:1] if form in ("csv", "json", "parquet") else arranged, form, out)
     return 0

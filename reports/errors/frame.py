@@ -1,99 +1,128 @@
-"""Error classes and labels as a frame, or merged into the frame of steps."""
+"""Error classes and labels as a frame, or merged into the frame of units."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
-from reports.errors.classifying import classify_run
+from harness.runs import Run
+from parsers import Declaration, Level
+from parsers.declaration import SPLIT
+from reports.errors.classifying import errors_of
 from reports.errors.labels import read_labels
 from reports.frames.schema import Column, typed
 from reports.load import RunLike, open_runs
 
-COLUMNS = (
-    Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
-    Column("repeat", "Int64", "number of the repeat, from 0"),
-    Column("step_id", "str", "the step"),
-    Column("split", "category", "the split"),
-    Column("task_id", "category", "the task"),
-    Column("website", "category", "the website"),
-    Column("operation", "category", "the recorded operation"),
-    Column("error_class", "category", "one of `reports.errors.ErrorClass`"),
+ERROR_COLUMNS = (
+    Column("error_class", "category", "one of `reports.errors.classes_of`"),
     Column("error_detail", "str", "evidence for the class, in words"),
-    Column("near_f1", "float64", "F1 of a wrong value"),
-    Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
-    Column("relation", "category", "relation of a wrong element to the target"),
-    Column("described_target", "boolean", "wrong element though round 1 described the target"),
-    Column("chosen", "str", "the chosen element as listed"),
-    Column("target", "str", "the right one as listed"),
     Column("human_label", "str", "labels given by people, joined by '; '"),
 )
-ERROR_COLUMNS = tuple(
-    c for c in COLUMNS if c.name in ("error_class", "error_detail", "human_label")
-)
 """What `merge_into` adds."""
-_KEY = ["run", "repeat", "step_id"]
+
+
+def columns(run: Run) -> tuple[Column, ...]:
+    """The columns of a run: what the row is, its class, and what its kind has to say of it."""
+    declared = run.manifest.declaration
+    return (
+        Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
+        Column("repeat", "Int64", "number of the repeat, from 0"),
+        Column(id_column(declared), "str", f"the {declared.unit}"),
+        *(Column(name, "category", meaning) for name, meaning in _grouped(declared).items()),
+        *ERROR_COLUMNS[:2],
+        *errors_of(run).columns,
+        ERROR_COLUMNS[2],
+    )
+
+
+def _grouped(declared: Declaration) -> dict[str, str]:
+    """The columns of groups: the split, parents, and labels that tell their units apart."""
+    parents = {level_column(level): f"the {level.one}" for level in declared.levels}
+    within = {one.name: one.meaning for one in declared.groups if not one.whole}
+    return {SPLIT: "the split", **parents, **within}
+
+
+def keys(declared: Declaration) -> tuple[str, ...]:
+    """What errors can be counted by, beside all of a run: groups of more than one parent."""
+    innermost = level_column(declared.innermost)
+    return tuple(name for name in _grouped(declared) if name != innermost)
 
 
 def errors_frame(runs: RunLike | Iterable[RunLike], *, pages: bool = True) -> pd.DataFrame:
-    """Return a row per run, step and repeat with the columns of `COLUMNS`.
+    """Return a row per run, unit and repeat with the `columns` of the runs.
 
     `attrs["problems"]` describes unreadable lines of `labels.jsonl`. Raises `RunError` for runs
     that cannot be read.
     """
-    data: dict[str, list[object]] = {column.name: [] for column in COLUMNS}
+    opened = open_runs(runs)
+    described: dict[str, Column] = {}
+    for column in (column for run in opened.values() for column in columns(run)):
+        described.setdefault(column.name, column)
+    rows: list[Mapping[str, Any]] = []
     problems: list[str] = []
-    for label, run in open_runs(runs).items():
+    for label, run in opened.items():
         labels = read_labels(run)
         problems += labels.problems
-        by_step = labels.by_step()
-        for one in classify_run(run, pages=pages):
-            wrong = one.relation is not None
-            row = {
-                "run": label,
-                "repeat": one.repeat,
-                "step_id": one.step_id,
-                "split": one.split,
-                "task_id": one.task_id,
-                "website": one.website,
-                "operation": one.operation,
-                "error_class": str(one.error_class),
-                "error_detail": one.detail,
-                "near_f1": one.near_f1,
-                "near_edit": one.near_edit,
-                "relation": None if one.relation is None else str(one.relation),
-                "described_target": "described_target" in one.flags if wrong else None,
-                "chosen": one.chosen,
-                "target": one.target,
-                "human_label": by_step.get((one.step_id, one.repeat)),
-            }
-            for name, value in row.items():
-                data[name].append(value)
-    frame = typed(data, COLUMNS)
+        rows += _rows(label, run, labels.by_step(), pages)
+    data = {name: [row.get(name) for row in rows] for name in described}
+    frame = typed(data, list(described.values()))
     frame.attrs = {"problems": tuple(problems)}
     return frame
 
 
+def _rows(
+    label: str, run: Run, labels: Mapping[tuple[str, int], str], pages: bool
+) -> Iterable[dict[str, Any]]:
+    declared, errors, records = run.manifest.declaration, errors_of(run), run.records()
+    found = errors.classify(run, records, pages=pages)
+    for record, error in zip(records, found, strict=True):
+        yield {
+            **record.labels,
+            "run": label,
+            "repeat": record.repeat,
+            id_column(declared): record.unit_id,
+            SPLIT: record.split,
+            **{level_column(one): record.parents.get(one.name) for one in declared.levels},
+            **errors.facts(error),
+            "error_class": str(error.error_class),
+            "error_detail": error.detail,
+            "human_label": labels.get(record.key),
+        }
+
+
 def merge_into(
-    steps: pd.DataFrame, runs: RunLike | Iterable[RunLike], *, pages: bool = True
+    units: pd.DataFrame, runs: RunLike | Iterable[RunLike], *, pages: bool = True
 ) -> pd.DataFrame:
-    """Add `ERROR_COLUMNS` to a frame of steps, keeping its rows and their order.
+    """Add `ERROR_COLUMNS` to a frame of units, keeping its rows and their order.
 
     `runs` are the runs that the frame was made from; rows of other runs get no class. Raises
     `RunError` for runs that cannot be read.
     """
-    errors = errors_frame(runs, pages=pages)
+    opened = open_runs(runs)
+    errors = errors_frame(opened.values(), pages=pages)
+    ids = dict.fromkeys(id_column(run.manifest.declaration) for run in opened.values())
+    key = ["run", "repeat", *ids]
     names = [column.name for column in ERROR_COLUMNS]
-    merged = steps.drop(columns=[name for name in names if name in steps])
-    keys = pd.MultiIndex.from_frame(merged[_KEY].astype({"run": "str", "step_id": "str"}))
-    by_key = errors.astype({"run": "str"}).set_index(_KEY)[names]
-    matched = by_key.reindex(keys)
+    merged = units.drop(columns=[name for name in names if name in units])
+    texts = dict.fromkeys(("run", *ids), "str")
+    keyed = pd.MultiIndex.from_frame(merged[key].astype(texts))
+    by_key = errors.astype(texts).set_index(key)[names]
+    matched = by_key.reindex(keyed)
     matched.index = merged.index
     for column in ERROR_COLUMNS:
         values = matched[column.name].astype("object")
         merged[column.name] = pd.Series(
             values.where(values.notna(), None), index=merged.index, dtype="object"
         ).astype("category" if column.kind == "category" else column.kind)
-    merged.attrs = {**steps.attrs, "problems": errors.attrs["problems"]}
+    merged.attrs = {**units.attrs, "problems": errors.attrs["problems"]}
     return merged
+
+
+def id_column(declared: Declaration) -> str:
+    return f"{declared.unit}_id"
+
+
+def level_column(level: Level) -> str:
+    return {"task": "task_id"}.get(level.name, level.name)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from harness import tables
+from harness.runs import Run
 from harness.tables import (
     Cell,
     Grid,
@@ -20,23 +22,21 @@ from harness.tables import (
     percent,
     record_bounds,
 )
-from parsers import mean_interval
+from parsers import Declaration, mean_interval
 from reports.about import about
-from reports.errors.classes import CLASSES, INFO, NOT_COUNTED, ErrorClass
-from reports.errors.classifying import NEAR_EDIT, NEAR_F1
-from reports.errors.frame import errors_frame
+from reports.errors.classes import NO_ANSWER, ClassInfo
+from reports.errors.classifying import classes_of, errors_of
+from reports.errors.frame import errors_frame, id_column, keys, level_column
 from reports.frames.schema import Column, typed
 from reports.grid import frame_data, plain_records
 from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
 from reports.settings import compare
 
-By = Literal["split", "website", "operation"]
-KEYS: tuple[By, ...] = get_args(By)
 ALL = "all"
 FOOTNOTE = (
     "share: per cent of settled valid rows (valid rows with a final outcome); of errors: per cent "
     "of those that failed. Every row has exactly one class, the first that fits. 95 % intervals "
-    "with tasks as clusters."
+    "with {clusters} as clusters."
 )
 _SHARES = ("share", "share_of_errors")
 _TEXT = 88
@@ -53,23 +53,27 @@ def _share(name: str, meaning: str) -> tuple[Column, ...]:
     )
 
 
-COLUMNS = (
-    Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
-    Column("by", "str", "what the rows are grouped by"),
-    Column("group", "str", "the group; 'all' for all rows of the run"),
-    Column("error_class", "str", "one of `reports.errors.ErrorClass`"),
-    Column("status", "str", "the parser's status, for the class no_answer"),
-    Column("title", "str", "the class in words"),
-    Column("steps", "Int64", "rows in the class, repeats included"),
-    *_share("share", "share of the settled valid rows; missing for other rows"),
-    *_share("share_of_errors", "share of the failed rows"),
-)
+def columns(units: str) -> tuple[Column, ...]:
+    """The columns of a table that counts these units."""
+    return (
+        Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
+        Column("by", "str", "what the rows are grouped by"),
+        Column("group", "str", "the group; 'all' for all rows of the run"),
+        Column("error_class", "str", "one of `reports.errors.classes_of`"),
+        Column("status", "str", "the parser's status, for the class no_answer"),
+        Column("title", "str", "the class in words"),
+        Column(units, "Int64", "rows in the class, repeats included"),
+        *_share("share", "share of the settled valid rows; missing for other rows"),
+        *_share("share_of_errors", "share of the failed rows"),
+    )
+
+
 Example = dict[str, Any]
 
 
 def errors_table(
     runs: RunLike | Iterable[RunLike],
-    by: By | None = None,
+    by: str | None = None,
     *,
     examples: int = 0,
     pages: bool = True,
@@ -79,120 +83,160 @@ def errors_table(
     Runs are never pooled. The counts of a run's groups sum to those of its group `all`, which comes
     first. Raises `RunError` for runs that cannot be read, and `ValueError` for an unknown `by`.
 
-    by: what to group by in addition.
-    examples: number of example steps per class and run.
+    by: what to group by in addition, one of `reports.errors.frame.keys`.
+    examples: number of example units per class and run.
     pages: whether to read pages, see `classify_run`.
 
     `attrs` of the frame:
     constants, differences, given, key, runs: as in `reports.tables`.
-    examples: the example steps.
-    beside: by run, near misses among wrong values, and wrong elements where round 1 described the
-        target.
+    examples: the example units.
+    beside: by run, what its kind of units counts beside the classes, and `remarks` that in words.
     labels: labels given by people, counted by class.
     problems: messages about unreadable lines of labels.
     unfinished, corrupt: messages about unfinished and damaged runs.
+    words: for one unit, several units, and several of their clusters.
+    ids: the columns with ids of units.
+    titles: the titles of the classes.
+    shown: columns of the examples.
     """
-    if by is not None and by not in KEYS:
-        raise ValueError(f"unknown key {by!r}: expected one of {', '.join(KEYS)}")
     opened = open_runs(runs)
+    for label, run in opened.items():
+        if by is not None and by not in (known := keys(run.manifest.declaration)):
+            raise ValueError(f"{label} cannot be counted by {by}: expected {' or '.join(known)}")
     frame = errors_frame(opened.values(), pages=pages)
-    data: dict[str, list[Any]] = {column.name: [] for column in COLUMNS}
-    for run in opened:
-        run_rows = frame[frame["run"].astype("str") == run]
-        _count(data, run, ALL, ALL, run_rows)
-        if by is not None:
-            for group, rows in run_rows.groupby(run_rows[by].astype("str"), sort=True):
-                _count(data, run, by, str(group), rows)
-    table = typed(data, COLUMNS)
+    words = words_of(run.manifest.declaration for run in opened.values())
+    described = columns(words.units)
+    counted = [
+        {**row, words.units: row["count"]}
+        for label, run in opened.items()
+        for row in _counts(label, run, by, frame[frame["run"].astype("str") == label])
+    ]
+    table = typed({c.name: [row.get(c.name) for row in counted] for c in described}, described)
     settings = compare(opened)
+    beside = [{"run": label, **_beside(run, frame, label)} for label, run in opened.items()]
     table.attrs = {
         "constants": settings.constants,
         "differences": settings.differences,
         "given": {},
         "key": by or ALL,
         "runs": list(opened),
-        "examples": [one for run in opened for one in _examples(frame, run, examples)],
-        "beside": [_near_misses(frame, run) for run in opened],
-        "labels": _labels(frame),
+        "examples": [
+            one for label, run in opened.items() for one in _examples(frame, label, run, examples)
+        ],
+        "beside": beside,
+        "remarks": [
+            f"{one['run']}: {'; '.join(remarks)}"
+            for one, run in zip(beside, opened.values(), strict=True)
+            if (remarks := errors_of(run).remarks(one))
+        ],
+        "labels": _labels(frame, words.units),
         "problems": frame.attrs["problems"],
         "unfinished": unfinished_lines(opened),
         "corrupt": corrupt_lines(opened),
+        "words": words,
+        "ids": list({id_column(run.manifest.declaration): None for run in opened.values()}),
+        "titles": {str(one.error_class): one.title for one in classes_of(opened.values())},
+        "shown": list(dict.fromkeys(n for run in opened.values() for n in errors_of(run).shown)),
     }
     return table
 
 
-def _count(data: dict[str, list[Any]], run: str, by: str, group: str, rows: pd.DataFrame) -> None:
-    classes: Sequence[str] = rows["error_class"].astype("str").tolist()
-    statuses = rows["error_detail"].astype("object").tolist()
-    tasks = list(zip(rows["split"].astype("str"), rows["task_id"].astype("str"), strict=True))
-    keys = [
-        (name, str(status) if name == ErrorClass.NO_ANSWER else None)
-        for name, status in zip(classes, statuses, strict=True)
+class Words(NamedTuple):
+    """The words for one unit, for several units, and for several of their clusters."""
+
+    unit: str
+    units: str
+    clusters: str
+
+
+def words_of(declared: Iterable[Declaration]) -> Words:
+    """The words of some benchmarks, more general ones where they differ."""
+    listed = [Words(one.unit, one.units, one.level(one.clusters[0]).many) for one in declared]
+    general = Words("unit", "units", "parents")
+    together = [
+        words[0] if len(set(words)) == 1 else word
+        for words, word in zip(zip(*listed, strict=True), general, strict=True)
     ]
-    settled = [place for place, name in enumerate(classes) if name not in NOT_COUNTED]
-    failed = [place for place in settled if classes[place] != ErrorClass.SUCCESS]
-    counts: dict[tuple[str, str | None], int] = {}
-    for key in keys:
-        counts[key] = counts.get(key, 0) + 1
+    return Words(*together) if together else general
+
+
+def _counts(label: str, run: Run, by: str | None, rows: pd.DataFrame) -> Iterable[dict[str, Any]]:
+    declared = run.manifest.declaration
+    classes = errors_of(run).classes(declared)
+    groups = [(ALL, ALL, rows)]
+    if by is not None:
+        groups += [
+            (by, str(name), part) for name, part in rows.groupby(rows[by].astype("str"), sort=True)
+        ]
+    for key, name, part in groups:
+        for row in _count(part, classes, _clusters(part, declared)):
+            yield {"run": label, "by": key, "group": name, **row}
+
+
+def _clusters(rows: pd.DataFrame, declared: Declaration) -> list[Hashable]:
+    """What the intervals of rows take as independent: their parents of the usual level."""
+    level = declared.level(declared.clusters[0])
+    names = [level_column(level)] if level.shared else ["split", level_column(level)]
+    return list(zip(*(rows[name].astype("str") for name in names), strict=True))
+
+
+def _count(
+    rows: pd.DataFrame, infos: Sequence[ClassInfo], clusters: Sequence[Hashable]
+) -> Iterator[dict[str, Any]]:
+    names: Sequence[str] = rows["error_class"].astype("str").tolist()
+    details = rows["error_detail"].astype("object").tolist()
+    found = [
+        (name, str(detail) if name == NO_ANSWER else None)
+        for name, detail in zip(names, details, strict=True)
+    ]
+    counted = {str(info.error_class) for info in infos if info.counted}
+    errors = {str(info.error_class) for info in infos if info.is_error}
+    settled = [place for place, name in enumerate(names) if name in counted]
+    failed = [place for place, name in enumerate(names) if name in errors]
+    counts = Counter(found)
 
     def share(column: str, key: tuple[str, str | None], among: Sequence[int]) -> dict[str, Any]:
-        values = [float(keys[place] == key) for place in among]
-        interval = mean_interval(values, [tasks[place] for place in among], "micro")
+        values = [float(found[place] == key) for place in among]
+        interval = mean_interval(values, [clusters[place] for place in among], "micro")
         return {column: counts[key] / len(among), **interval_record(column, interval)}
 
-    for info in CLASSES:
-        in_class = sorted(((k, n) for k, n in counts.items() if k[0] == info.error_class), key=str)
-        for (name, status), steps in in_class:
-            counted = name not in NOT_COUNTED
-            error = counted and name != ErrorClass.SUCCESS
-            row: dict[str, Any] = {
-                "run": run,
-                "by": by,
-                "group": group,
-                "error_class": str(name),
+    for info in infos:
+        of_class = sorted((one for one in counts.items() if one[0][0] == info.error_class), key=str)
+        for key, count in of_class:
+            name, status = key
+            yield {
+                "error_class": name,
                 "status": status,
                 "title": info.title if status is None else f"{info.title}: {status}",
-                "steps": steps,
-                **(share("share", (name, status), settled) if counted else {}),
-                **(share("share_of_errors", (name, status), failed) if error else {}),
+                "count": count,
+                **(share("share", key, settled) if info.counted else {}),
+                **(share("share_of_errors", key, failed) if info.is_error else {}),
             }
-            for column in COLUMNS:
-                data[column.name].append(row.get(column.name))
 
 
-def _examples(frame: pd.DataFrame, run: str, limit: int) -> list[Example]:
-    """Example steps of every error class, in pseudo-random order by a hash of their ids."""
-    run_rows = frame[frame["run"].astype("str") == run]
-    names = ["step_id", "repeat", "website", "error_class", "error_detail", "chosen", "target"]
-    names.append("human_label")
-    columns = [
-        run_rows[name].astype("object").where(run_rows[name].notna(), None) for name in names
-    ]
-    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-    rows.sort(key=lambda row: hashlib.sha256(row["step_id"].encode()).digest())
+def _examples(frame: pd.DataFrame, label: str, run: Run, limit: int) -> list[Example]:
+    """Example units of every error class, in pseudo-random order by a hash of their ids."""
+    declared, errors = run.manifest.declaration, errors_of(run)
+    unit = id_column(declared)
+    rows = frame[frame["run"].astype("str") == label]
+    above = [level_column(level) for level in declared.levels[1:]]
+    names = [unit, "repeat", *above, "error_class", "error_detail", *errors.shown, "human_label"]
+    columns = [rows[name].astype("object").where(rows[name].notna(), None) for name in names]
+    records = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    records.sort(key=lambda row: hashlib.sha256(row[unit].encode()).digest())
     shown: list[Example] = []
-    for info in CLASSES:
-        if info.error_class in NOT_COUNTED or info.error_class is ErrorClass.SUCCESS:
-            continue
-        in_class = [row for row in rows if row["error_class"] == info.error_class]
-        shown += [{"run": run, **row} for row in in_class[:limit]]
+    for info in errors.classes(declared):
+        if info.is_error:
+            of_class = [row for row in records if row["error_class"] == info.error_class]
+            shown += [{"run": label, **row} for row in of_class[:limit]]
     return shown
 
 
-def _near_misses(frame: pd.DataFrame, run: str) -> dict[str, Any]:
-    run_rows = frame[frame["run"].astype("str") == run]
-    values = run_rows[run_rows["error_class"] == ErrorClass.WRONG_VALUE]
-    return {
-        "run": run,
-        "wrong_values": len(values),
-        "near_by_f1": int((values["near_f1"] >= NEAR_F1).sum()),
-        "near_by_edit": int((values["near_edit"] <= NEAR_EDIT).sum()),
-        "wrong_elements": int(run_rows["relation"].notna().sum()),
-        "described_target": int(run_rows["described_target"].fillna(False).sum()),
-    }
+def _beside(run: Run, frame: pd.DataFrame, label: str) -> Mapping[str, Any]:
+    return errors_of(run).beside(frame[frame["run"].astype("str") == label])
 
 
-def _labels(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _labels(frame: pd.DataFrame, units: str) -> list[dict[str, Any]]:
     labelled = frame[frame["human_label"].notna()]
     counts: dict[tuple[str, str, str], int] = {}
     names = ("run", "human_label", "error_class")
@@ -201,8 +245,8 @@ def _labels(frame: pd.DataFrame) -> list[dict[str, Any]]:
         key = run, label, error_class
         counts[key] = counts.get(key, 0) + 1
     return [
-        {"run": run, "label": label, "error_class": error_class, "steps": steps}
-        for (run, label, error_class), steps in sorted(counts.items())
+        {"run": run, "label": label, "error_class": error_class, units: count}
+        for (run, label, error_class), count in sorted(counts.items())
     ]
 
 
@@ -222,19 +266,20 @@ def grids(table: pd.DataFrame) -> list[Grid]:
     sections: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for record in records:
         sections.setdefault((record["run"], record["by"], record["group"]), []).append(record)
-    notes = [FOOTNOTE]
+    words: Words = table.attrs["words"]
+    notes = [FOOTNOTE.format(clusters=words.clusters)]
     if any(record[f"{name}_few"] for record in records for name in _SHARES):
         notes += few_notes(rates=True)
     counts = Grid(
         title="",
         columns=(
             tables.Column("class", "left"),
-            *map(tables.Column, ("steps", "share", "of errors")),
+            *map(tables.Column, (words.units, "share", "of errors")),
         ),
-        sections=tuple(_section(*key, rows) for key, rows in sections.items()),
+        sections=tuple(_section(*key, rows, words.units) for key, rows in sections.items()),
         above=about(table.attrs),
         footnotes=(
-            *_near_miss_lines(table),
+            *table.attrs["remarks"],
             *_label_lines(table),
             *notes,
             *table.attrs["problems"],
@@ -258,14 +303,16 @@ def _facts(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _section(run: str, by: str, group: str, records: Sequence[dict[str, Any]]) -> Section:
+def _section(
+    run: str, by: str, group: str, records: Sequence[dict[str, Any]], units: str
+) -> Section:
     named = ALL if by == ALL else f"{by} {group}"
     return Section(
         tuple(
             Row(
                 (
                     record["title"],
-                    f"{record['steps']:,}",
+                    f"{record[units]:,}",
                     *(
                         ""
                         if record[name] is None
@@ -276,31 +323,36 @@ def _section(run: str, by: str, group: str, records: Sequence[dict[str, Any]]) -
             )
             for record in records
         ),
-        title=f"{run}: {named}, {sum(record['steps'] for record in records):,} rows",
+        title=f"{run}: {named}, {sum(record[units] for record in records):,} rows",
     )
 
 
 def _example_grid(table: pd.DataFrame) -> Grid:
     sections: dict[tuple[str, str], list[Row]] = {}
+    words, shown = table.attrs["words"], table.attrs["shown"]
     for one in table.attrs["examples"]:
-        cells = (_example_name(one), *(_cut(one[name]) for name in ("chosen", "target")))
+        cells = (
+            _example_name(one, table.attrs["ids"]),
+            *(_cut(one.get(name, "")) for name in shown),
+        )
         sections.setdefault((one["run"], one["error_class"]), []).append(Row(cells))
     return Grid(
         title="Examples",
-        columns=tuple(tables.Column(head, "left") for head in ("step", "chosen", "target")),
+        columns=tuple(tables.Column(head, "left") for head in (words.unit, *shown)),
         sections=tuple(
-            Section(tuple(rows), title=f"{run}: {INFO[ErrorClass(name)].title}")
+            Section(tuple(rows), title=f"{run}: {table.attrs['titles'][name]}")
             for (run, name), rows in sections.items()
         ),
         section_head="class",
     )
 
 
-def _example_name(one: Example) -> str:
+def _example_name(one: Example, ids: Sequence[str]) -> str:
+    unit = next(one[name] for name in ids if name in one)
     repeat = f" repeat {one['repeat']}" if one["repeat"] else ""
     label = f" [{one['human_label']}]" if one["human_label"] else ""
     detail = f": {one['error_detail']}" if one["error_detail"] else ""
-    return f"{one['step_id']}{repeat}{detail}{label}"
+    return f"{unit}{repeat}{detail}{label}"
 
 
 def _cut(text: object) -> str:
@@ -308,33 +360,12 @@ def _cut(text: object) -> str:
     return line if len(line) <= _TEXT else line[: _TEXT - 1] + "…"
 
 
-def _near_miss_lines(table: pd.DataFrame) -> list[str]:
-    """A line per run with such steps on near misses and on targets described in round 1."""
-    lines = []
-    for one in table.attrs["beside"]:
-        parts = []
-        if one["wrong_values"]:
-            parts.append(
-                f"of {one['wrong_values']:,} wrong values {one['near_by_f1']:,} are close by F1 "
-                f"(at least {NEAR_F1}) and {one['near_by_edit']:,} by edit distance "
-                f"(at most {NEAR_EDIT})"
-            )
-        if one["wrong_elements"]:
-            parts.append(
-                f"round 1 described the target in {one['described_target']:,} of "
-                f"{one['wrong_elements']:,} wrong elements"
-            )
-        if parts:
-            lines.append(f"{one['run']}: {'; '.join(parts)}")
-    return lines
-
-
 def _label_lines(table: pd.DataFrame) -> list[str]:
     """A line per run with its labels, the most frequent first."""
     runs: dict[str, dict[str, int]] = {}
     for one in table.attrs["labels"]:
         counts = runs.setdefault(one["run"], {})
-        counts[one["label"]] = counts.get(one["label"], 0) + one["steps"]
+        counts[one["label"]] = counts.get(one["label"], 0) + one[table.attrs["words"].units]
     return [
         f"labels of {run}: "
         + ", ".join(

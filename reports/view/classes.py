@@ -34,7 +34,7 @@ class ClassRow(NamedTuple):
 
 def classes_of(run: Run) -> Classes:
     """The class of every row of a run, by step and repeat."""
-    return {(one.step_id, one.repeat): str(one.error_class) for one in classify_run(run)}
+    return {(one.unit_id, one.repeat): str(one.error_class) for one in classify_run(run)}
 
 
 def labels_of(run: Run) -> tuple[Label, ...]:

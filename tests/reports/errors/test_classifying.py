@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from harness.runs import StepRecord
 from parsers import ELEMENT_ONLY, OPERATIONS, Prediction, Status
 from reports.errors import CLASSES, ErrorClass, Relation, StepError, classify
-from reports.errors.classes import INFO
 from tests.reports.errors.cases import CHOICES, PAGE, TARGET, not_offered, record, rounds
 from tests.units import changed
 
+RIGHT_ELEMENT = {ErrorClass.WRONG_OPERATION, ErrorClass.WRONG_VALUE}
 SAID_TARGET = 'I click the button "Save address" to keep the town.'
 
 
@@ -277,7 +277,7 @@ _replies = st.sampled_from(["", SAID_TARGET, "Click 'Fares'.", "Nothing \udc00 t
 
 
 def wrong_element(error_class: ErrorClass) -> bool:
-    return INFO[error_class].group == "wrong element"
+    return str(error_class).startswith("wrong_") and error_class not in RIGHT_ELEMENT
 
 
 @settings(max_examples=300, deadline=None)

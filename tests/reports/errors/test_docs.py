@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from reports.errors import CLASSES, DEFAULT_LABELS
-from reports.errors.classifying import NEAR_EDIT, NEAR_F1
-from reports.errors.described import RARE
-from reports.errors.relations import NEAR
+from reports.errors.steps.classifying import NEAR_EDIT, NEAR_F1
+from reports.errors.steps.described import RARE
+from reports.errors.steps.relations import NEAR
 
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 

@@ -28,10 +28,9 @@ from reports.errors import (
     merge_into,
     read_labels,
 )
-from reports.errors.command import KEYS, errors
-from reports.errors.frame import COLUMNS
-from reports.errors.table import COLUMNS as TABLE_COLUMNS
-from reports.errors.table import KEYS as ALL_KEYS
+from reports.errors.command import errors
+from reports.errors.frame import columns, keys
+from reports.errors.table import columns as table_columns
 from reports.errors.table import render
 from reports.frames.schema import schema
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
@@ -134,7 +133,7 @@ def test_counts_and_shares_equal_those_of_the_raw_lines(run: Path) -> None:
         assert by_class.loc[f"no answer: {status}", "steps"] == statuses[status]
 
 
-@pytest.mark.parametrize("by", ALL_KEYS)
+@pytest.mark.parametrize("by", ("split", "website", "operation"))
 def test_groups_sum_to_the_whole(run: Path, by: Any) -> None:
     table = errors_table(open_run(run, _page), by)
     whole = table[table["by"] == "all"].groupby("error_class")["steps"].sum()
@@ -142,8 +141,11 @@ def test_groups_sum_to_the_whole(run: Path, by: Any) -> None:
     assert whole.to_dict() == groups.to_dict()
 
 
-def test_the_command_offers_what_the_table_has() -> None:
-    assert KEYS == ALL_KEYS
+def test_a_key_that_the_benchmark_does_not_have_names_those_it_has(run: Path) -> None:
+    assert keys(open_run(run).manifest.declaration) == ("split", "website", "operation")
+    result = _call(run, "--by", "task")
+    assert result.exit_code == 2
+    assert "expected split or website or operation" in result.output
 
 
 def test_near_misses_and_lost_descriptions_are_counted(run: Path) -> None:
@@ -169,16 +171,17 @@ def test_runs_are_never_pooled(run: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_is_an_error(run: Path) -> None:
-    with pytest.raises(ValueError, match="unknown key"):
-        errors_table(run, "colour")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="cannot be counted by colour"):
+        errors_table(run, "colour")
     with pytest.raises(ValueError, match="unknown format"):
         render(errors_table(run, pages=False), "pdf")
 
 
 def test_the_frame_has_its_schema(run: Path) -> None:
     add_labels(run, [Label("s1", "pop-up")])
-    frame = errors_frame(open_run(run, _page))
-    assert {name: str(kind) for name, kind in frame.dtypes.items()} == schema(COLUMNS)
+    opened = open_run(run, _page)
+    frame = errors_frame(opened)
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == schema(columns(opened))
     assert frame["described_target"].tolist()[1]
     assert frame["human_label"].tolist()[1] == "pop-up"
 
@@ -221,7 +224,7 @@ def test_every_format_carries_the_note_and_no_control_characters(run: Path, form
         assert "<" not in text
     if form == "csv":
         rows = list(csv.reader(line for line in text.splitlines() if line[0] != "#"))
-        assert {len(row) for row in rows} == {len(TABLE_COLUMNS)}
+        assert {len(row) for row in rows} == {len(table_columns("steps"))}
         assert not any(cell.startswith("=") for row in rows for cell in row)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parsers.cleaned_page import parse_page
-from reports.errors.classes import Relation
+from reports.errors.steps.classes import Relation
 
 if TYPE_CHECKING:
     from lxml import etree

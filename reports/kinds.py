@@ -1,0 +1,55 @@
+"""What reports have for units of one kind, beyond what they have for all.
+
+Of every unit, reports tell success, status and measures, as its benchmark declares them. A kind can
+bring more. It is registered here by the name of the kind, or as an entry point of
+`vlm_eval.reports`; without an entry, units of a kind are reported by what all units have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.registry import Registry
+from harness.runs import Run, RunError
+
+
+@dataclass(frozen=True, slots=True)
+class KindReports:
+    """What a kind of unit brings.
+
+    errors: its classes of errors, a `reports.errors.UnitErrors`; None for those of all units.
+    analyses: the commands of `vlm-eval analyse` that suit its units, among those that not all do.
+    """
+
+    errors: Any = None
+    analyses: tuple[str, ...] = ()
+
+
+REPORTS: Registry[KindReports] = Registry(
+    "kind of unit with reports", "vlm_eval.reports", has=("errors", "analyses")
+)
+REPORTS.add("step", "reports.steps:STEP_REPORTS", "recorded steps, with a target among choices")
+
+
+def reports_of(run: Run) -> KindReports:
+    """What the kind of a run's units brings. Raises `UnknownName` if it cannot be loaded."""
+    kind = run.manifest.declaration.kind
+    return REPORTS.make(kind) if kind in REPORTS.names() else KindReports()
+
+
+def suited(runs: Mapping[str, Run], analysis: str) -> tuple[dict[str, Run], tuple[str, ...]]:
+    """The runs, by label, whose units an analysis suits, and a line for each of the others.
+
+    Raises `RunError` with these lines if there is none that it suits.
+    """
+    kept = {label: run for label, run in runs.items() if analysis in reports_of(run).analyses}
+    lines = tuple(
+        f"{label}: no {analysis} for {run.manifest.declaration.units}, only for units with choices"
+        for label, run in runs.items()
+        if label not in kept
+    )
+    if runs and not kept:
+        raise RunError("; ".join(lines))
+    return kept, lines
