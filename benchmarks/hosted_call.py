@@ -44,19 +44,19 @@ def sample_requests(settings: Settings, store: PictureStore) -> list[Request]:
     """Every call that a run over the sample makes, the pictures' sources held by the store."""
     plan = plan_run(settings, asks=False)
     requests: list[Request] = []
-    for question in plan.preparer().questions(plan.dataset):
+    for question in plan.questions_of(plan.dataset):
         if question.record.invalid is not None:
             continue
         for digest, data in question.sources.items():
             store.add(digest, data)
 
-        def reply(ask: Ask, step: str = question.step.step_id) -> Reply:
+        def reply(ask: Ask, step: str = question.unit_id) -> Reply:
             requests.append(
                 Request(ask.conversation, generation(settings), step, ask.place, ask.continues)
             )
             return Reply(DESCRIPTION)
 
-        hold(plan.protocol.dialogue(question.step, question.choices), reply)
+        hold(plan.protocol.dialogue(*question.asked), reply)
     return requests
 
 

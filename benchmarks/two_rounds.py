@@ -105,17 +105,16 @@ def opened(
 def questions(plan: Plan, most: int | None, few: int) -> tuple[list[str], list[str]]:
     """The ids of the first steps that are asked about, at most `most`, and the texts of both rounds
     of `few` of them."""
-    preparer, ids, texts = plan.preparer(), list[str](), list[str]()
-    for row in plan.dataset.rows():
+    ids, texts = list[str](), list[str]()
+    for question in plan.questions_of(plan.dataset):
         if len(ids) == most:
             break
-        question = preparer.prepare(row)
         if question.record.invalid is not None:
             continue
-        ids.append(question.step.step_id)
+        ids.append(question.unit_id)
         if len(ids) > few:
             continue
-        dialogue = plan.protocol.dialogue(question.step, question.choices)
+        dialogue = plan.protocol.dialogue(*question.asked)
         asked = next(dialogue)
         with contextlib.suppress(StopIteration):
             while isinstance(asked, Ask):

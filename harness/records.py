@@ -1,18 +1,21 @@
 """The records that travel from a benchmark to a protocol.
 
-A `Row` is what a benchmark stores, answer included. A `Step` with its `Choice`s is what a protocol
-sees: nothing in them says which choice is right.
+A `Row` is what a benchmark of recorded steps stores, answer included. A `Step` with its `Choice`s
+is what a protocol sees: nothing in them says which choice is right. An `Item` is what a protocol
+sees of a unit that comes ready from its benchmark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from adapters.conversation import Picture
 from harness.page import Box, Brackets, Candidate
 from parsers.records import Description, Gold, Operation, StepInfo
+
+T = TypeVar("T")
 
 NO_POSITIVE = "no_positive"
 NO_SCREENSHOT = "no_screenshot"
@@ -163,3 +166,16 @@ class Step:
     earlier: tuple[Earlier, ...] = ()
     scene: Scene | None = field(default=None, compare=False, repr=False)
     page_size: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Generic[T]):
+    """What a protocol knows of a unit that comes ready from its benchmark.
+
+    content: what is asked about it; `asked` of the unit's detail.
+    pictures: those that the run's policy shows.
+    """
+
+    unit_id: str
+    content: T
+    pictures: tuple[Picture, ...] = ()

@@ -24,7 +24,7 @@ from harness.benchmarks.catalog import (
 from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import IndexEntry
-from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 
 if TYPE_CHECKING:
     from harness.benchmarks.steps import SimpleBenchmark
@@ -43,6 +43,7 @@ __all__ = [
     "declared",
     "open_benchmark",
     "open_steps",
+    "recorded_steps",
     "step_benchmark",
     "step_data",
 ]

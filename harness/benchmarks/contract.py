@@ -28,6 +28,7 @@ class Benchmark(ABC):
     Attributes:
         kind: what its units are (`step`): protocols ask about units of one kind.
         protocol: how its units are asked about if the user names no protocol.
+        pictures: whether there are pictures to show with its units.
         name: its name in the registry, and in every row and run.
         description: one line about it.
         splits: all its splits; () if the files determine them.
@@ -49,6 +50,7 @@ class Benchmark(ABC):
 
     kind: ClassVar[str]
     protocol: ClassVar[str]
+    pictures: ClassVar[bool] = False
 
     @abstractmethod
     def open(

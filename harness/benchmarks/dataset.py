@@ -34,6 +34,11 @@ class Entry(Protocol):
         """What else it is grouped by (`domain`)."""
         ...
 
+    @property
+    def position(self) -> int | None:
+        """Its place in its innermost parent, from 0; None where units have no order."""
+        ...
+
 
 E = TypeVar("E", bound=Entry)
 

@@ -77,6 +77,10 @@ class IndexEntry:
         return {"domain": self.domain, "subdomain": self.subdomain}
 
     @property
+    def position(self) -> int:
+        return self.index
+
+    @property
     def where(self) -> str:
         """File and row, for messages."""
         return f"{self.file}, row {self.row}"

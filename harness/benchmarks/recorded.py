@@ -101,6 +101,16 @@ class StepDataset(Dataset[IndexEntry]):
             yield entry, row
 
 
+def recorded_steps(dataset: Dataset[Any]) -> StepDataset:
+    """The same data, if it is of recorded steps. Raises `DataError`."""
+    if not isinstance(dataset, StepDataset):
+        raise DataError(
+            f"this is for recorded steps, and the units of {dataset.benchmark} are of kind "
+            f"'{dataset.kind}'"
+        )
+    return dataset
+
+
 @dataclass(frozen=True)
 class StepBenchmark(Benchmark):
     """A collection of recorded steps.
@@ -117,6 +127,7 @@ class StepBenchmark(Benchmark):
 
     kind = "step"
     protocol = "seeact-two-rounds"
+    pictures = True
 
     @abstractmethod
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from harness.commands.listing import step_lines, steps_of
+from harness.commands.listing import unit_lines
 from harness.commands.options import DATA, read_options, setting_options
 from harness.printing import say
 
@@ -28,7 +28,7 @@ def check(file: Path | None, **_: Any) -> int:
     number of rows and the first of them; errors end with exit code 2. Without FILE, decode every
     row of the benchmark, and count them by split and operation, and how many are valid, or why not.
     """
-    from harness.benchmarks import SimpleBenchmark, benchmark
+    from harness.benchmarks import SimpleBenchmark, benchmark, recorded_steps
     from harness.benchmarks.check import check_rows, check_steps
     from harness.evaluation.plan import open_data
 
@@ -39,7 +39,7 @@ def check(file: Path | None, **_: Any) -> int:
     if isinstance(chosen, SimpleBenchmark):
         checked = check_steps(chosen, file or (Path(settings.data) if settings.data else None))
     else:
-        dataset = open_data(settings).part
+        dataset = recorded_steps(open_data(settings).part)
         for notice in dataset.notices:
             say(notice, err=True)
         checked = check_rows(dataset)
@@ -56,11 +56,12 @@ def list_steps(**_: Any) -> int:
     `vlm-eval show TASK:3` shows the third step of a task as a model would see it.
     """
     from harness.evaluation.plan import open_data
+    from harness.evaluation.units import unit_kind
 
     dataset = open_data(read_options(distractors=0)).part
     for notice in dataset.notices:
         say(notice, err=True)
-    for line in step_lines(steps_of(dataset)):
+    for line in unit_lines(unit_kind(dataset.kind).listed(dataset)):
         say(line)
     return 0
 

@@ -2,61 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.printing import say
 
 if TYPE_CHECKING:
-    from harness.benchmarks import StepDataset
+    from harness.evaluation.units import Listed
     from harness.protocols import AskingProtocol
-    from parsers.records import StepInfo
-
-LONGEST = 60
-"""Characters of a value that a line shows."""
 
 
-class Listed(NamedTuple):
-    """A step in a list: its id, what it is, and its recorded action in a few words."""
+def unit_lines(units: Iterable[Listed]) -> Iterator[str]:
+    """A line per unit with its right answer, under a line per innermost parent.
 
-    step_id: str
-    info: StepInfo
-    action: str
-
-
-def steps_of(dataset: StepDataset) -> Iterator[Listed]:
-    """The steps of a selection. Raises `DataError` for a damaged file."""
-    for entry, row in dataset.decoded():
-        if isinstance(row, Exception):
-            info = entry.info(dataset.benchmark, "")
-            yield Listed(entry.step_id, info, f"unreadable: {_line(str(row))}")
-        else:
-            action = recorded_action(row.operation, row.value, row.invalid)
-            yield Listed(entry.step_id, row.info, action)
-
-
-def recorded_action(operation: str, value: str, invalid: str | None) -> str:
-    """An action in a few words, with the reason why its row is invalid."""
-    value = value[:LONGEST] + ("…" if len(value) > LONGEST else "")
-    action = operation + (f" {json.dumps(value, ensure_ascii=False)}" if value else "")
-    return f"{action} ({invalid})" if invalid else action
-
-
-def step_lines(steps: Iterable[Listed]) -> Iterator[str]:
-    """A line per step with its number in the task and its action, under a line per task.
-
-    `TASK:3` in front is what `vlm-eval show` takes.
+    `PARENT:3` in front of units that have an order is what `vlm-eval show` takes.
     """
-    task = None
-    for step_id, info, action in steps:
-        if (info.split, info.task_id) != task:
-            task = info.split, info.task_id
-            yield f"task {info.task_id} ({info.split}, {info.website}): {_line(info.task)}"
-        number = f"{info.task_id}:{info.index + 1}"
-        yield f"  {number} of {info.total_steps}  {action}  [{step_id}]"
+    last = None
+    for unit in units:
+        (level, parent), *others = [*unit.parents.items(), ("", "")][: len(unit.parents) or 1]
+        if (unit.split, parent) != last:
+            last = unit.split, parent
+            where = ", ".join((unit.split, *(value for _, value in others)))
+            goal = f": {_line(unit.goal)}" if unit.position is not None else ""
+            yield f"{level} {parent} ({where}){goal}".lstrip()
+        if unit.position is None:
+            yield f"  {_line(unit.goal)}  {unit.right}  [{unit.unit_id}]"
+        else:
+            number = f"{parent}:{unit.position + 1}"
+            yield f"  {number} of {unit.total}  {unit.right}  [{unit.unit_id}]"
 
 
 def _line(text: str) -> str:
@@ -118,13 +93,15 @@ def protocols() -> None:
 
 def _about(protocol: AskingProtocol) -> list[str]:
     """The paper, and what a protocol usually asks with."""
-    from harness.evaluation.plan import usual_count
+    from harness.evaluation.recorded import RecordedSteps
     from harness.settings import Settings
 
     needs = protocol.needs
     source = needs.sources[0]
     top_k = needs.top_k if source == "ranker" else None
-    least, most = protocol.calls(usual_count(Settings(candidates=source, top_k=top_k)))
+    least, most = protocol.calls(
+        RecordedSteps.usual_count(Settings(candidates=source, top_k=top_k))
+    )
     calls = f"{least} to {most}" if least != most else str(least)
     offered = {
         "snapshot": "one positive among seeded negatives",

@@ -98,6 +98,7 @@ def with_options(ranker: str, values: dict[str, Any]) -> str:
 
 def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
     from adapters.processes import available_cpus
+    from harness.benchmarks import recorded_steps
     from harness.evaluation.plan import open_data
     from harness.rankers.job import Source, rank_benchmark
     from harness.tables import counted
@@ -111,7 +112,7 @@ def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
             "--workers has no effect on a cross-encoder, which runs on one device; leave it out"
         )
     settings = read_options(distractors=0)
-    dataset = open_data(settings).part
+    dataset = recorded_steps(open_data(settings).part)
     for notice in dataset.notices:
         say(notice, err=True)
     with click.progressbar(

@@ -72,6 +72,7 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     intervals have tasks as clusters. For splits of Mind2Web the paper's figure is shown as well; it
     was measured on other steps than those of Multimodal-Mind2Web.
     """
+    from harness.benchmarks import recorded_steps
     from harness.evaluation.plan import open_data
 
     for ranker in rankers or map(str, files):
@@ -80,7 +81,7 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     if not named:
         raise UserError("name files of ranks, or a ranker with --ranker (lexical, say)")
     settings = read_options(distractors=0)
-    dataset = open_data(settings).part
+    dataset = recorded_steps(open_data(settings).part)
     for notice in dataset.notices:
         say(notice, err=True)
     measured = list(_measured(named, dataset, values["no_positive"] == "fail"))

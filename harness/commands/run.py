@@ -91,29 +91,24 @@ def run(dry_run: bool, **_: Any) -> int:
 
 def heading(plan: Plan) -> Iterator[str]:
     """What is about to be done, defaults included."""
-    from harness.benchmarks import step_benchmark
     from harness.evaluation import reply_limit
     from harness.evaluation.estimate import cost_line
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset
-    tasks = counted(len({entry.task_id for entry in dataset.entries}), "task")
-    steps = counted(len(dataset), "step")
+    held = counted(len(dataset), dataset.kind)
+    if dataset.whole:
+        held += f", {counted(len(set(map(dataset.group_of, dataset.entries))), dataset.whole)}"
     splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))
-    shown = f"picture: {plan.pictures.text}"
-    if settings.history is not None:
-        shown += f", history: {settings.history}"
-    if {"images", "prompts"} & step_benchmark(settings.benchmark).fixes:
-        shown = "pictures and prompts as stored"
+    offered = plan.kind.offered()
     times = f", {settings.repeats} times" if settings.repeats > 1 else ""
     times += f", {settings.shuffles} shuffles" if settings.shuffles > 1 else ""
-    none = f", none: {settings.none}" if settings.none is not None else ""
     roles = [f"{name}: {role.info.name}" for name, role in plan.roles.items()]
     for name, text in (
         ("model", plan.model.info.name),
-        ("data", f"{settings.benchmark} ({splits}): {steps}, {tasks}"),
-        ("choices", _offered(plan) + none),
-        ("asked", f"{settings.protocol}{times}, {shown}"),
+        ("data", f"{settings.benchmark} ({splits}): {held}"),
+        *([("choices", offered)] if offered else []),
+        ("asked", f"{settings.protocol}{times}, {plan.kind.shown()}"),
         *([("roles", ", ".join(roles))] if roles else []),
         *([("redo", plan.redo.heading)] if plan.redo else []),
         ("run", str(plan.directory)),
@@ -122,30 +117,12 @@ def heading(plan: Plan) -> Iterator[str]:
     if plan.pictures.oracle:
         yield "warning:  these pictures show where the right answer is: an upper bound only"
     if not dataset.entries:
-        yield "this shard has none of the selected tasks"
+        yield f"this shard has none of the selected {dataset.whole or dataset.kind}s"
     if limit := reply_limit.heading(settings, plan.model.info):
         yield f"{'limit:':<9} {limit}"
     if cost := cost_line(plan):
         yield f"{'cost:':<9} {cost}"
     yield from dataset.notices
-
-
-def _offered(plan: Plan) -> str:
-    """Where the candidates come from."""
-    from harness.benchmarks import step_benchmark
-
-    settings = plan.settings
-    if {"distractors", "seed"} & step_benchmark(settings.benchmark).fixes:
-        return "as stored"
-    if plan.ranks is not None:
-        missed = "asked about" if settings.missed == "ask" else "zero"
-        return (
-            f"the first {settings.top_k} of ranker {plan.ranks.name}, "
-            f"steps without a positive among them: {missed}"
-        )
-    if settings.candidates == "all":
-        return "every candidate of the page"
-    return f"{settings.distractors} distractors, seed {settings.seed}"
 
 
 def confirmed(plan: Plan, display: Display) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from harness.commands.listing import Listed, recorded_action, step_lines, steps_of
+from harness.commands.listing import unit_lines
 from harness.commands.options import (
     MESSAGES,
     SettingsCommand,
@@ -24,9 +24,9 @@ from harness.settings import written
 if TYPE_CHECKING:
     from adapters import Picture
     from harness.dialogue import Ask
-    from harness.evaluation.questions import Question
+    from harness.evaluation.units import Listed, Question
     from harness.protocols import AskingProtocol
-    from harness.runs import CallRecord, StepRecord
+    from harness.runs import CallRecord
 
 REPLY = "(the model's description of the next action)"
 
@@ -63,28 +63,17 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     dataset = plan.dataset
-    known = {entry.step_id: (entry.task_id, entry.index) for entry in dataset.entries}
+    known = {e.unit_id: (dataset.group_of(e), e.position) for e in dataset.entries}
     found = _matching(known, step)
     if len(found) > 1:
-        _refuse(steps_of(dataset.without(known.keys() - found)), step)
-    row = dataset.row(*found)
-    question = plan.preparer().prepare(row)
-    record = question.record
-    info, detail = row.info, record.detail
-    size = f"{detail.page_size[0]} x {detail.page_size[1]}" if detail.page_size else "lost"
-    say(
-        f"step {record.unit_id} ({info.split}, {info.website}, number {info.index + 1} of "
-        f"{info.total_steps}), screenshot {size}, "
-        f"{detail.positives} positive and {detail.negatives} negative candidates"
-    )
-    if record.invalid:
-        say(f"invalid: {record.invalid}; no model is asked about it")
+        _refuse(plan.kind.listed(dataset.without(known.keys() - found)), step)
+    (question,) = plan.questions(found)
+    say(plan.kind.about(question.record))
+    if question.record.invalid:
+        say(f"invalid: {question.record.invalid}; no model is asked about it")
         return 0
-    if question.missed and plan.settings.missed != "ask":
-        say(
-            f"the recorded element is not among the first {plan.settings.top_k} of the "
-            "ranker: scored as zero, and no model is asked about it"
-        )
+    if question.outcome is not None:
+        say(plan.kind.why_unasked(question))
         return 0
     replies = _replies(plan.protocol, question, answer)
 
@@ -93,40 +82,42 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
         # A description goes into the next message, where a stand-in is easier to see.
         return Reply(REPLY if ask.continues else replies.get(ask.place, ""))
 
-    hold(plan.protocol.dialogue(question.step, question.choices), reply)
+    hold(plan.protocol.dialogue(*question.asked), reply)
     if answer:
-        _print_answer(record)
+        say(f"\n===== {plan.kind.answer(question.record)} =====")
     return 0
 
 
 def _show_run(directory: Path, text: str, answer: bool) -> int:
     """Print the calls on record. Raises `UserError` for settings, which the run has of its own."""
+    from harness.evaluation.units import unit_kind
     from harness.runs import open_run
 
     for name in given_settings():
         raise UserError(f"{written(name)} has no effect with --run: the calls are on record")
     run = open_run(directory)
-    records = {(record.unit_id, record.repeat): record for record in run.records()}
+    records = {record.key: record for record in run.records()}
     known = {
-        record.unit_id: (record.parents["task"], record.position) for record in records.values()
+        record.unit_id: (next(iter(record.parents.values()), ""), record.position)
+        for record in records.values()
     }
     found = _matching(known, text)
     if len(found) > 1:
         one_each = {step: record for (step, _), record in records.items() if step in set(found)}
-        _refuse(map(_listed, one_each.values()), text)
+        _refuse((unit_kind(r.kind).listed_record(r) for r in one_each.values()), text)
     for (step_id, repeat), record in records.items():
         if step_id not in found:
             continue
         status = record.prediction.status if record.prediction else "unsettled"
         number = f", repeat {repeat}" if repeat else ""
-        say(f"step {step_id}{number} in {directory}: {status}")
+        say(f"{record.kind} {step_id}{number} in {directory}: {status}")
         calls = run.calls_of(step_id, repeat)
         for call in calls:
             _print_recorded(call)
         if not calls:
             say("no call is on record")
         if answer:
-            _print_answer(record)
+            say(f"\n===== {unit_kind(record.kind).answer(record)} =====")
     return 0
 
 
@@ -144,29 +135,18 @@ def _print_recorded(call: CallRecord) -> None:
     say(f"\n--- {heading} ---\n{answer}")
 
 
-def _print_answer(record: StepRecord) -> None:
-    gold = record.detail.gold
-    action = f"{gold.operation} {gold.value}".strip()
-    listed = [
-        f"{choice.letter or 'one without a letter'}: {choice.text}"
-        for choice in record.detail.choices
-        if choice.positive
-    ]
-    say(
-        f"\n===== recorded: {action} on {', '.join(gold.elements)} "
-        f"(listed as {', '.join(listed) or 'nothing'}) ====="
-    )
+def _matching(known: Mapping[str, tuple[str, int | None]], text: str) -> Sequence[str]:
+    """The units that `text` may mean: the one with this id or number, else all that begin with it.
 
-
-def _matching(known: Mapping[str, tuple[str, int]], text: str) -> Sequence[str]:
-    """The steps that `text` may mean: the one with this id or number, else all that begin with it.
-
-    `known` has the task and the index of each step. Raises `DataError` for none.
+    `known` has the group of each unit and its place in there. Raises `DataError` for none.
     """
     import difflib
 
     task, _, number = text.rpartition(":")
-    numbers = {step: f"{task_id}:{index + 1}" for step, (task_id, index) in known.items()}
+    numbers = {
+        unit: unit if place is None else f"{group}:{place + 1}"
+        for unit, (group, place) in known.items()
+    }
     begun = [step for step, name in numbers.items() if name.endswith(f":{number}")] if task else []
     for matches in (
         [step for step, name in numbers.items() if text in (step, name)],
@@ -184,19 +164,11 @@ def _matching(known: Mapping[str, tuple[str, int]], text: str) -> Sequence[str]:
 def _refuse(matches: Iterable[Listed], text: str) -> NoReturn:
     """List the steps that may be meant, and raise `DataError`."""
     listed = list(matches)
-    for line in step_lines(listed):
+    for line in unit_lines(listed):
         say(line)
     raise DataError(
         f"{len(listed)} steps begin with '{text}': name one as TASK:NUMBER or by its id"
     )
-
-
-def _listed(record: StepRecord) -> Listed:
-    from harness.evaluation.step_records import step_of_record
-
-    gold = record.detail.gold
-    action = recorded_action(gold.operation, gold.value, record.invalid)
-    return Listed(record.unit_id, step_of_record(record).info, action)
 
 
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
@@ -205,12 +177,11 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
     from harness.policies.contract import chance_for
     from parsers.records import Prediction, Status
 
-    step, choices = question.step, question.choices
     prediction = Prediction.of(Status.NONE)
     if right:
-        chance = chance_for(0, 0, step.step_id, "show")
-        prediction = Oracle().predict(step, choices, chance, question.secret)
-    return protocol.spell(step, choices, prediction)
+        chance = chance_for(0, 0, question.unit_id, "show")
+        prediction = Oracle().predict(*question.asked, chance, question.secret)
+    return protocol.spell(*question.asked, prediction)
 
 
 def _print_call(ask: Ask, tokens: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.benchmarks import Benchmark, benchmark
+from harness.benchmarks import Benchmark
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
 from harness.printing import say
@@ -88,6 +88,7 @@ def train_ranker(**values: Any) -> int:
     --benchmark multimodal-mind2web --split train, and measure on its test splits with vlm-eval
     recall.
     """
+    from harness.benchmarks import recorded_steps, step_benchmark
     from harness.evaluation.plan import open_data
     from harness.rankers.checkpoint import Checkpoint, library
     from harness.rankers.training import Recipe, check, train
@@ -97,7 +98,7 @@ def train_ranker(**values: Any) -> int:
         raise UserError(f"--dtype is {values['dtype']}; training works in float32 or bfloat16")
     recipe = Recipe(**{field.name: values[field.name] for field in fields(Recipe)})
     check(recipe)
-    splits = _training_splits(benchmark(values["benchmark"]), values["splits"])
+    splits = _training_splits(step_benchmark(values["benchmark"]), values["splits"])
     library()
     base = Checkpoint(
         values["base_model"],
@@ -108,7 +109,7 @@ def train_ranker(**values: Any) -> int:
     out: Path = values["out"]
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} already exists; name another folder")
-    dataset = open_data(read_options(distractors=0, splits=splits)).part
+    dataset = recorded_steps(open_data(read_options(distractors=0, splits=splits)).part)
     for notice in dataset.notices:
         say(notice, err=True)
     done = train(

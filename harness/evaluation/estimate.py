@@ -28,9 +28,9 @@ from harness.evaluation.estimated_calls import (
 )
 from harness.evaluation.model import DEAREST_PICTURE, text_tokens
 from harness.evaluation.plan import Plan
-from harness.evaluation.questions import Question
 from harness.evaluation.rescoring import Calls, StepKey
 from harness.evaluation.run import roles_to_preflight, wants_preflight
+from harness.evaluation.units import Question
 from harness.tables import counted
 
 
@@ -51,12 +51,9 @@ class RoleEstimate:
 class Estimate:
     """Counts over all rows, and estimates for three lengths of replies.
 
-    steps: valid steps.
-    invalid: rows that are not asked about, by reason.
-    short: steps with fewer distractors than wanted.
-    same_text: steps with a distractor that reads like the positive.
-    related: steps with a distractor around or inside the positive.
-    not_offered: steps scored as zero without a call, since the ranker misses their positives.
+    steps: valid units.
+    invalid: units that are not asked about, by reason.
+    not_offered: units scored without a call, such as those whose positives a ranker misses.
     calls: calls of dialogues with empty replies.
     calls_at_least, calls_at_most: bounds, where the number depends on the replies.
     pictures, picture_tokens, text_tokens: sent in `calls`; tokens are None where no rule is known.
@@ -67,9 +64,6 @@ class Estimate:
 
     steps: int = 0
     invalid: dict[str, int] = field(default_factory=dict)
-    short: int = 0
-    same_text: int = 0
-    related: int = 0
     not_offered: int = 0
     calls: int = 0
     calls_at_least: int = 0
@@ -90,18 +84,14 @@ def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Est
     """
     result = Estimate()
     counted_once: set[str] = set()
-    asks_if_missed = plan.settings.missed == "ask"
     dataset = plan.left if recorded is None else plan.dataset
-    for question in plan.preparer().questions(dataset):
+    for question in plan.questions_of(dataset):
         record = question.record
         if record.invalid is not None:
             result.invalid[record.invalid] = result.invalid.get(record.invalid, 0) + 1
             continue
         result.steps += 1
-        result.short += record.detail.short
-        result.same_text += record.detail.same_text > 0
-        result.related += record.detail.related > 0
-        if question.missed and not asks_if_missed:
+        if question.outcome is not None:
             result.not_offered += 1
             continue
         for repeat in range(plan.settings.times):
@@ -151,7 +141,7 @@ def _count(
         result.too_long += call.is_too_long
         if isinstance(call.call, Ask):
             _add_parts(result, call.call, call.info)
-    number = len(question.choices)
+    number = question.count
     declared = {"": plan.protocol.calls(number), **plan.protocol.role_calls(number)}
     for role in dict.fromkeys((*declared, *(call.role for call in calls))):
         made = [call for call in calls if call.role == role]
@@ -196,12 +186,11 @@ def call_at_most(plan: Plan) -> float | None:
     if not plan.spends or any(model.spends and model.pricing() is None for model in models):
         return None
     # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
-    for task_id in dict.fromkeys(entry.task_id for entry in plan.left.entries):
-        task = plan.of_task(task_id)
-        for question in task.preparer().questions(task.left):
+    for group in plan.by_group():
+        for question in group.questions_of(group.dataset):
             if question.record.invalid is None:
-                cases = [call.cases["high"] for call in estimated_calls(task, question, {})]
-                return max((c.cost or 0.0 for c in (*cases, *preflight_calls(task))), default=0.0)
+                cases = [call.cases["high"] for call in estimated_calls(group, question, {})]
+                return max((c.cost or 0.0 for c in (*cases, *preflight_calls(group))), default=0.0)
     return None
 
 

@@ -16,10 +16,10 @@ from harness.dialogue import Ask, Embed, hold
 from harness.engine import first_request
 from harness.evaluation.model import generation, tokens_of
 from harness.evaluation.plan import Plan
-from harness.evaluation.questions import Question
 from harness.evaluation.rescoring import Calls
 from harness.evaluation.roles import AskedRole, EmbeddingRole
 from harness.evaluation.run import roles_to_preflight, wants_preflight
+from harness.evaluation.units import Question
 from harness.pictures import built_in_picture
 
 CASES = ("low", "expected", "high")
@@ -112,7 +112,7 @@ def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[Est
             calls.append(EstimatedCall(call, tokens, role.info, cases))
         return Embedded(tuple(map(lexical_vector, call.texts)))
 
-    hold(plan.protocol.dialogue(question.step, question.choices), answer, embed=embed)
+    hold(plan.protocol.dialogue(*question.asked), answer, embed=embed)
     return calls
 
 

@@ -9,50 +9,43 @@ from pathlib import Path
 from typing import Any
 
 from adapters import Adapter, AdapterInfo
-from harness.benchmarks import Filters, StepDataset, open_steps, step_benchmark
-from harness.candidates import check_distractors
-from harness.errors import UserError
-from harness.evaluation.history import EarlierActions
+from harness.benchmarks import Dataset, Filters, open_benchmark
 from harness.evaluation.model import Model, model_of, open_model, open_policy
-from harness.evaluation.questions import Preparer, Question
 from harness.evaluation.redo import Redo, redo_of, settings_to_redo
 from harness.evaluation.reply_limit import default_limit, place_of
 from harness.evaluation.rereading import Rereading, rereading
-from harness.evaluation.resolve import (
-    as_stored,
-    check_model,
-    complete,
-    open_with,
-    picture_policy,
-)
+from harness.evaluation.resolve import check_model, complete, open_with
 from harness.evaluation.roles import OpenRole, identity_of, open_roles, with_roles
+from harness.evaluation.units import Question, UnitKind, kind_of, with_protocol
 from harness.pictures import PicturePolicy
 from harness.policies import POLICIES
 from harness.policies.contract import Policy
-from harness.protocols import StepProtocol, of_steps
-from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
+from harness.protocols import AskingProtocol
 from harness.runs import Repaired, Setup, StepKey, repair, settled_before
 from harness.settings import SETTINGS, Settings, directory_of, on_record
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The steps that a run selects, and the tasks that they belong to."""
+    """The units that a run selects, and the groups that they belong to.
 
-    part: StepDataset
-    """The steps of this run; with --shard, those of the shard."""
-    whole: StepDataset
-    """The steps of all shards together."""
+    A group is what limits and shards never split (`Dataset.whole`), such as a task.
+    """
+
+    part: Dataset[Any]
+    """The units of this run; with --shard, those of the shard."""
+    whole: Dataset[Any]
+    """The units of all shards together."""
     task_rows: Mapping[str, int]
-    """Number of rows of each of these tasks in the data, selected or not."""
-    tasks: StepDataset
-    """All rows of these tasks."""
+    """Number of units of each of these groups in the data, selected or not."""
+    tasks: Dataset[Any]
+    """All units of these groups."""
 
     @property
     def cut_short(self) -> dict[str, int]:
-        """`task_rows` of the tasks that are selected only in part."""
-        selected = Counter(entry.task_id for entry in self.whole.entries)
-        return {task: rows for task, rows in self.task_rows.items() if selected[task] < rows}
+        """`task_rows` of the groups that are selected only in part."""
+        selected = Counter(map(self.whole.group_of, self.whole.entries))
+        return {group: rows for group, rows in self.task_rows.items() if selected[group] < rows}
 
 
 @dataclass(frozen=True)
@@ -62,12 +55,10 @@ class Plan:
     settings: Settings
     """The completed settings; see `resolve.complete`."""
     selected: Selected
-    protocol: StepProtocol
-    pictures: PicturePolicy
+    kind: UnitKind
+    """What prepares the units."""
     model: Model
     directory: Path
-    ranks: Ranks | None = None
-    """The ranks of the candidates; None unless a ranker is used."""
     rereading: Rereading | None = None
     """What an older run in the directory needs before it goes on."""
     repaired: Repaired | None = None
@@ -78,7 +69,15 @@ class Plan:
     """Whom the protocol asks beside the model, by role; not those that the model itself answers."""
 
     @property
-    def dataset(self) -> StepDataset:
+    def protocol(self) -> AskingProtocol:
+        return self.kind.protocol
+
+    @property
+    def pictures(self) -> PicturePolicy:
+        return self.kind.pictures
+
+    @property
+    def dataset(self) -> Dataset[Any]:
         return self.selected.part
 
     @property
@@ -87,13 +86,13 @@ class Plan:
 
     @property
     def dialogues(self) -> int:
-        """Number of dialogues, those of rows that turn out invalid included."""
+        """Number of dialogues, those of units that turn out invalid included."""
         return len(self.dataset) * self.settings.times
 
     @property
     def usual_count(self) -> int:
-        """See `usual_count`."""
-        return usual_count(self.settings)
+        """See `UnitKind.usual_count`."""
+        return self.kind.usual_count(self.settings)
 
     @property
     def most_calls(self) -> int:
@@ -114,44 +113,39 @@ class Plan:
         return self.redo.taken if self.redo else frozenset()
 
     @property
-    def left(self) -> StepDataset:
-        """The steps without those that are taken over with all of their dialogues."""
-        counts = Counter(step_id for step_id, _ in self.taken)
-        return self.dataset.without({s for s, n in counts.items() if n >= self.settings.times})
+    def left(self) -> Dataset[Any]:
+        """The units without those that are taken over with all of their dialogues."""
+        counts = Counter(unit_id for unit_id, _ in self.taken)
+        return self.dataset.without({u for u, n in counts.items() if n >= self.settings.times})
 
-    def only(self, step_ids: Collection[str]) -> Plan:
-        """The plan for some of its steps."""
-        others = {entry.step_id for entry in self.dataset.entries}.difference(step_ids)
+    def only(self, unit_ids: Collection[str]) -> Plan:
+        """The plan for some of its units."""
+        others = {entry.unit_id for entry in self.dataset.entries}.difference(unit_ids)
         return replace(self, selected=replace(self.selected, part=self.dataset.without(others)))
 
-    def of_task(self, task_id: str) -> Plan:
-        """The plan for the steps of one task."""
-        chosen = Filters({"task": (task_id,)})
-        part, tasks = self.dataset.select(chosen), self.selected.tasks.select(chosen)
-        return replace(self, selected=replace(self.selected, part=part, tasks=tasks))
+    def by_group(self) -> Iterator[Plan]:
+        """The plan for each group of its units that is left, in order."""
+        groups: dict[str, list[str]] = {}
+        for entry in self.left.entries:
+            groups.setdefault(self.dataset.group_of(entry), []).append(entry.unit_id)
+        for group, unit_ids in groups.items():
+            tasks = self.selected.tasks
+            others = {e.unit_id for e in tasks.entries if tasks.group_of(e) != group}
+            selected = replace(self.only(unit_ids).selected, tasks=tasks.without(others))
+            yield replace(self, selected=selected)
 
-    def questions(self, step_ids: Collection[str]) -> Iterator[Question]:
-        """The questions of some steps, in file order, one at a time."""
-        return self.preparer().questions(self.only(step_ids).dataset)
+    def questions(self, unit_ids: Collection[str]) -> Iterator[Question]:
+        """The questions of some units, in the order of the data, one at a time."""
+        return self.questions_of(self.only(unit_ids).dataset)
 
-    def preparer(self) -> Preparer:
-        return Preparer(
-            self.settings,
-            self.protocol,
-            self.pictures,
-            self.model.info.image_rule,
-            ranks=self.ranks,
-            # Baselines read choices even where models are not shown them.
-            texts=self.protocol.needs.texts or self.model.policy is not None,
-            earlier=EarlierActions(self.selected.tasks) if self.protocol.needs.earlier else None,
+    def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
+        """The questions of a part of its units, in the order of the data, one at a time."""
+        return self.kind.questions(
+            dataset,
+            self.selected.tasks,
+            self.model.info,
+            is_policy=self.model.policy is not None,
         )
-
-
-def usual_count(settings: Settings) -> int:
-    """Candidates per step according to the settings; 100 if it depends on the page."""
-    if settings.candidates == "all":
-        return 100
-    return settings.top_k or settings.distractors + 1
 
 
 def plan_run(
@@ -164,7 +158,8 @@ def plan_run(
     the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
     key is needed and nothing is loaded. Raises `UserError` or `Fatal` with one line.
     """
-    asked = settings = as_stored(settings_to_redo(settings))
+    settings = with_protocol(settings_to_redo(settings))
+    asked = settings = kind_of(settings).given(settings)
     model, policy = None, None
     if isinstance(instance, Adapter):
         model = model_of(instance, settings)
@@ -174,21 +169,17 @@ def plan_run(
         model = open_model(settings, asks=asks)
     info = model.info if model else None
     settings, protocol, directory = _completed(settings, info, is_own=instance is not None)
-    pictures = picture_policy(settings, protocol)
-    ranks = None
-    if settings.ranker is not None:
-        ranks = open_ranks(settings.ranker)
+    kind = kind_of(settings)(settings, protocol)
+    kind.open()
     if model is None:
         model = open_policy(settings, protocol, policy)
-    check_model(protocol, model.info, pictures)
+    check_model(protocol, model.info, kind.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
     roles = open_roles(settings, protocol, asks=asks)
     selected = open_data(settings)
-    _check_letters(protocol, settings)
-    if ranks is not None:
-        check_covered(ranks, [entry.step_id for entry in selected.part.entries])
-    plan = Plan(settings, selected, protocol, pictures, model, directory, ranks, roles=roles)
+    kind.check(selected.part)
+    plan = Plan(settings, selected, kind, model, directory, roles=roles)
     if settings.redo:
         begun = replace(asked, out=None, max_tokens=None)
         *_, usual = _completed(begun, info, is_own=instance is not None)
@@ -206,12 +197,12 @@ def plan_run(
 
 def _completed(
     settings: Settings, info: AdapterInfo | None, *, is_own: bool
-) -> tuple[Settings, StepProtocol, Path]:
+) -> tuple[Settings, AskingProtocol, Path]:
     """The settings with all that was left open, the protocol that has them, and the directory."""
 
-    def opened(limits: tuple[int, ...]) -> tuple[Settings, StepProtocol]:
+    def opened(limits: tuple[int, ...]) -> tuple[Settings, AskingProtocol]:
         limited = replace(settings, max_tokens=limits)
-        protocol = of_steps(open_with(limited, info))
+        protocol = open_with(limited, info)
         whole = complete(limited, protocol, is_policy=info is None, is_own=is_own)
         return with_roles(whole, protocol, is_policy=info is None), protocol
 
@@ -238,21 +229,9 @@ def _loaded(plan: Plan) -> Plan:
     return replace(plan, model=plan.model.loaded(), roles=roles)
 
 
-def _check_letters(protocol: StepProtocol, settings: Settings) -> None:
-    if settings.candidates == "all":
-        return
-    option = f"--distractors {settings.distractors}"
-    if settings.candidates == "ranker":
-        option = f"--top-k {settings.top_k}"
-    try:
-        protocol.letters(usual_count(settings))
-    except ValueError as error:
-        raise UserError(f"{option} are too many: {error}") from error
-
-
 def open_data(settings: Settings) -> Selected:
-    """The steps of a run. Raises `DataError`."""
-    opened = open_steps(
+    """The units of a run. Raises `DataError`."""
+    opened = open_benchmark(
         settings.benchmark,
         splits=settings.splits or None,
         data=Path(settings.data) if settings.data else None,
@@ -264,24 +243,23 @@ def open_data(settings: Settings) -> Selected:
             limit=settings.limit,
         )
     )
-    rows = Counter(entry.task_id for entry in opened.entries)
-    task_rows = {entry.task_id: rows[entry.task_id] for entry in whole.entries}
+    rows = Counter(map(opened.group_of, opened.entries))
+    groups = {opened.group_of(entry) for entry in whole.entries}
     part = whole.select(Filters(shard=settings.shard)) if settings.shard else whole
-    drawn = settings.candidates in (None, "snapshot")
-    if drawn and part.layout.negatives_column is not None and part.entries:
-        check_distractors(part, settings.distractors)
-    tasks = opened.select(Filters({"task": tuple(task_rows)}))
-    return Selected(part, whole, task_rows, tasks)
+    others = {e.unit_id for e in opened.entries if opened.group_of(e) not in groups}
+    task_rows = {group: rows[group] for group in groups}
+    return Selected(part, whole, task_rows, opened.without(others))
 
 
 def setup_of(plan: Plan) -> Setup:
     """The identity of the run, with which its directory can be continued."""
     info, settings = plan.model.info, plan.settings
     stored, protocol_settings = plan.dataset.settings, plan.protocol.settings()
+    names = {name: role.info.name for name, role in plan.roles.items()}
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(
-        config={**on_record(settings), **_described_choices(plan), **_role_models(plan)},
+        config={**on_record(settings), **plan.kind.described(names), **_role_models(plan)},
         model=identity_of(info),
         dataset={
             **plan.dataset.fingerprint,
@@ -303,34 +281,3 @@ def _role_models(plan: Plan) -> dict[str, Any]:
     if not plan.roles:
         return {}
     return {"role_models": {name: role.told() for name, role in plan.roles.items()}}
-
-
-def _described_choices(plan: Plan) -> dict[str, Any]:
-    """What a run records about its candidates and its None option, in addition to the settings.
-
-    A ranker is identified by its own name and a digest, since the same scores may be stored in
-    different files. The description used to match published rows is left out where the benchmark
-    stores the choices.
-    """
-    settings, ranks = plan.settings, plan.ranks
-    if "choices" in step_benchmark(settings.benchmark).fixes:
-        return {}
-    rule = settings.none or plan.protocol.none_rule
-    source = settings.candidates or "snapshot"
-    description = plan.protocol.candidate_description(source, settings.top_k)
-    description += "".join(f", {name} {role.info.name}" for name, role in plan.roles.items())
-    if settings.candidates != "snapshot":
-        needs = plan.protocol.needs
-        usual = (
-            "none" if needs.pictures == "none" else PicturePolicy.parse(needs.picture_policy).text
-        )
-        if plan.pictures.text != usual:
-            description += f", pictures {plan.pictures.text}"
-        if settings.missed == "ask":
-            description += ", asked about where the ranker misses"
-    if ranks is None:
-        return {"candidates_told": description, "none_rule": rule}
-    if ranks.name != PUBLISHED:
-        description += f", by {ranks.name}"
-    by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
-    return {"candidates_told": description, "none_rule": rule, **by}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from harness.benchmarks import recorded_steps
 from harness.candidates import everything, page_of
 from harness.errors import UserError
 from harness.evaluation.bounds import bounds_of
@@ -113,7 +114,7 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
     rules = scoring_rules(settings)
     records = []
     unknown: list[str] = []
-    for row in selected.part.rows():
+    for row in recorded_steps(selected.part).rows():
         prediction = predictions.get(row.step_id)
         if prediction is not None and not _is_on_page(row, prediction.element):
             unknown.append(row.step_id)

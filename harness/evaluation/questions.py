@@ -6,8 +6,9 @@ planning pictures. It decodes no picture and asks no model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
@@ -26,9 +27,16 @@ from harness.candidates import (
     restrict,
 )
 from harness.errors import DataError, UserError
-from harness.evaluation.history import EarlierActions
-from harness.evaluation.scene import PageScene
-from harness.evaluation.step_records import choice_record, step_of_row, unasked_record
+from harness.evaluation.history import EarlierActions, latest
+from harness.evaluation.scene import PageScene, RecordedScene
+from harness.evaluation.step_records import (
+    choice_record,
+    choices_of_record,
+    step_of_record,
+    step_of_row,
+    unasked_record,
+)
+from harness.evaluation.units import Question
 from harness.page import Box, Page, PageError
 from harness.pictures import (
     PictureError,
@@ -40,7 +48,7 @@ from harness.pictures import (
     stored_picture,
 )
 from harness.policies.contract import Secret
-from harness.protocols.contract import StepProtocol
+from harness.protocols import AskingProtocol, StepProtocol
 from harness.rankers import Ranks
 from harness.records import (
     NO_POSITIVE,
@@ -54,34 +62,50 @@ from harness.records import (
 )
 from harness.runs import StepRecord
 from harness.settings import Settings
-from parsers.records import Gold
+from parsers.records import Gold, Prediction, Status
 
 POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
+NOT_OFFERED = Prediction(Status.NOT_OFFERED)
+"""The outcome of a step whose acceptable elements a ranker does not offer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Everything about one step before it is asked.
-
-    step: what the protocol sees; only its `scene` may still hold the page.
-    shown: id of the acceptable element among the choices; None if there is none.
-    record: the step's record so far; `record.invalid` says why no model is asked, None for a valid
-        step.
-    sources: encoded pictures that `step.pictures` are made from, by digest.
-    missed: whether a valid step has an acceptable element that the ranker does not offer.
-    """
-
-    step: Step
-    choices: tuple[Choice, ...]
-    gold: Gold
-    shown: str | None
-    record: StepRecord
-    sources: Mapping[str, bytes]
-    missed: bool = False
+class StepQuestion(Question):
+    """Everything about one step before it is asked; only the step's `scene` may hold the page."""
 
     @property
-    def secret(self) -> Secret:
-        return Secret(self.gold, self.shown)
+    def step(self) -> Step:
+        step: Step = self.asked[0]
+        return step
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        choices: tuple[Choice, ...] = self.asked[1]
+        return choices
+
+    @property
+    def count(self) -> int:
+        return len(self.choices)
+
+    @property
+    def missed(self) -> bool:
+        """Whether a valid step has an acceptable element that the ranker does not offer."""
+        return self.record.invalid is None and self.secret.shown is None
+
+    def shuffled(self, number: int) -> StepQuestion:
+        """The question with candidates dealt out anew, for protocols that do so."""
+        return replace(self, asked=(replace(self.step, shuffle=number), self.choices))
+
+    def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
+        """The step with no more previous actions than the protocol shows."""
+        last = protocol.settings().get("history")
+        history = latest(self.step.history, last if isinstance(last, int) else None)
+        return replace(self.step, history=history), self.choices
+
+    def looked_up(self) -> tuple[Picture, ...]:
+        """The crops that the dialogue has requested from the scene."""
+        scene = self.step.scene
+        return tuple(scene.shown) if isinstance(scene, PageScene) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +154,7 @@ class Preparer:
             order=settings.order,
         )
 
-    def questions(self, dataset: StepDataset) -> Iterator[Question]:
+    def questions(self, dataset: StepDataset) -> Iterator[StepQuestion]:
         """Prepare the rows of a data set, in file order, one at a time.
 
         A row that cannot be read becomes an invalid question where such rows are to be skipped.
@@ -154,7 +178,7 @@ class Preparer:
                 question = _unreadable(known, str(error))
             yield question
 
-    def prepare(self, row: Row) -> Question:
+    def prepare(self, row: Row) -> StepQuestion:
         """Prepare one row. Raises `DataError` naming the row when its page cannot be read."""
         page: Page | None = None
         try:
@@ -176,14 +200,13 @@ class Preparer:
         step = step_of_row(row, pictures, scene, record.detail.page_size)
         if self._earlier is not None:
             step = replace(step, earlier=self._earlier.before(row))
-        return Question(
-            step=step,
-            choices=listed.choices,
-            gold=gold,
-            shown=listed.shown,
-            record=record,
-            sources=_sources(row, pictures, screenshot),
-            missed=record.invalid is None and listed.shown is None,
+        missed = record.invalid is None and listed.shown is None
+        return StepQuestion(
+            record,
+            (step, listed.choices),
+            Secret(gold, listed.shown),
+            _sources(row, pictures, screenshot),
+            NOT_OFFERED if missed and self._settings.missed != "ask" else None,
         )
 
     def _record(
@@ -308,9 +331,19 @@ def _blank(entry: IndexEntry, benchmark: str) -> Row:
     )
 
 
-def _unreadable(row: Row, reason: str) -> Question:
+def _unreadable(row: Row, reason: str) -> StepQuestion:
     record = replace(unasked_record(row, row.gold), invalid=UNREADABLE, error=reason)
-    return Question(step_of_row(row, ()), (), row.gold, None, record, {})
+    return StepQuestion(record, (step_of_row(row, ()), ()), Secret(row.gold))
+
+
+def recorded_question(record: StepRecord, *, scene: bool) -> StepQuestion:
+    """The question of a step on record; with a `scene`, that knows the recorded texts."""
+    choices = choices_of_record(record)
+    step = step_of_record(record)
+    if scene:
+        step = replace(step, scene=RecordedScene(choices))
+    gold = record.detail.gold
+    return StepQuestion(record, (step, choices), Secret(gold, gold.shown))
 
 
 def _sources(

@@ -15,7 +15,6 @@ from typing import Any
 
 from adapters import Usage
 from harness.dialogue import Call, Dialogue, Result, hold_turns
-from harness.evaluation.questions import Question
 from harness.evaluation.rescoring import (
     Calls,
     NotOnRecord,
@@ -25,6 +24,7 @@ from harness.evaluation.rescoring import (
     reread,
 )
 from harness.evaluation.summary import scoring_rules
+from harness.evaluation.units import Question
 from harness.protocols.contract import AskingProtocol
 from harness.runs import (
     CallRecord,
@@ -114,9 +114,9 @@ def rereading(
     asked: dict[StepKey, Calls] = {}
     changed = 0
     for key, question in _of_dialogues(questions, doubtful):
-        step, of_step = replace(question.step, shuffle=shuffle(key)), calls.of(key)
-        dialogue = protocol.dialogue(step, question.choices)
-        prediction, used = _held(dialogue, run, key[1], of_step)
+        of_step = calls.of(key)
+        question = question.shuffled(shuffle(key))
+        prediction, used = _held(protocol.dialogue(*question.asked), run, key[1], of_step)
         unused |= _own(of_step) - {call.id for call in used}
         old = records.get(key)
         if old is None or not old.settled:
@@ -151,7 +151,7 @@ def _of_dialogues(
 ) -> Iterator[tuple[StepKey, Question]]:
     """The questions of some dialogues, in the order of the rows."""
     for question in questions({step_id for step_id, _ in keys}) if keys else ():
-        for key in sorted(key for key in keys if key[0] == question.step.step_id):
+        for key in sorted(key for key in keys if key[0] == question.unit_id):
             yield key, question
 
 

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adapters import Message, Picture, Text
+from harness.benchmarks import recorded_steps
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import UserError
 from harness.evaluation.plan import Plan
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.questions import StepQuestion
+from harness.evaluation.recorded import RecordedSteps
 from harness.pictures import PictureStore
-from harness.protocols import StepProtocol
+from harness.protocols import StepProtocol, of_steps
 from harness.settings import on_record
 from harness.tables import TEST_DATA_NOTE
 
@@ -24,7 +26,7 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
     Pictures are prepared as the run would send them. Raises `UserError` for a protocol other than
     two rounds and for candidates that are not drawn, `DataError` for a file that exists.
     """
-    protocol = plan.protocol
+    protocol = of_steps(plan.protocol)
     if not protocol.can_be_stored:
         raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")
     if plan.settings.candidates != "snapshot":
@@ -47,8 +49,10 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
 def _rows(
     plan: Plan, protocol: StepProtocol, store: PictureStore, runner: asyncio.Runner
 ) -> Iterator[SnapshotRow]:
-    preparer: Preparer = plan.preparer()
-    for row in plan.dataset.rows():
+    assert isinstance(plan.kind, RecordedSteps)
+    tasks, policy = plan.selected.tasks, plan.model.policy is not None
+    preparer = plan.kind.preparer(tasks, plan.model.info, is_policy=policy)
+    for row in recorded_steps(plan.dataset).rows():
         question = preparer.prepare(row)
         urls = runner.run(_encoded(store, question))
         first, second = protocol.stored_messages(question.step, question.choices)
@@ -61,7 +65,7 @@ def _rows(
         )
 
 
-async def _encoded(store: PictureStore, question: Question) -> dict[Picture, str]:
+async def _encoded(store: PictureStore, question: StepQuestion) -> dict[Picture, str]:
     """Return the pictures of a question as data URLs."""
     pictures = question.step.pictures
     for digest, data in question.sources.items():

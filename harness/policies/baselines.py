@@ -10,10 +10,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from harness.policies.contract import Secret
 from harness.records import Choice, Step
-from parsers.records import OPERATIONS, Operation, Prediction, Status
+from parsers.records import OPERATIONS, Gold, Operation, Prediction, Status
 
 
 def _answer(choice: Choice, operation: Operation, value: str = "") -> Prediction:
@@ -51,17 +52,24 @@ class AlwaysClick:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A listed positive with the recorded operation and value; None if no positive is listed."""
+    """The right answer: of a recorded step a listed positive with the recorded operation and value,
+    None if no positive is listed; of any other unit the action that its gold is, or has as
+    `action`."""
 
     name: str = "oracle"
     needs_gold: bool = True
+    kind: str = ""
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    def predict(self, *asked: Any) -> Prediction:
+        *shown, _, secret = asked
         if secret is None:
             raise ValueError("the oracle needs the recorded answer")
         gold = secret.gold
+        if isinstance(gold, Gold):
+            return self._step(shown[1], gold)
+        return Prediction(Status.ANSWERED, getattr(gold, "action", gold))
+
+    def _step(self, choices: Sequence[Choice], gold: Gold) -> Prediction:
         listed = [c for c in choices if c.id in gold.elements]
         # Protocols with marks or points cannot refer to an element without a box.
         listed.sort(key=lambda c: (c.box is None or not c.box.is_visible, c.id != gold.original))

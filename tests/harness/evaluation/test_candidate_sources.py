@@ -12,7 +12,7 @@ import pytest
 from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import DataError
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.questions import Preparer, StepQuestion
 from harness.page import Page
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import Needs, StepProtocol
@@ -48,7 +48,7 @@ class Fixed:
 
 def prepared(
     row: Row, protocol: StepProtocol | None = None, ranks: Fixed | None = None, **choosing: object
-) -> Question:
+) -> StepQuestion:
     protocol = protocol or TwoRounds()
     chosen = Settings(**choosing)  # type: ignore[arg-type]
     none = PicturePolicy("none")
@@ -57,7 +57,7 @@ def prepared(
     return preparer.prepare(row)
 
 
-def ranked(row: Row, place: int, top_k: int, **more: object) -> Question:
+def ranked(row: Row, place: int, top_k: int, **more: object) -> StepQuestion:
     return prepared(row, None, Fixed(place, **more), candidates="ranker", top_k=top_k)  # type: ignore[arg-type]
 
 

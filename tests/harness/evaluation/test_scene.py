@@ -6,7 +6,7 @@ import pytest
 
 from harness.benchmarks import open_steps
 from harness.candidates import page_of
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.questions import Preparer, StepQuestion
 from harness.evaluation.scene import PageScene, RecordedScene
 from harness.evaluation.step_records import choices_of_record
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
@@ -18,14 +18,14 @@ from harness.settings import Settings
 CANDIDATES = PicturePolicy("candidates")
 
 
-def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, Question]:
+def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, StepQuestion]:
     rows = open_steps("sample", splits=["dev"]).rows()
     row = next(row for row in rows if row.invalid is None)
     protocol: TwoRounds = type("Needing", (TwoRounds,), {"needs": needs})()
     return row, Preparer(Settings(), protocol, policy).prepare(row)
 
 
-def scene_of(question: Question) -> PageScene:
+def scene_of(question: StepQuestion) -> PageScene:
     assert isinstance(question.step.scene, PageScene)
     return question.step.scene
 

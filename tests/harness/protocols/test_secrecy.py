@@ -10,7 +10,7 @@ import pytest
 
 from adapters.conversation import Conversation
 from harness.benchmarks import open_steps
-from harness.evaluation.questions import Preparer, Question
+from harness.evaluation.questions import Preparer, StepQuestion
 from harness.pictures import PicturePolicy
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row
@@ -31,7 +31,7 @@ def preparer() -> Preparer:
     return Preparer(Settings(), PROTOCOL, PicturePolicy())
 
 
-def conversations(question: Question) -> list[Conversation]:
+def conversations(question: StepQuestion) -> list[Conversation]:
     """What a model that answers nothing of use is asked about a step."""
     dialogue = PROTOCOL.dialogue(question.step, question.choices)
     questions, _ = talk(dialogue, ["I cannot say.", "I cannot say."])
@@ -84,7 +84,7 @@ def test_another_operation_and_value_give_the_same_conversations(rows: tuple[Row
             row, operation="TYPE" if row.operation == "SELECT" else "SELECT", value="another"
         )
         asked, swapped = prepare.prepare(row), prepare.prepare(other)
-        assert swapped.gold != asked.gold
+        assert swapped.secret.gold != asked.secret.gold
         if asked.choices:
             assert conversations(swapped) == conversations(asked)
 
@@ -95,7 +95,7 @@ def test_another_right_choice_gives_the_same_conversations(rows: tuple[Row, ...]
     compared = 0
     for row in rows:
         asked = prepare.prepare(row)
-        if asked.shown is None or len(row.positives) != 1 or row.invalid:
+        if asked.secret.shown is None or len(row.positives) != 1 or row.invalid:
             continue
         listed = {choice.id for choice in asked.choices}
         negatives = [c for c in row.negatives if c.id in listed]
@@ -104,7 +104,7 @@ def test_another_right_choice_gives_the_same_conversations(rows: tuple[Row, ...]
             row, positives=(negatives[0],), negatives=(*negatives[1:], *row.positives)
         )
         one, two = prepare.prepare(first), prepare.prepare(exchanged)
-        assert one.shown != two.shown
+        assert one.secret.shown != two.secret.shown
         assert conversations(one) == conversations(two)
         compared += 1
     assert compared > 30

@@ -1,0 +1,92 @@
+"""Units that a benchmark hands over as they are: no rows to decode, nothing to prepare.
+
+@dataclass(frozen=True)
+class SignDetail:
+    asked: str       # what the protocol is given
+    gold: Action     # what counts as right; no protocol is given it
+
+Items.of("road-signs", [
+    UnitRecord(kind="sign", unit_id="a1", benchmark="road-signs", split="test",
+               parents={"town": "Ulm"}, detail=SignDetail("a red octagon", Action("halt"))),
+])
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+
+from harness.benchmarks.dataset import Dataset
+from harness.errors import DataError
+from harness.runs.records import UnitRecord, to_line
+
+Unit = UnitRecord[Any]
+Pictures = Callable[[Unit], Sequence[bytes]]
+"""The encoded pictures that a unit is asked about with, read when it is asked about."""
+
+
+def _no_pictures(unit: Unit) -> Sequence[bytes]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Items(Dataset[Unit]):
+    """Units in memory, each a record without an outcome.
+
+    Their `detail` is a dataclass with two fields at least: `asked`, which the protocol is given,
+    and `gold`, which it is not. Its type is registered for their kind (entry-point group
+    `vlm_eval.kinds`), so that runs can be read again.
+
+    Attributes:
+        digest: SHA-256 of all units, also of those that a selection leaves out.
+        pictures: the pictures of a unit.
+    """
+
+    digest: str
+    pictures: Pictures = _no_pictures
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: str,
+        units: Iterable[Unit],
+        *,
+        whole: str = "",
+        origin: Mapping[str, object] | None = None,
+        notices: Sequence[str] = (),
+        pictures: Pictures = _no_pictures,
+    ) -> Self:
+        """The units of a benchmark. Raises `DataError` for none, and for two of one id.
+
+        `whole` is as in `Dataset`; `origin` says where the data comes from.
+        """
+        entries = tuple(units)
+        if not entries:
+            raise DataError(f"{benchmark} holds nothing to ask about")
+        digest, seen = hashlib.sha256(), set[str]()
+        for unit in entries:
+            if unit.unit_id in seen:
+                raise DataError(f"{benchmark} has two units with the id '{unit.unit_id}'")
+            if whole and whole not in unit.parents:
+                raise DataError(f"{unit.unit_id} of {benchmark} has no {whole} among its parents")
+            seen.add(unit.unit_id)
+            digest.update(msgspec.json.encode(to_line(unit)) + b"\n")
+        return cls(
+            benchmark=benchmark,
+            kind=entries[0].kind,
+            entries=entries,
+            whole=whole,
+            origin={"origin": "local"} if origin is None else origin,
+            notices=tuple(notices),
+            digest=digest.hexdigest(),
+            pictures=pictures,
+        )
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The benchmark, where its units come from, and their digest."""
+        return {"benchmark": self.benchmark, **self.origin, "units_sha256": self.digest}

@@ -1,0 +1,372 @@
+"""Recorded steps as a run asks about them: candidates, pictures of pages, what the data fixes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adapters.contract import AdapterInfo
+from harness.benchmarks import Dataset, recorded_steps, step_benchmark
+from harness.candidates import check_distractors
+from harness.errors import DataError, UserError
+from harness.evaluation.history import EarlierActions
+from harness.evaluation.questions import Preparer, StepQuestion, recorded_question
+from harness.evaluation.step_records import step_of_record, unasked_record
+from harness.evaluation.summary import scoring_rules
+from harness.evaluation.units import Listed, Question, UnitKind
+from harness.pictures import PicturePolicy
+from harness.protocols import AskingProtocol, Source, StepProtocol, of_steps
+from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
+from harness.runs import StepRecord
+from harness.settings import SETTINGS, Settings, written
+from parsers import score
+
+LONGEST = 60
+"""Characters of a recorded value that a list shows."""
+
+
+class RecordedSteps(UnitKind):
+    """Recorded steps, whose elements are offered as candidates.
+
+    ranks: the ranks of the candidates; None unless a ranker is used.
+    """
+
+    protocol: StepProtocol
+
+    def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
+        self.settings = settings
+        self.protocol = of_steps(protocol)
+        self.pictures = picture_policy(settings, self.protocol)
+        self.ranks: Ranks | None = None
+
+    @classmethod
+    def given(cls, settings: Settings) -> Settings:
+        """See `UnitKind.given`: a snapshot fixes choices, prompts and pictures."""
+        source = step_benchmark(settings.benchmark)
+        for name, setting in SETTINGS.items():
+            if name in settings.given and setting.fixed_as in source.fixes:
+                raise UserError(
+                    f"{written(name)} has no effect on {settings.benchmark}, whose data fixes it; "
+                    "leave it out"
+                )
+        if not source.fixes:
+            return settings
+        # Missing data is reported when it is opened.
+        data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
+        stored = source.stored_settings(data)
+        fixed = {
+            name: setting.read(stored[name])
+            for name, setting in SETTINGS.items()
+            # Prompt texts are part of the stored questions, whatever file they came from.
+            if setting.fixed_as and name in stored and name != "prompts"
+        }
+        return replace(settings, **fixed)
+
+    @classmethod
+    def lacks(
+        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        """See `UnitKind.lacks`: which candidates there are decides what has an effect."""
+        _check_stored(settings, of_steps(protocol))
+        source = source_of(settings, protocol)
+        name, needs = protocol.name, protocol.needs
+        lacks: dict[str, str] = {}
+        if source != "snapshot":
+            offered = (
+                "the first of a ranker is" if source == "ranker" else "everything on the page is"
+            )
+            where = f"where {offered} offered; leave it out, or add --candidates snapshot"
+            lacks["drawn choices"] = where
+            if not is_policy:  # A baseline draws by the seed, too.
+                lacks["seed"] = where
+        if source != "ranker":
+            lacks["ranked choices"] = (
+                "unless the first candidates of a ranker are offered; add --candidates ranker, or "
+                "leave it out"
+            )
+        if settings.form != "bnid":
+            lacks["bnid"] = "without --form bnid; add that, or leave it out"
+        if not needs.forms:
+            lacks["form of choices"] = f"on '{name}', which has one form of its own; leave it out"
+        if not needs.point:
+            lacks["points"] = f"on '{name}', which asks for no points; leave it out"
+        if settings.no_element_zeroes_operation:
+            lacks["operations without an element"] = (
+                "beside --no-element-zeroes-operation, which covers it; leave one of them out"
+            )
+        if settings.wrong_element_zeroes_operation:
+            lacks["operations beside a wrong element"] = (
+                "beside --wrong-element-zeroes-operation, which covers it; leave one of them out"
+            )
+        return lacks
+
+    @classmethod
+    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        """See `UnitKind.completed`."""
+        source = source_of(settings, protocol)
+        completed: dict[str, Any] = {
+            "candidates": source,
+            "image_policy": _image_policy(settings, protocol),
+        }
+        if source == "ranker":
+            completed |= {
+                "top_k": settings.top_k or protocol.needs.top_k,
+                "missed": settings.missed or "zero",
+            }
+            if settings.ranker is None:
+                raise UserError(
+                    f"'{protocol.name}' asks about the first {completed['top_k']} candidates of a "
+                    "ranker: name one with --ranker (lexical, or a file of ranks that vlm-eval "
+                    "rank has written)"
+                )
+        return completed
+
+    @classmethod
+    def usual_count(cls, settings: Settings) -> int:
+        """Candidates per step according to the settings; 100 if it depends on the page."""
+        if settings.candidates == "all":
+            return 100
+        return settings.top_k or settings.distractors + 1
+
+    def open(self) -> None:
+        """Open the ranks of the candidates. Raises `UserError`."""
+        if self.settings.ranker is not None:
+            self.ranks = open_ranks(self.settings.ranker)
+
+    def check(self, selected: Dataset[Any]) -> None:
+        """Check numbers of distractors and letters, and that every step is ranked."""
+        steps = recorded_steps(selected)
+        drawn = self.settings.candidates in (None, "snapshot")
+        if drawn and steps.layout.negatives_column is not None and steps.entries:
+            check_distractors(steps, self.settings.distractors)
+        _check_letters(self.protocol, self.settings)
+        if self.ranks is not None:
+            check_covered(self.ranks, [entry.step_id for entry in steps.entries])
+
+    def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
+        """What a run records about its candidates and its None option.
+
+        A ranker is identified by its own name and a digest, since the same scores may be stored in
+        different files. The description used to match published rows is left out where the
+        benchmark stores the choices.
+        """
+        settings, ranks, needs = self.settings, self.ranks, self.protocol.needs
+        if "choices" in step_benchmark(settings.benchmark).fixes:
+            return {}
+        rule = settings.none or self.protocol.none_rule
+        source = settings.candidates or "snapshot"
+        description = self.protocol.candidate_description(source, settings.top_k)
+        description += "".join(f", {role} {name}" for role, name in roles.items())
+        if settings.candidates != "snapshot":
+            usual = (
+                "none"
+                if needs.pictures == "none"
+                else PicturePolicy.parse(needs.picture_policy).text
+            )
+            if self.pictures.text != usual:
+                description += f", pictures {self.pictures.text}"
+            if settings.missed == "ask":
+                description += ", asked about where the ranker misses"
+        if ranks is None:
+            return {"candidates_told": description, "none_rule": rule}
+        if ranks.name != PUBLISHED:
+            description += f", by {ranks.name}"
+        by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
+        return {"candidates_told": description, "none_rule": rule, **by}
+
+    def shown(self) -> str:
+        """See `UnitKind.shown`."""
+        if {"images", "prompts"} & step_benchmark(self.settings.benchmark).fixes:
+            return "pictures and prompts as stored"
+        return super().shown()
+
+    def offered(self) -> str:
+        """Where the candidates come from, and where "none of these" stands among them."""
+        none = self.settings.none
+        return self._offered() + (f", none: {none}" if none is not None else "")
+
+    def _offered(self) -> str:
+        settings = self.settings
+        if {"distractors", "seed"} & step_benchmark(settings.benchmark).fixes:
+            return "as stored"
+        if self.ranks is not None:
+            missed = "asked about" if settings.missed == "ask" else "zero"
+            return (
+                f"the first {settings.top_k} of ranker {self.ranks.name}, "
+                f"steps without a positive among them: {missed}"
+            )
+        if settings.candidates == "all":
+            return "every candidate of the page"
+        return f"{settings.distractors} distractors, seed {settings.seed}"
+
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Iterator[StepQuestion]:
+        """See `UnitKind.questions`; rows are decoded one at a time."""
+        prepared = self.preparer(whole, info, is_policy=is_policy)
+        return prepared.questions(recorded_steps(dataset))
+
+    def preparer(self, whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool) -> Preparer:
+        """What prepares rows. `whole` holds all rows of the tasks, for earlier actions."""
+        tasks = recorded_steps(whole)
+        return Preparer(
+            self.settings,
+            self.protocol,
+            self.pictures,
+            info.image_rule,
+            ranks=self.ranks,
+            # Baselines read choices even where models are not shown them.
+            texts=self.protocol.needs.texts or is_policy,
+            earlier=EarlierActions(tasks) if self.protocol.needs.earlier else None,
+        )
+
+    @classmethod
+    def listed(cls, dataset: Dataset[Any]) -> Iterator[Listed]:
+        """See `UnitKind.listed`; rows are decoded one at a time."""
+        for entry, row in recorded_steps(dataset).decoded():
+            if isinstance(row, DataError):
+                where = (entry.split, entry.parents, "", entry.index, entry.task_steps)
+                yield Listed(entry.step_id, *where, f"unreadable: {' '.join(str(row).split())}")
+            else:
+                yield cls.listed_record(unasked_record(row, row.gold))
+
+    @classmethod
+    def right(cls, record: StepRecord) -> str:
+        """The recorded action in a few words, with the reason why its row is invalid."""
+        gold = record.detail.gold
+        value = gold.value[:LONGEST] + ("…" if len(gold.value) > LONGEST else "")
+        action = gold.operation + (f" {json.dumps(value, ensure_ascii=False)}" if value else "")
+        return f"{action} ({record.invalid})" if record.invalid else action
+
+    def about(self, record: StepRecord) -> str:
+        """See `UnitKind.about`."""
+        info, detail = step_of_record(record).info, record.detail
+        size = f"{detail.page_size[0]} x {detail.page_size[1]}" if detail.page_size else "lost"
+        return (
+            f"step {record.unit_id} ({info.split}, {info.website}, number {info.index + 1} of "
+            f"{info.total_steps}), screenshot {size}, "
+            f"{detail.positives} positive and {detail.negatives} negative candidates"
+        )
+
+    def why_unasked(self, question: Question) -> str:
+        """See `UnitKind.why_unasked`."""
+        return (
+            f"the recorded element is not among the first {self.settings.top_k} of the "
+            "ranker: scored as zero, and no model is asked about it"
+        )
+
+    @classmethod
+    def answer(cls, record: StepRecord) -> str:
+        """See `UnitKind.answer`."""
+        gold = record.detail.gold
+        action = f"{gold.operation} {gold.value}".strip()
+        listed = [
+            f"{choice.letter or 'one without a letter'}: {choice.text}"
+            for choice in record.detail.choices
+            if choice.positive
+        ]
+        return (
+            f"recorded: {action} on {', '.join(gold.elements)} "
+            f"(listed as {', '.join(listed) or 'nothing'})"
+        )
+
+    def scored(self, record: StepRecord) -> StepRecord:
+        """See `UnitKind.scored`."""
+        said = record.prediction
+        rules = scoring_rules(self.settings)
+        return replace(record, scores=score(said, record.detail.gold, rules) if said else None)
+
+    @classmethod
+    def of_record(cls, record: StepRecord, *, scene: bool = True) -> StepQuestion:
+        """See `UnitKind.of_record`: the scene knows the recorded texts only."""
+        return recorded_question(record, scene=scene)
+
+
+def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
+    """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
+    sources = protocol.needs.sources
+    source = settings.candidates or sources[0]
+    if source not in sources:
+        raise UserError(
+            f"--candidates {source}: '{protocol.name}' takes {' or '.join(sources)} only"
+        )
+    return source
+
+
+def _image_policy(settings: Settings, protocol: AskingProtocol) -> str:
+    needs = protocol.needs
+    if needs.pictures == "none":
+        for option, value in (
+            ("--image-policy", settings.image_policy),
+            ("--pixels", settings.pixels),
+        ):
+            if value not in (None, "none"):
+                raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
+        return "none"
+    text = settings.image_policy or needs.picture_policy
+    if needs.sees and text.partition(":")[0] == "none":
+        raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
+    return text
+
+
+def picture_policy(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
+    """The screenshot policy of completed settings.
+
+    Raises `UserError` for pictures that the benchmark or the protocol has no use for.
+    """
+    text = settings.image_policy or "full"
+    if settings.pixels is not None:
+        if not text.startswith("full"):
+            raise UserError("--pixels is the budget of --image-policy full; leave it out")
+        text += ("," if ":" in text else ":") + f"pixels={settings.pixels}"
+    policy = PicturePolicy.parse(text)
+    if settings.lost_rows and policy.name != "none":
+        raise UserError("--lost-rows is for text-only runs; add --image-policy none")
+    _check_pictures(settings, protocol, policy)
+    return policy
+
+
+def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PicturePolicy) -> None:
+    name = settings.benchmark
+    if step_benchmark(name).screenshots:
+        return
+    if settings.lost_rows:
+        raise UserError(
+            f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
+            "rows are asked about; leave it out"
+        )
+    if policy.name == "none":
+        return
+    blind = "" if protocol.needs.sees else "--image-policy none or "
+    raise UserError(
+        f"{name} has no screenshots, and '{protocol.name}' would show them: ask with {blind}"
+        "a protocol that shows none (vlm-eval protocols)"
+    )
+
+
+def _check_stored(settings: Settings, protocol: StepProtocol) -> None:
+    """Reject settings and protocols that do not fit a data set that stores its questions."""
+    name = settings.benchmark
+    fixes = step_benchmark(name).fixes
+    if "prompts" in fixes and not protocol.can_be_stored:
+        raise UserError(
+            f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
+            "and needs multimodal-mind2web"
+        )
+    if "choices" in fixes and settings.candidates not in (None, "snapshot"):
+        raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
+
+
+def _check_letters(protocol: StepProtocol, settings: Settings) -> None:
+    if settings.candidates == "all":
+        return
+    option = f"--distractors {settings.distractors}"
+    if settings.candidates == "ranker":
+        option = f"--top-k {settings.top_k}"
+    try:
+        protocol.letters(RecordedSteps.usual_count(settings))
+    except ValueError as error:
+        raise UserError(f"{option} are too many: {error}") from error

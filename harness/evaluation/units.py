@@ -1,0 +1,301 @@
+"""Kinds of units as a run asks about them: questions made of data, and of lines on record.
+
+General code asks a `UnitKind` for all that depends on the kind. As it stands, the class serves
+units that come ready from their benchmark (`harness.benchmarks.items`). A kind whose units have to
+be prepared derives from it and stands in `UNIT_KINDS`, or in the entry-point group
+`vlm_eval.units`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+from adapters.contract import AdapterInfo, ImageRule
+from adapters.conversation import Picture
+from adapters.registry import Registry, UnknownName
+from harness.benchmarks import Benchmark, Dataset, benchmark
+from harness.benchmarks.items import Items
+from harness.errors import DataError, UserError
+from harness.pictures import PictureError, PicturePolicy, plan, read_size
+from harness.policies.contract import Secret
+from harness.protocols import AskingProtocol
+from harness.records import Item
+from harness.runs import UnitRecord
+from harness.settings import SETTINGS, Settings, written
+from parsers.actions import Action
+from parsers.records import Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything about one unit before it is asked about.
+
+    record: its record so far; `record.invalid` says why no model is asked, None for a valid unit.
+    asked: what the protocol's `dialogue` and `spell` are given.
+    secret: the right answer, for policies that need it.
+    sources: encoded pictures that those in `asked` are made from, by digest.
+    outcome: the prediction of a valid unit that nobody is asked about; None for all others.
+    """
+
+    record: UnitRecord[Any]
+    asked: tuple[Any, ...]
+    secret: Secret
+    sources: Mapping[str, bytes] = field(default_factory=dict)
+    outcome: Prediction | None = None
+
+    @property
+    def unit_id(self) -> str:
+        return self.record.unit_id
+
+    @property
+    def count(self) -> int:
+        """The number of candidates, by which a protocol tells its calls."""
+        return 1
+
+    def shuffled(self, number: int) -> Self:
+        """The question as the shuffle of that number asks it."""
+        return self
+
+    def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
+        """What a policy is given: no more than `protocol` shows a model."""
+        return self.asked
+
+    def looked_up(self) -> tuple[Picture, ...]:
+        """The pictures that the dialogue has requested while it was open."""
+        return ()
+
+
+class Listed(NamedTuple):
+    """A unit in a list.
+
+    parents: what it belongs to, from the inside out.
+    position, total: its place in the innermost parent, from 0, and how many units that has.
+    right: the right answer in a few words.
+    """
+
+    unit_id: str
+    split: str
+    parents: Mapping[str, str]
+    goal: str
+    position: int | None
+    total: int | None
+    right: str
+
+
+class UnitKind:
+    """What general code asks of a kind of unit; an instance belongs to one run.
+
+    pictures: the picture policy of the run.
+    """
+
+    def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
+        self.settings = settings
+        self.protocol = protocol
+        self.pictures = PicturePolicy.parse(settings.image_policy or "none")
+
+    @classmethod
+    def given(cls, settings: Settings) -> Settings:
+        """The settings of a run, with those that its data fixes.
+
+        Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
+        """
+        return settings
+
+    @classmethod
+    def lacks(
+        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        """The features that settings may need and this kind lacks, each with where and what to do.
+
+        Raises `UserError` for settings that do not go together.
+        """
+        source = benchmark(settings.benchmark)
+        where = f"on {source.name}, whose {{}}; leave it out"
+        lacks = {"recorded steps": where.format(f"units are of kind '{source.kind}'")}
+        if not _has_pictures(source):
+            lacks["pictures"] = where.format("units have no pictures")
+        known = _groups(source)
+        for setting in SETTINGS.values():
+            if setting.selects and setting.selects not in known:
+                lacks[setting.selects] = where.format(f"units have no {setting.selects}")
+        return lacks
+
+    @classmethod
+    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        """The settings that were left open. Raises `UserError`."""
+        if not _has_pictures(benchmark(settings.benchmark)):
+            if protocol.needs.sees:
+                raise UserError(
+                    f"'{protocol.name}' cannot be asked without pictures, and {settings.benchmark} "
+                    "has none; choose another --protocol"
+                )
+            return {"image_policy": "none"}
+        policy = settings.image_policy or protocol.needs.picture_policy
+        if policy.partition(":")[0] not in ("full", "none"):
+            raise UserError(
+                f"--image-policy {policy}: a picture of {settings.benchmark} is shown as it is "
+                "(full) or not at all (none)"
+            )
+        return {"image_policy": policy}
+
+    @classmethod
+    def usual_count(cls, settings: Settings) -> int:
+        """The usual number of candidates of a unit, by which a protocol tells its calls."""
+        return 1
+
+    def open(self) -> None:
+        """Open what the units need beside their data. Raises `UserError`."""
+
+    def check(self, selected: Dataset[Any]) -> None:
+        """Raise `UserError` if these units cannot be asked about with the run's settings."""
+
+    def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
+        """What the run has on record about its questions, in addition to the settings.
+
+        `roles` has the names of those whom the protocol asks beside the model, by role.
+        """
+        return {}
+
+    def offered(self) -> str:
+        """Where the candidates come from, for the user; "" where there are none."""
+        return ""
+
+    def shown(self) -> str:
+        """What a model is shown of a unit, for the user."""
+        history = self.settings.history
+        told = "" if history is None else f", history: {history}"
+        return f"picture: {self.pictures.text}{told}"
+
+    @classmethod
+    def listed(cls, dataset: Dataset[Any]) -> Iterator[Listed]:
+        """The units of a selection, for a list. Raises `DataError` for a damaged file."""
+        return map(cls.listed_record, dataset.entries)
+
+    @classmethod
+    def listed_record(cls, record: UnitRecord[Any]) -> Listed:
+        """A unit on record, for a list."""
+        where = (record.goal, record.position, record.total)
+        return Listed(record.unit_id, record.split, record.parents, *where, cls.right(record))
+
+    @classmethod
+    def right(cls, record: UnitRecord[Any]) -> str:
+        """The right answer of a unit in a few words, with the reason if it is invalid."""
+        gold = getattr(record.detail, "gold", "")
+        text = in_words(gold) if isinstance(gold, Action) else str(gold)
+        return f"{text} ({record.invalid})" if record.invalid else text
+
+    def about(self, record: UnitRecord[Any]) -> str:
+        """A line about a unit that is going to be asked about."""
+        where = ", ".join((record.split, *record.parents.values()))
+        return f"{record.kind} {record.unit_id} ({where})"
+
+    def why_unasked(self, question: Question) -> str:
+        """Why nobody is asked about a valid unit whose outcome is known."""
+        status = question.outcome.status if question.outcome else "unknown"
+        return f"its outcome is known: {status}; no model is asked about it"
+
+    @classmethod
+    def answer(cls, record: UnitRecord[Any]) -> str:
+        """A line with the right answer of a unit."""
+        return f"right: {cls.right(record)}"
+
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Iterator[Question]:
+        """Prepare the units of a data set, in order, one at a time.
+
+        `whole` holds all units of the groups that they belong to, selected or not. Raises
+        `DataError` for a unit that cannot be read.
+        """
+        if not isinstance(dataset, Items):
+            raise TypeError(f"units of kind '{dataset.kind}' need a kind of their own")
+        for unit in dataset.entries:
+            try:
+                data = () if self.pictures.name == "none" else dataset.pictures(unit)
+                yield self._question(unit, data, info.image_rule)
+            except PictureError as error:
+                raise DataError(f"{unit.source or unit.unit_id}: {error}") from error
+
+    def _question(
+        self, unit: UnitRecord[Any], data: Sequence[bytes], rule: ImageRule | None
+    ) -> Question:
+        sizes = [read_size(encoded) for encoded in data]
+        pictures = tuple(
+            picture for size in sizes for picture in plan(self.pictures, size, (), rule)
+        )
+        sources = {size.digest: encoded for size, encoded in zip(sizes, data, strict=True)}
+        record = replace(unit, pictures=pictures)
+        return replace(self.of_record(record), sources=sources)
+
+    def scored(self, record: UnitRecord[Any]) -> UnitRecord[Any]:
+        """The record with the scores of its prediction, or without any if it has none."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_record(cls, record: UnitRecord[Any], *, scene: bool = True) -> Question:
+        """The question of a unit on record, without its data.
+
+        `scene` says whether the dialogue may look up what is on record of the unit's surroundings.
+        Raises `UserError` if the type of its detail is not at hand.
+        """
+        detail = record.detail
+        if isinstance(detail, dict):
+            raise UserError(
+                f"units of kind '{record.kind}' cannot be asked about here: the package that has "
+                "this kind is not installed"
+            )
+        item = Item(record.unit_id, detail.asked, record.pictures)
+        return Question(record, (item,), Secret(detail.gold))
+
+
+UNIT_KINDS: Registry[type[UnitKind]] = Registry("kind of unit", "vlm_eval.units")
+UNIT_KINDS.add("step", "harness.evaluation.recorded:RecordedSteps", "recorded steps")
+
+
+def unit_kind(kind: str) -> type[UnitKind]:
+    """What prepares units of a kind: its own class, or the one for units that come ready."""
+    try:
+        found: type[UnitKind] = UNIT_KINDS.get(kind)
+    except UnknownName:
+        return UnitKind
+    return found
+
+
+def kind_of(settings: Settings) -> type[UnitKind]:
+    """The kind of the units of a run. Raises `DataError` for an unknown benchmark."""
+    return unit_kind(benchmark(settings.benchmark).kind)
+
+
+def check_asks(settings: Settings, protocol: AskingProtocol) -> None:
+    """Raise `UserError` if the protocol asks about other units than those of the benchmark."""
+    source = benchmark(settings.benchmark)
+    if protocol.kind != source.kind:
+        raise UserError(
+            f"{written('protocol')} {protocol.name} asks about units of kind '{protocol.kind}', "
+            f"and those of {source.name} are of kind '{source.kind}': ask with {source.protocol}"
+        )
+
+
+def with_protocol(settings: Settings) -> Settings:
+    """The settings with the benchmark's own protocol, if the user named none."""
+    if "protocol" in settings.given or settings.protocol != SETTINGS["protocol"].default:
+        return settings
+    return replace(settings, protocol=benchmark(settings.benchmark).protocol)
+
+
+def in_words(action: Action) -> str:
+    """An action as its name and what it takes: `turn(side="left")`."""
+    given = {"element": action.element, "point": action.point, **action.arguments}
+    named = (f"{name}={value!r}" for name, value in given.items() if value is not None)
+    return f"{action.name}({', '.join(named)})"
+
+
+def _has_pictures(source: Benchmark) -> bool:
+    return source.pictures
+
+
+def _groups(source: Benchmark) -> frozenset[str]:
+    """The levels and labels by which units of a benchmark can be selected."""
+    return frozenset()
