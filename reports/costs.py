@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from harness.runs import Run
+from harness.runs import Run, Spent
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described
@@ -80,6 +80,10 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
                 f"{label} took steps over from {redone.of}, which had paid ${redone.cost:,.4f} of "
                 "this for them."
             )
+    for record in records:
+        if any(record["roles"]):
+            told = (f"{role or 'model under test'}: {s}" for role, s in record["roles"].items())
+            notes.append(f"{record['run']} by role, as billed: {'; '.join(told)}.")
     about = about_runs(opened)
     title = "Cost, tokens and latency per step"
     return described(records, FIELDS, title=title, about=about, notes=notes)
@@ -114,6 +118,7 @@ def _record(rows: RunRows) -> dict[str, Any]:
         **_dollars("price", prices),
         **_dollars("cost", bills),
         "priced": len(bills),
+        "roles": _by_role(calls),
         "worked": len(prices),
         "timed": len(seconds),
         "latency_median": statistics.median(seconds) if seconds else None,
@@ -130,6 +135,15 @@ def _dollars(name: str, steps: Sequence[tuple[float, bool]]) -> dict[str, float 
         f"{name}_per_step": total / len(steps) if steps else None,
         f"{name}_per_success": total / wins if wins else None,
     }
+
+
+def _by_role(calls: Iterable[Sequence[_Call]]) -> dict[str, Spent]:
+    """What the calls of steps took, by role."""
+    parts: dict[str, Spent] = {}
+    for made in calls:
+        for call in made:
+            parts[call.role] = parts.get(call.role, Spent()) + Spent(1, None, call.cost)
+    return dict(sorted(parts.items()))
 
 
 def _mean(column: pd.Series[Any]) -> float | None:
@@ -153,6 +167,7 @@ class _Call(NamedTuple):
     cost: float | None
     work: float | None
     latency_s: float | None
+    role: str = ""
 
 
 def _calls(run: Run, asked: pd.DataFrame) -> list[list[_Call]]:
@@ -162,7 +177,7 @@ def _calls(run: Run, asked: pd.DataFrame) -> list[list[_Call]]:
     shared: set[str] = set()
     for call in run.calls():
         latency = None if call.from_cache else call.reply.latency_s or None
-        made[call.payer].append(_Call(call.cost, call.work, latency))
+        made[call.payer].append(_Call(call.cost, call.work, latency, call.role))
         if call.asked_by:
             shared.add(call.id)
         else:

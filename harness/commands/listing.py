@@ -11,7 +11,7 @@ from harness.printing import say
 
 if TYPE_CHECKING:
     from harness.evaluation.units import Listed
-    from harness.protocols import AskingProtocol
+    from harness.protocols import AskingProtocol, Role
 
 
 def unit_lines(units: Iterable[Listed]) -> Iterator[str]:
@@ -46,12 +46,14 @@ def _print(names: Mapping[str, str]) -> None:
 
 @click.command()
 def models() -> None:
-    """List the models that --model takes."""
-    from adapters import names
+    """List the models that --model takes, and the embedders that --role takes."""
+    from adapters import EMBEDDERS, names
 
     _print(names())
     say("\nThe model's own name follows the colon (openai:gpt-4o); names that begin with gpt-,")
     say("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
+    say("\nEmbedders, for protocols that compare texts (vlm-eval protocols says which):")
+    _print(EMBEDDERS.names())
 
 
 @click.command()
@@ -111,7 +113,16 @@ def _about(protocol: AskingProtocol) -> list[str]:
     shown = "none" if needs.pictures == "none" else needs.picture_policy
     unit = "call" if calls == "1" else "calls"
     asks = f"{calls} {unit} per step; {offered[source]}; pictures: {shown}"
-    return [protocol.paper, asks] if protocol.paper else [asks]
+    return [
+        *([protocol.paper] if protocol.paper else []),
+        asks,
+        *(f"--role {role.name}=...: {_about_role(role)}" for role in protocol.roles),
+    ]
+
+
+def _about_role(role: Role) -> str:
+    usual = role.default or ("the model under test" if role.kind == "ask" else "lexical")
+    return f"{role.help} ({'a model' if role.kind == 'ask' else 'an embedder'}; else {usual})"
 
 
 @click.command()

@@ -22,8 +22,8 @@ from harness.printing import say
 from harness.settings import written
 
 if TYPE_CHECKING:
-    from adapters import Picture
-    from harness.dialogue import Ask
+    from adapters import Embedded, Picture
+    from harness.dialogue import Ask, Embed
     from harness.evaluation.units import Listed, Question
     from harness.protocols import AskingProtocol
     from harness.runs import CallRecord
@@ -57,6 +57,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     if directory is not None:
         return _show_run(directory, step, answer)
     from adapters import Reply
+    from adapters.lexical_embedder import embedded
     from harness.dialogue import hold
     from harness.evaluation.model import tokens_of
     from harness.evaluation.plan import plan_run
@@ -80,9 +81,17 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     def reply(ask: Ask) -> Reply:
         _print_call(ask, tokens_of(ask.conversation, plan.model.info))
         # A description goes into the next message, where a stand-in is easier to see.
+        if ask.role:
+            return Reply(f"(the reply of the {ask.role})")
         return Reply(REPLY if ask.continues else replies.get(ask.place, ""))
 
-    hold(plan.protocol.dialogue(*question.asked), reply)
+    def embed(call: Embed) -> Embedded:
+        say(f"\n===== {call.place}, to be embedded =====")
+        for text in call.texts:
+            say(text)
+        return embedded(call.texts)
+
+    hold(plan.protocol.dialogue(*question.asked), reply, embed=embed)
     if answer:
         say(f"\n===== {plan.kind.answer(question.record)} =====")
     return 0

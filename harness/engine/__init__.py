@@ -20,7 +20,7 @@ from harness.engine.dialogues import Environment, Job, Jobs
 from harness.engine.engine import Engine, first_request
 from harness.engine.lanes import Lane, PromptTokens
 from harness.engine.limits import EmbedRequest, Pricing
-from harness.engine.observer import Observer, Outcome, Spent
+from harness.engine.observer import Observer, Outcome
 from harness.engine.policy import EnginePolicy
 from harness.engine.progress import Counters, Progress
 from harness.engine.retries import RetryPolicy
@@ -56,7 +56,6 @@ __all__ = [
     "ReplayMismatch",
     "ReplyCache",
     "RetryPolicy",
-    "Spent",
     "Starvation",
     "Stopped",
     "TooManyFailures",

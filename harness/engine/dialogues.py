@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from adapters.contract import Generation
 from adapters.conversation import Conversation
 from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Replies
-from harness.engine.observer import Outcome, Spent
+from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
-from harness.runs import CallRecord
+from harness.runs import CallRecord, roles_of, spent_on
 from parsers.records import Prediction
 
 
@@ -143,10 +143,7 @@ class OpenDialogue:
         """Describe how the dialogue ended, with the calls that are on record."""
         records = [record for record in self.calls.values() if record]
         paid = self._paid(records)
-        spent = Spent.on(paid)
-        asked = [record for record in paid if not record.act]
-        roles = sorted({record.role for record in asked})
-        by_role = {role: Spent.on([r for r in asked if r.role == role]) for role in roles}
+        spent = spent_on(paid)
         return Outcome(
             step_id=self.job.step_id,
             repeat=self.job.repeat,
@@ -157,7 +154,7 @@ class OpenDialogue:
             cost=spent.cost if records else None,
             prompt_tokens=self.prompt_tokens,
             trial=self.trial,
-            roles=by_role if any(roles) else {},
+            roles=roles_of(paid),
         )
 
     def _paid(self, records: Sequence[CallRecord]) -> list[CallRecord]:

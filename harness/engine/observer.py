@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adapters.contract import FaultKind
 from adapters.conversation import Usage
-from harness.runs import CallRecord
+from harness.runs import CallRecord, Spent
 from parsers.records import Prediction
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What calls of one role took.
-
-    usage: tokens of all replies, those from the cache included; None when no reply reports them.
-    cost: billed for the calls in US dollars; None unless every call has a price.
-    """
-
-    calls: int
-    usage: Usage | None
-    cost: float | None
-
-    @classmethod
-    def on(cls, records: Sequence[CallRecord]) -> Spent:
-        """What these calls took."""
-        usages = [record.reply.usage for record in records if record.reply.usage]
-        costs = [record.cost for record in records if record.cost is not None]
-        usage = sum(usages, Usage()) if usages else None
-        return cls(len(records), usage, sum(costs) if len(costs) == len(records) else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adapters import Reply
+from adapters.lexical_embedder import embedded
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.evaluation.resolve import open_with
@@ -177,4 +178,8 @@ def _asked(protocol: AskingProtocol, record: StepRecord, shuffle: int) -> Predic
     secret = Secret(gold, gold.shown)
     chance = chance_for(0, record.repeat, record.unit_id, "oracle")
     replies = protocol.spell(step, choices, Oracle().predict(step, choices, chance, secret))
-    return hold(protocol.dialogue(step, choices), lambda ask: Reply(replies[ask.place]))
+    return hold(
+        protocol.dialogue(step, choices),
+        lambda ask: Reply(replies[ask.place]),
+        embed=lambda call: embedded(call.texts),
+    )

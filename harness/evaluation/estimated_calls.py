@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
-from adapters.lexical_embedder import lexical_vector
+from adapters.lexical_embedder import embedded
 from adapters.prices import PriceSheet
 from harness.dialogue import Ask, Embed, hold
 from harness.engine import first_request
@@ -110,7 +110,7 @@ def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[Est
             high = _at_most(role.sheet, role.info, role.upper_tokens(call.texts), 0)
             cases = {"low": usual, "expected": usual, "high": high}
             calls.append(EstimatedCall(call, tokens, role.info, cases))
-        return Embedded(tuple(map(lexical_vector, call.texts)))
+        return embedded(call.texts)
 
     hold(plan.protocol.dialogue(*question.asked), answer, embed=embed)
     return calls

@@ -20,7 +20,7 @@ from harness.evaluation.summary import (
     scoring_rules,
 )
 from harness.pictures import show_answers
-from harness.runs import StepRecord
+from harness.runs import StepRecord, by_role
 from harness.settings import Settings
 from harness.tables import (
     ABSENT,
@@ -238,6 +238,9 @@ def counts(
         unpriced = sum(record.settled and record.cost is None for record in asked)
         but = f" (without {counted(unpriced, 'step')} of unknown cost)" if unpriced else ""
         lines.append(f"cost: ${sum(costs):.4f} billed in this run{but}")
+    if roles := by_role(records):
+        told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
+        lines.append(f"by role: {'; '.join(told)}")
     return lines
 
 

@@ -38,6 +38,7 @@ from harness.runs import (
     manifest_before,
     name_of,
     open_run,
+    roles_of,
     sizes_of,
 )
 from harness.settings import Settings
@@ -192,4 +193,5 @@ def _sums(used: Sequence[CallRecord], paid: Sequence[CallRecord]) -> dict[str, A
         "calls": tuple(call.id for call in used),
         "usage": sum(usages, Usage()) if usages else None,
         "cost": sum(costs) if costs else None,
+        "roles": roles_of(paid),
     }

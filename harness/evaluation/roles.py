@@ -48,7 +48,6 @@ from harness.settings import SETTINGS, Settings, read_settings
 
 LEXICAL = "lexical"
 """The embedder of a role for which nobody named one."""
-_OWN_GROUPS = ("Model", "Models on this machine")
 _NOT_OF_A_ROLE = ("model", "roles", "adapter_options")
 
 
@@ -224,12 +223,15 @@ def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
     options = []
     for name, value in own.items():
         known = SETTINGS.get(name)
-        if known is None or known.group not in _OWN_GROUPS or name in _NOT_OF_A_ROLE:
+        if name in _NOT_OF_A_ROLE or known is None:
             options.append((name, value))
-        else:
+        elif known.group == "Model" or known.to_adapter:
             values[name] = value
-    read = read_settings({**values, "adapter_options": options})
-    return replace(read, timeout_s=run.timeout_s, prices=run.prices)
+        else:
+            raise ValueError(f"{name} is no setting of a model")
+    values = {"timeout_s": run.timeout_s, **values, "adapter_options": options}
+    read = replace(read_settings(values), prices=run.prices)
+    return replace(read, given=read.given - ({"timeout_s"} - own.keys()))
 
 
 def _asked(role: Role, settings: Settings, asks: bool) -> AskedRole:

@@ -102,6 +102,7 @@ class Session:
             prediction=outcome.prediction,
             usage=outcome.usage,
             cost=outcome.cost,
+            roles=outcome.roles,
         )
         record = self._kind.scored(record)
         self._directory.append_step(record)

@@ -15,7 +15,7 @@ import msgspec
 from adapters import Usage
 from harness.evaluation.bounds import NO_BOUND, Bound, Bounds, bounds_of
 from harness.pictures import show_answers
-from harness.runs import Manifest, StepRecord
+from harness.runs import Manifest, StepRecord, by_role
 from harness.settings import SETTINGS, Settings
 from harness.tables import TEST_DATA_NOTE
 from parsers import (
@@ -206,4 +206,5 @@ def summarise(
         },
         "usage": plain(usage),
         "cost": math.fsum(costs) if costs else None,
+        **({"by_role": plain(roles)} if (roles := by_role(records)) else {}),
     }

@@ -33,6 +33,7 @@ from harness.runs.records import (
     CallRecord,
     EmbedRecord,
     MessageRecord,
+    Spent,
     UnitRecord,
     call_id,
     shared_unit,
@@ -43,6 +44,7 @@ from harness.runs.results import packed, result_of
 from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
+from harness.runs.spent import by_role, roles_of, spent_on
 from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
 
 __all__ = [
@@ -73,11 +75,13 @@ __all__ = [
     "SentPicture",
     "Session",
     "Setup",
+    "Spent",
     "StepData",
     "StepDetail",
     "StepKey",
     "StepRecord",
     "UnitRecord",
+    "by_role",
     "call_id",
     "check_same",
     "difference",
@@ -90,9 +94,11 @@ __all__ = [
     "packed",
     "repair",
     "result_of",
+    "roles_of",
     "sent_picture",
     "settled_before",
     "shared_unit",
     "sizes_of",
+    "spent_on",
     "take_over",
 ]

@@ -157,6 +157,32 @@ class CallRecord:
         return None if isinstance(self.price, UnsetType) else self.price
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls of one role took.
+
+    usage: tokens of all replies, those from the cache included; None when no reply reports them.
+    cost: billed for the calls in US dollars; None unless every call has a price.
+    """
+
+    calls: int = 0
+    usage: Usage | None = None
+    cost: float | None = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        usages = [usage for usage in (self.usage, other.usage) if usage is not None]
+        known = self.cost is not None and other.cost is not None
+        return Spent(
+            self.calls + other.calls,
+            sum(usages, Usage()) if usages else None,
+            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
+        )
+
+    def __str__(self) -> str:
+        calls = f"{self.calls:,} call{'' if self.calls == 1 else 's'}"
+        return f"{calls}, price unknown" if self.cost is None else f"{calls}, ${self.cost:,.4f}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitRecord(Generic[D]):
     """What is asked about and scored, and its outcome.
@@ -179,6 +205,8 @@ class UnitRecord(Generic[D]):
     prompt_tokens: estimate for the longest prompt.
     calls: ids of the calls, in order.
     cost: billed for the calls, in US dollars; None unless every call has a price.
+    roles: the part of each role in calls, usage and cost, left out of the line where only the model
+        under test was asked.
     detail: what only units of this kind have (`harness.runs.kinds`).
     """
 
@@ -206,6 +234,7 @@ class UnitRecord(Generic[D]):
     scores: Scores | None = None
     usage: Usage | None = None
     cost: float | None = None
+    roles: Mapping[str, Spent] = field(default_factory=dict)
     detail: D
 
     @property
@@ -272,6 +301,9 @@ def to_line(record: Any, schema: int = SCHEMA) -> Any:
         from harness.runs.schema1 import line_of
 
         return line_of(record)
+    if isinstance(record, UnitRecord) and not record.roles:
+        no_roles: Any = UNSET
+        return replace(record, roles=no_roles)
     return record
 
 

@@ -32,6 +32,7 @@ LONG = {
     "scores",
     "usage",
     "calls",
+    "roles",
 }
 
 

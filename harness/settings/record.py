@@ -127,6 +127,10 @@ def read_settings(values: Mapping[str, object]) -> Settings:
     for name in ("adapter_options", "protocol_options", "roles"):
         if name in read:
             read[name] = tuple(sorted(read[name]))
+    keys = [key for key, _ in read.get("roles", ())]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(f"role: {key} is given twice")
     return _class(**read, given=frozenset(read))
 
 
@@ -143,10 +147,18 @@ def on_record(settings: Settings) -> dict[str, Any]:
     for name in ("adapter_options", "protocol_options", "roles"):
         if name in plain:
             plain[name] = masked(dict(getattr(settings, name)))
+    if "roles" in plain:
+        plain["roles"] = {k: v for k, v in plain["roles"].items() if not _of_session(k)}
     if settings.candidates not in (None, "snapshot"):
         # Nothing is drawn.
         plain["distractors"] = None
     return plain
+
+
+def _of_session(key: str) -> bool:
+    """Whether a setting of a role (`planner.concurrency`) changes no result."""
+    setting = SETTINGS.get(key.partition(".")[2])
+    return setting is not None and setting.about == "session"
 
 
 def of_session(settings: Settings) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from adapters import AdapterInfo
+import harness
+from harness.errors import UserError
 from harness.protocols import PROTOCOLS, Role
 from harness.settings import directory_name, read_settings
-from tests.harness.commands.tool import DEV, call
-from tests.servers import Answer, WireServer
+from reports.costs import cost_table
+from tests.harness.commands.tool import DEV, call, calls, summary
+from tests.servers import Answer, Ask, WireServer, error
 
 ONE_TASK = (*DEV, "--limit", "1", "--protocol", "planned", "--progress", "off", "--no-cache")
 PRICES = """
@@ -74,6 +76,11 @@ def asked(server: WireServer) -> Counter[str]:
         (["--role", "embedding=gpt-4o"], "--role embedding: unknown embedder 'gpt-4o'"),
         (["--role", "planner.max_tokens=5"], "name the model, too (--role planner=MODEL)"),
         (["--role", "planner"], "expected key=value"),
+        (["--role", "planner=openai:p", "--role", "planner=openai:q"], "planner is given twice"),
+        (
+            ["--role", "planner=openai:p", "--role", "planner.limit=3"],
+            "--role planner: limit is no setting of a model",
+        ),
         (["--role", "planner.a.b=1"], "neither a role nor a setting of one"),
         (
             ["--role", "planner=openai:p", "--role", "planner.max_tokens=few"],
@@ -178,12 +185,220 @@ def test_a_dry_run_tells_calls_and_cost_by_role(server: WireServer) -> None:
     assert server.count == 0
 
 
-def test_a_cost_limit_needs_the_price_of_every_role(server: WireServer) -> None:
+def test_a_cost_limit_needs_the_price_of_every_role(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every one that costs money; a server of one's own is free without a price."""
+    monkeypatch.setattr("adapters.api.is_private", lambda url: False)
     Path("prices.toml").write_text(PRICES.partition('["openai:vectors"]')[0])
     called = call(*line(server, "--max-cost", "5", "--prices", "prices.toml", "--out", "run"))
-    assert called.code in (0, 2)  # A server of one's own is free without a price.
-    info = AdapterInfo("m", "m", "p")
-    assert not info.billed
+    assert called.code == 2
+    assert "--max-cost needs a price for openai:vectors (role embedding)" in called.err
+    assert server.count == 0
+
+
+def bill(server: WireServer, model: str) -> float:
+    """What the server would charge for the calls of a model, by the prices above."""
+    dollars = {"main": (1000, 2000), "planner": (10, 20), "vectors": (1, 0)}[model]
+    total = 0.0
+    for ask in server.asks:
+        if ask.model != model:
+            continue
+        if model == "vectors":
+            tokens = sum(len(text.split()) for text in ask.body["input"]), 0
+        else:
+            tokens = 100, 10
+        total += sum(n * price for n, price in zip(tokens, dollars, strict=True)) / 1e6
+    return total
+
+
+def test_a_run_asks_all_roles_and_tells_calls_and_cost_of_each(server: WireServer) -> None:
+    called = call(*line(server, "--prices", "prices.toml", "--out", "run", "--no-preflight"))
+    assert called.code == 0, called.err
+    told = summary("run")["by_role"]
+    steps = summary("run")["rows"]["asked"]
+    assert asked(server) == {"main": steps, "planner": steps, "vectors": steps}
+    for role, model in (("", "main"), ("planner", "planner"), ("embedding", "vectors")):
+        assert told[role]["calls"] == steps
+        assert told[role]["cost"] == pytest.approx(bill(server, model))
+    whole = summary("run")["cost"]
+    assert whole == pytest.approx(sum(part["cost"] for part in told.values()))
+    [line_of_roles] = [one for one in called.out.splitlines() if one.startswith("by role: ")]
+    assert f"planner: {steps} calls, ${bill(server, 'planner'):.4f}" in line_of_roles
+    notes = cost_table("run").attrs["notes"]
+    assert any(f"planner: {steps} calls, ${bill(server, 'planner'):.4f}" in one for one in notes)
+
+
+def test_what_was_chosen_is_on_record_and_another_choice_is_another_run(
+    server: WireServer,
+) -> None:
+    assert call(*line(server, "--out", "run")).code == 0
+    config = manifest()["config"]
+    assert config["roles"]["planner"] == "openai:planner"
+    assert config["role_models"]["planner"]["model"] == "planner"
+    assert config["role_models"]["planner"]["generation"] == {"max_tokens": 1024}
+    assert config["role_models"]["embedding"]["endpoint"] == server.base_url("openai")
+    before = server.count
+    assert call(*line(server, "--out", "run")).code == 0
+    assert server.count == before
+    # How fast it is asked does not matter.
+    quick = ("--role", "planner.concurrency=2", "--role", "embedding.concurrency=1")
+    assert call(*line(server, "--out", "run", *quick)).code == 0
+    for other in ("planner.max_tokens=7", "embedding.dimensions=2"):
+        assert call(*line(server, "--out", "run", "--role", other)).code == 2, other
+    changed = [word.replace("openai:planner", "openai:main") for word in line(server)]
+    assert call(*changed, "--out", "run").code == 2
+    called = call(*line(server, "--out", "run", "--role", "planner.temperature=0.5"))
+    assert "config.roles.planner.temperature: (not set) on record" in called.err
+    assert server.count == before
+
+
+def test_settings_of_a_role_are_its_own(server: WireServer) -> None:
+    more = ("planner.max_tokens=77", "planner.temperature=0.5", "embedding.dimensions=2")
+    given = [word for one in more for word in ("--role", one)]
+    assert call(*line(server, *given, "--max-tokens", "55", "--out", "run")).code == 0
+    sent = {ask.model: ask.body for ask in server.asks}
+    assert (sent["planner"]["max_tokens"], sent["planner"]["temperature"]) == (77, 0.5)
+    assert (sent["main"]["max_tokens"], sent["main"]["temperature"]) == (55, 0.0)
+    assert sent["vectors"]["dimensions"] == 2
+
+
+def test_a_key_in_an_option_of_a_role_is_masked_on_record(server: WireServer) -> None:
+    body = json.dumps({"customer_key": SECRET})
+    called = call(*line(server, "--out", "run", "--role", f"planner.extra_body={body}"))
+    assert called.code == 0
+    assert SECRET in json.dumps([dict(ask.body) for ask in server.asks])
+    for path in Path().rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+    assert SECRET not in called.out + called.err
+
+
+def test_without_a_choice_the_model_plans_and_letters_are_compared(server: WireServer) -> None:
+    url = server.base_url("openai")
+    run = ("run", "--model", "openai:main", "--base-url", url, *ONE_TASK, "--out", "run")
+    called = call(*run, "--no-preflight")
+    assert called.code == 0, called.err
+    assert manifest()["config"]["roles"] == {"embedding": "lexical"}
+    steps = summary("run")["rows"]["asked"]
+    assert asked(server) == {"main": 2 * steps}
+    assert {role: part["calls"] for role, part in summary("run")["by_role"].items()} == {
+        "": steps,
+        "planner": steps,
+        "embedding": steps,
+    }
+    assert manifest()["answered_by"] == ["main-2026-01-01"]
+
+
+def test_two_roles_answered_by_one_slot_end(server: WireServer) -> None:
+    url = server.base_url("openai")
+    run = ("run", "--model", "openai:main", "--base-url", url, *ONE_TASK, "--out", "run")
+    assert call(*run, "--concurrency", "1").code == 0
+    assert server.peak == 1
+
+
+def test_baselines_answer_for_every_role_and_need_no_embedder() -> None:
+    called = call("run", "--model", "oracle", *ONE_TASK, "--out", "run")
+    assert called.code == 0, called.err
+    assert manifest()["config"]["role_models"]["embedding"]["name"] == "lexical"
+    assert {"", "embedding", "planner"} == set(summary("run")["by_role"])
+
+
+def test_every_role_is_preflighted_and_a_wrong_one_ends_the_run_before_it_begins() -> None:
+    def react(ask: Ask) -> Answer:
+        return error(401, "no such key") if ask.model == "vectors" else Answer()
+
+    with WireServer(react) as server:
+        called = call(*line(server, "--out", "run"))
+        assert asked(server) == {"main": 1, "planner": 1, "vectors": 1}
+    assert called.code == 2
+    assert "no such key" in called.err.splitlines()[-1]
+
+
+def test_a_text_is_embedded_once_with_the_cache_and_in_every_run_without() -> None:
+    sent: list[str] = []
+
+    def react(ask: Ask) -> Answer:
+        sent.extend(ask.body.get("input", ()))
+        return Answer(text="Search for it")
+
+    with WireServer(react) as server:
+        cached = [word for word in line(server, "--no-preflight") if word != "--no-cache"]
+        assert call(*cached, "--out", "a").code == 0
+        first, before = list(sent), asked(server)
+        assert call(*cached, "--out", "b").code == 0
+        assert asked(server) == before
+        assert summary("b")["total"] == summary("a")["total"]
+        # Other choices: only those that are new are sent.
+        assert call(*cached, "--seed", "7", "--out", "c").code == 0
+        new = sent[len(first) :]
+        assert new and not set(new) & set(first)
+        assert call(*line(server, "--no-preflight"), "--out", "d").code == 0
+        assert sorted(sent[len(first) + len(new) :]) == sorted(texts_of("d"))
+
+
+def texts_of(run: str) -> list[str]:
+    """The texts that a run has embedded."""
+    return [text for call in calls(run) if "embed" in call for text in call["embed"]["texts"]]
+
+
+def test_a_failing_embedder_leaves_steps_unsettled_and_the_same_line_goes_on() -> None:
+    broken = True
+
+    def react(ask: Ask) -> Answer:
+        if ask.model == "vectors" and broken:
+            return Answer(raw=b'{"data": [{"index": 0, "embedding": [NaN]}]}')
+        return Answer(text="Search for it")
+
+    with WireServer(react) as server:
+        run = line(server, "--out", "run", "--no-preflight")
+        limited = call(*run, "--timeout", "5", "--max-cost", "0.0000001", "--prices", "prices.toml")
+        assert limited.code == 1
+        broken = False
+        assert call(*run).code == 0
+        steps = summary("run")["rows"]["asked"]
+        # What was answered is not asked again.
+        assert asked(server)["planner"] == steps
+
+
+def test_roles_from_python() -> None:
+    Path("script.jsonl").write_text('{"default": true, "text": "Search for it"}')
+    run = harness.evaluate(
+        model="scripted:script.jsonl",
+        benchmark="sample",
+        split="dev",
+        limit=1,
+        protocol="planned",
+        role={"planner": {"model": "scripted:script.jsonl", "max_tokens": 9}},
+        out="run",
+        progress="off",
+    )
+    assert run.complete
+    config = run.manifest.config
+    assert config["roles"]["planner.max_tokens"] == "9"
+    assert config["role_models"]["planner"]["provider"] == "scripted"
+    with pytest.raises(UserError, match="--role writer"):
+        harness.evaluate(
+            model="scripted:script.jsonl",
+            benchmark="sample",
+            protocol="planned",
+            role={"writer": "x"},
+        )
+
+
+def test_scores_are_worked_out_again_from_the_record(server: WireServer) -> None:
+    assert call(*line(server, "--out", "run")).code == 0
+    before = server.count
+    called = call("score", "run")
+    assert called.code == 0, called.err
+    assert "0 of" in called.out and "read differently" in called.out
+    assert server.count == before
+
+
+def test_a_listing_says_whom_a_protocol_asks_and_which_embedders_there_are() -> None:
+    listed = call("protocols").out
+    assert "--role planner=...: writes what to look for (a model; else the model" in listed
+    assert "--role embedding=...: finds the choice" in listed
+    assert "sentence-transformers" in call("models").out
 
 
 def test_the_name_of_a_role_can_be_written_as_an_option() -> None:

@@ -1,0 +1,41 @@
+"""What calls took, by role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adapters.conversation import Usage
+from harness.runs.records import CallRecord, Spent, UnitRecord
+
+
+def spent_on(calls: Sequence[CallRecord]) -> Spent:
+    """What these calls took."""
+    usages = [call.reply.usage for call in calls if call.reply.usage]
+    costs = [call.cost for call in calls if call.cost is not None]
+    usage = sum(usages, Usage()) if usages else None
+    return Spent(len(calls), usage, sum(costs) if len(costs) == len(calls) else None)
+
+
+def roles_of(calls: Iterable[CallRecord]) -> dict[str, Spent]:
+    """The part of every role; empty where nobody but the model under test was asked."""
+    asked: dict[str, list[CallRecord]] = {}
+    for call in calls:
+        if not call.act:
+            asked.setdefault(call.role, []).append(call)
+    return {role: spent_on(asked[role]) for role in sorted(asked)} if any(asked) else {}
+
+
+def by_role(records: Iterable[UnitRecord[Any]]) -> dict[str, Spent]:
+    """What calls took, by role; empty where nobody but the model under test was asked.
+
+    Units that asked only that model count in its part, too, so that the parts add up.
+    """
+    parts: dict[str, Spent] = {}
+    for record in records:
+        made = record.roles
+        if not made and record.calls:
+            made = {"": Spent(len(record.calls), record.usage, record.cost)}
+        for role, spent in made.items():
+            parts[role] = parts.get(role, Spent()) + spent
+    return dict(sorted(parts.items())) if any(parts) else {}
