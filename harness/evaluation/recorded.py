@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.contract import AdapterInfo
-from harness.benchmarks import Dataset, recorded_steps, step_benchmark
+from harness.benchmarks import Benchmark, Dataset, recorded_steps, step_benchmark
 from harness.candidates import check_distractors
 from harness.errors import DataError, UserError
 from harness.evaluation.history import EarlierActions
@@ -64,6 +64,11 @@ class RecordedSteps(UnitKind):
             if setting.fixed_as and name in stored and name != "prompts"
         }
         return replace(settings, **fixed)
+
+    @classmethod
+    def never_has(cls, source: Benchmark) -> frozenset[str]:
+        """Nothing: runs of recorded steps have all settings on record."""
+        return frozenset()
 
     @classmethod
     def lacks(

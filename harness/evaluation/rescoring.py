@@ -18,9 +18,8 @@ from harness.dialogue import Ask, Call, Result, hold_turns
 from harness.errors import UserError
 from harness.evaluation.report import Notes, print_result, result_grid
 from harness.evaluation.resolve import open_with
-from harness.evaluation.scene import RecordedScene
-from harness.evaluation.step_records import choices_of_record, step_of_record
 from harness.evaluation.summary import scoring_rules, summarise
+from harness.evaluation.units import unit_kind
 from harness.protocols.contract import AskingProtocol
 from harness.protocols.groups import flagged
 from harness.runs import CallRecord, RecordedCalls, Run, RunError, StepRecord, name_of, open_run
@@ -135,18 +134,19 @@ def reread(
 
     Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
     """
-    choices = choices_of_record(record)
-    step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
+    question = unit_kind(record.kind).of_record(record).shuffled(shuffle)
     used: list[str] = []
 
     def result(call: Call) -> Result:
         recorded = calls.get(name_of(call, record.repeat))
         if recorded is None:
-            raise NotOnRecord(f"step {record.unit_id} has no call '{call.place}' on record")
+            raise NotOnRecord(
+                f"{record.kind} {record.unit_id} has no call '{call.place}' on record"
+            )
         used.append(recorded.id)
         return run.result_of(recorded)
 
-    dialogue = protocol.dialogue(step, choices)
+    dialogue = protocol.dialogue(*question.asked)
     return hold_turns(dialogue, lambda asked: list(map(result, asked))), tuple(used)
 
 
@@ -164,7 +164,7 @@ def check_questions(
     only what both texts number can be compared (`<a id=2> Help`). A question that numbers nothing
     without the page is the same as long as the prediction is.
     """
-    step = replace(step_of_record(record), shuffle=shuffle)
+    question = unit_kind(record.kind).of_record(record, scene=False).shuffled(shuffle)
 
     def result(ask: Call) -> Result:
         call = calls[name_of(ask, record.repeat)]
@@ -175,10 +175,12 @@ def check_questions(
         listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
         same = listed <= recorded and {n for _, n, _ in listed} == {n for _, n, _ in recorded}
         if not same and (listed or prediction != record.prediction):
-            raise NotOnRecord(f"step {record.unit_id} asks something else as '{ask.place}'")
+            raise NotOnRecord(
+                f"{record.kind} {record.unit_id} asks something else as '{ask.place}'"
+            )
         return call.reply
 
-    dialogue = protocol.dialogue(step, choices_of_record(record))
+    dialogue = protocol.dialogue(*question.asked)
     hold_turns(dialogue, lambda asks: list(map(result, asks)))
 
 

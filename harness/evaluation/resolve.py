@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from adapters import AdapterInfo
+from harness.benchmarks import benchmark
 from harness.errors import UserError
 from harness.evaluation.units import check_asks, kind_of
 from harness.pictures import PicturePolicy
@@ -52,6 +53,7 @@ def complete(
     if settings.shuffles > 1 and not protocol.needs.shuffles:
         raise UserError(f"'{protocol.name}' shuffles nothing; use --repeats")
     changes = kind.completed(settings, protocol)
+    changes["lacks"] = kind.never_has(benchmark(settings.benchmark))
     settled = settled_settings(settings.protocol, protocol, dict(settings.protocol_options))
     settled["protocol_options"] = tuple(sorted(settled["protocol_options"].items()))
     return replace(settings, **changes, **settled)

@@ -23,7 +23,7 @@ from harness.policies.contract import Secret
 from harness.protocols import AskingProtocol
 from harness.records import Item
 from harness.runs import UnitRecord
-from harness.settings import SETTINGS, Settings, written
+from harness.settings import PICTURES, SETTINGS, STEPS, Settings, written
 from parsers.actions import Action
 from parsers.records import Prediction
 
@@ -104,6 +104,11 @@ class UnitKind:
         return settings
 
     @classmethod
+    def never_has(cls, source: Benchmark) -> frozenset[str]:
+        """What units of a benchmark are not or never have (`STEPS`, `PICTURES`)."""
+        return frozenset({STEPS} if source.pictures else {STEPS, PICTURES})
+
+    @classmethod
     def lacks(
         cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
     ) -> dict[str, str]:
@@ -113,9 +118,9 @@ class UnitKind:
         """
         source = benchmark(settings.benchmark)
         where = f"on {source.name}, whose {{}}; leave it out"
-        lacks = {"recorded steps": where.format(f"units are of kind '{source.kind}'")}
-        if not _has_pictures(source):
-            lacks["pictures"] = where.format("units have no pictures")
+        lacks = {STEPS: where.format(f"units are of kind '{source.kind}'")}
+        if not source.pictures:
+            lacks[PICTURES] = where.format("units have no pictures")
         known = _groups(source)
         for setting in SETTINGS.values():
             if setting.selects and setting.selects not in known:
@@ -125,7 +130,7 @@ class UnitKind:
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
         """The settings that were left open. Raises `UserError`."""
-        if not _has_pictures(benchmark(settings.benchmark)):
+        if not benchmark(settings.benchmark).pictures:
             if protocol.needs.sees:
                 raise UserError(
                     f"'{protocol.name}' cannot be asked without pictures, and {settings.benchmark} "
@@ -290,10 +295,6 @@ def in_words(action: Action) -> str:
     given = {"element": action.element, "point": action.point, **action.arguments}
     named = (f"{name}={value!r}" for name, value in given.items() if value is not None)
     return f"{action.name}({', '.join(named)})"
-
-
-def _has_pictures(source: Benchmark) -> bool:
-    return source.pictures
 
 
 def _groups(source: Benchmark) -> frozenset[str]:

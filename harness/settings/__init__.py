@@ -8,7 +8,7 @@ Options, keys of `--config`, the configuration on record, refusals, comparisons 
 reports all follow from the declarations in `harness.settings.declared`.
 """
 
-from harness.settings.declared import NoneRule, PointRule, Settings, Source
+from harness.settings.declared import PICTURES, STEPS, NoneRule, PointRule, Settings, Source
 from harness.settings.record import (
     FACTS,
     GROUPS,
@@ -29,7 +29,9 @@ from harness.settings.setting import About, Setting, setting
 __all__ = [
     "FACTS",
     "GROUPS",
+    "PICTURES",
     "SETTINGS",
+    "STEPS",
     "About",
     "NoneRule",
     "PointRule",

@@ -28,10 +28,14 @@ Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
 PointRule = Literal["box", "smallest", "original"]
 
 
+STEPS, PICTURES = "recorded steps", "pictures"
+"""What some kinds of units are not or do not have; their runs have no such settings on record."""
+
 _model = partial(setting, group="Model", about="model")
 _data = partial(setting, group="Data", about="data", forbids_ranking=True, told_by="population")
 _question = partial(setting, group="Question", about="question", forbids_ranking=True)
-_drawn = partial(_question, fixed_as="choices", needs=("drawn choices",))
+_steps = partial(_question, needs=(STEPS,))
+_drawn = partial(_question, fixed_as="choices", needs=(STEPS, "drawn choices"))
 _scoring = partial(setting, group="Scoring", about="scoring", forbids_ranking=True)
 _running = partial(setting, group="Running", about="session", recorded="never", heading="never")
 _local = partial(
@@ -184,6 +188,7 @@ class Settings:
         False,
         "Ask about steps whose screenshot is missing, too (text-only runs).",
         fixed_as="images",
+        needs=(STEPS,),
         told_by="",
     )
 
@@ -222,7 +227,7 @@ class Settings:
         heading="always",
         told_by="candidates",
     )
-    candidates: Source | None = _question(
+    candidates: Source | None = _steps(
         None,
         "Candidates to choose from: the positive among seeded negatives (snapshot), the top of a "
         "ranking (ranker), or every element (all). Default: the protocol's.",
@@ -236,7 +241,7 @@ class Settings:
         None,
         "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
         fixed_as="choices",
-        needs=("ranked choices",),
+        needs=(STEPS, "ranked choices"),
         follows=("candidates",),
         absent=None,
         told_by="candidates",
@@ -246,7 +251,7 @@ class Settings:
         "Number of top-ranked candidates to choose from. Default: the protocol's.",
         metavar="K",
         fixed_as="choices",
-        needs=("ranked choices",),
+        needs=(STEPS, "ranked choices"),
         follows=("candidates",),
         absent=None,
         left_open=True,
@@ -256,14 +261,14 @@ class Settings:
         None,
         "Steps without a positive among the top candidates: score them as zero (default), or ask "
         "anyway.",
-        needs=("ranked choices",),
+        needs=(STEPS, "ranked choices"),
         follows=("candidates",),
         absent=None,
         usual="zero",
         left_open=True,
         told_by="candidates",
     )
-    positives: Literal["all", "original"] = _question(
+    positives: Literal["all", "original"] = _steps(
         "all",
         "Elements that count as correct: all acceptable ones, or only the labelled one.",
         fixed_as="choices",
@@ -280,14 +285,14 @@ class Settings:
         "mindact",
         "How a choice is written: MindAct's form with ten words, or compact HTML (bnid).",
         fixed_as="choices",
-        needs=("form of choices",),
+        needs=(STEPS, "form of choices"),
     )
     choice_tokens: AtLeastOne = _question(
         400,
         "Token limit of a choice written as bnid.",
         metavar="N",
         fixed_as="choices",
-        needs=("form of choices", "bnid"),
+        needs=(STEPS, "form of choices", "bnid"),
     )
     eager: bool = _question(
         False,
@@ -330,6 +335,7 @@ class Settings:
         "What is shown of the screenshot: full, viewport, tiles, candidates, none, or "
         "oracle-target. Default: the protocol's.",
         fixed_as="images",
+        needs=(PICTURES,),
         heading="always",
         left_open=True,
         told_by="candidates",
@@ -339,6 +345,7 @@ class Settings:
         "Pixel budget of a screenshot shown in full.",
         metavar="N",
         fixed_as="images",
+        needs=(PICTURES,),
         told_by="candidates",
     )
     first_of_many: bool | None = _question(
@@ -373,13 +380,17 @@ class Settings:
 
     # Scoring
     f1: F1Variant = _scoring(
-        "mind2web", "Variant of operation F1 in the headline; all are stored.", heading="always"
+        "mind2web",
+        "Variant of operation F1 in the headline; all are stored.",
+        heading="always",
+        needs=(STEPS,),
     )
     step_rule: Literal["f1", "exact"] = _scoring(
         "f1",
         "A step succeeds with the right element and F1 = 1 (f1), or with operation and value "
         "exactly as recorded (exact).",
         heading="always",
+        needs=(STEPS,),
     )
     invalid: Literal["exclude", "fail"] = _scoring(
         "exclude",
@@ -389,7 +400,7 @@ class Settings:
     none_zeroes_operation: bool = _scoring(
         False,
         "Operation F1 is 0 where the model answers 'none of these'.",
-        needs=("operations without an element",),
+        needs=(STEPS, "operations without an element"),
     )
     no_element_zeroes_operation: bool = _scoring(
         False,
@@ -397,20 +408,22 @@ class Settings:
         "or beyond the list (as in the code of Mind2Web and SeeAct).",
         recorded="when set",
         absent=False,
-        needs=("operations beside a wrong element",),
+        needs=(STEPS, "operations beside a wrong element"),
     )
     wrong_element_zeroes_operation: bool = _scoring(
-        False, "Operation F1 is 0 where the element is wrong."
+        False, "Operation F1 is 0 where the element is wrong.", needs=(STEPS,)
     )
     mapped_operations: bool = _scoring(
-        True, "Read HOVER and ENTER as CLICK, as Mind2Web's annotation does."
+        True, "Read HOVER and ENTER as CLICK, as Mind2Web's annotation does.", needs=(STEPS,)
     )
-    bag: bool = _scoring(False, "Count repeated tokens in the cl100k-lc variant of F1.")
+    bag: bool = _scoring(
+        False, "Count repeated tokens in the cl100k-lc variant of F1.", needs=(STEPS,)
+    )
     point_rule: PointRule = _scoring(
         "box",
         "A point is correct inside the box of an acceptable element (box), where the smallest "
         "candidate under it is one (smallest), or inside the labelled element's box (original).",
-        needs=("points",),
+        needs=(STEPS, "points"),
         absent="box",
     )
     unattempted: Literal["exclude", "fail"] = _scoring(
@@ -512,6 +525,8 @@ class Settings:
     kv_reuse: bool = _device(True, "Build the second round on the keys and values of the first.")
     compile: bool = _device(False, "On a GPU: decode through captured CUDA graphs.")
 
+    lacks: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """What the units of the run never have (`STEPS`, `PICTURES`); known once it is planned."""
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The names of the settings that the user gave, as opposed to those left at their defaults."""
 

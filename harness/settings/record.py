@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from adapters.secrets import masked
-from harness.settings.declared import Settings
+from harness.settings.declared import PICTURES, STEPS, Settings
 from harness.settings.setting import UNKNOWN, Group, Setting
 from harness.settings.values import pairs
 from parsers.records import READING
@@ -142,6 +142,8 @@ def on_record(settings: Settings) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
         value = getattr(settings, name)
+        if not settings.lacks.isdisjoint(setting.needs):
+            continue
         if setting.recorded == "always" or (setting.recorded == "when set" and value):
             plain[name] = list(value) if isinstance(value, tuple) else value
     for name in ("adapter_options", "protocol_options", "roles"):
@@ -150,7 +152,7 @@ def on_record(settings: Settings) -> dict[str, Any]:
     if "roles" in plain:
         plain["roles"] = {k: v for k, v in plain["roles"].items() if not _of_session(k)}
     if settings.candidates not in (None, "snapshot"):
-        # Nothing is drawn.
+        # Nothing is drawn. A kind of units without candidates leaves this open.
         plain["distractors"] = None
     return plain
 
@@ -183,10 +185,17 @@ def from_record(config: Mapping[str, Any]) -> Settings:
             read[name] = setting.read(value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
+    lacks = frozenset({STEPS, PICTURES} - {f for name in config for f in _needs_of(name)})
     for name, setting in SETTINGS.items():
-        if setting.recorded == "always" and name not in config and setting.absent is UNKNOWN:
+        if setting.recorded != "always" or setting.absent is not UNKNOWN or name in config:
+            continue
+        if lacks.isdisjoint(setting.needs):
             raise ValueError(f"{name} is missing")
-    return _class(**read)
+    return _class(**read, lacks=lacks)
+
+
+def _needs_of(name: str) -> tuple[str, ...]:
+    return SETTINGS[name].needs if name in SETTINGS else ()
 
 
 def setting_of(name: str) -> Setting | None:
@@ -230,6 +239,8 @@ def directory_name(settings: Settings) -> str:
     short = hashlib.sha256(text.encode()).hexdigest()[:8]
     model = "".join(c if c.isalnum() or c in "-._" else "-" for c in settings.model).strip("-.")
     name = Path(model).name[-48:].strip("-.") or "model"
+    if STEPS in settings.lacks:
+        return f"{name}-{settings.benchmark}-{short}"
     offered = f"k{settings.distractors}"
     if settings.candidates == "ranker":
         offered = f"top{settings.top_k}"
