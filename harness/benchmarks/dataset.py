@@ -35,7 +35,7 @@ class Entry(Protocol):
         ...
 
     @property
-    def place(self) -> int | None:
+    def position(self) -> int | None:
         """Its place in its innermost parent, from 0; None where units have no order."""
         ...
 

@@ -77,7 +77,7 @@ class IndexEntry:
         return {"domain": self.domain, "subdomain": self.subdomain}
 
     @property
-    def place(self) -> int:
+    def position(self) -> int:
         return self.index
 
     @property

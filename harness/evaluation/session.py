@@ -100,6 +100,7 @@ class Session:
             prompt_tokens=outcome.prompt_tokens,
             calls=outcome.calls,
             prediction=outcome.prediction,
+            trial=outcome.trial,
             usage=outcome.usage,
             cost=outcome.cost,
             roles=outcome.roles,
@@ -115,6 +116,7 @@ class Session:
             repeat=key[1],
             dialogue=lambda: self._protocol.dialogue(*question.asked),
             recorded=self._directory.recorded.get(key, {}),
+            environment=question.environment,
         )
 
     def _open_unit(self, key: UnitKey, question: Question) -> None:

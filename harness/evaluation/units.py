@@ -8,7 +8,7 @@ be prepared derives from it and stands in `UNIT_KINDS`, or in the entry-point gr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -17,6 +17,7 @@ from adapters.conversation import Picture
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks import Benchmark, Dataset, benchmark
 from harness.benchmarks.items import Items
+from harness.engine import Environment
 from harness.errors import DataError, UserError
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies.contract import Secret
@@ -37,6 +38,7 @@ class Question:
     secret: the right answer, for policies that need it.
     sources: encoded pictures that those in `asked` are made from, by digest.
     outcome: the prediction of a valid unit that nobody is asked about; None for all others.
+    environment: opens what the dialogue acts in; None for units that are not acted upon.
     """
 
     record: UnitRecord[Any]
@@ -44,6 +46,7 @@ class Question:
     secret: Secret
     sources: Mapping[str, bytes] = field(default_factory=dict)
     outcome: Prediction | None = None
+    environment: Callable[[], Environment] | None = None
 
     @property
     def unit_id(self) -> str:
@@ -71,8 +74,7 @@ class Listed(NamedTuple):
     """A unit in a list.
 
     parents: what it belongs to, from the inside out.
-    place, total: its place in the innermost parent, from 0, and how many units that has; None
-        and 0 where units have no order.
+    position, total: its place in the innermost parent, from 0, and how many units that has.
     right: the right answer in a few words.
     """
 
@@ -80,8 +82,8 @@ class Listed(NamedTuple):
     split: str
     parents: Mapping[str, str]
     goal: str
-    place: int | None
-    total: int
+    position: int | None
+    total: int | None
     right: str
 
 
@@ -182,7 +184,7 @@ class UnitKind:
     @classmethod
     def listed_record(cls, record: UnitRecord[Any]) -> Listed:
         """A unit on record, for a list."""
-        where = (record.goal, record.place, record.total)
+        where = (record.goal, record.position, record.total)
         return Listed(record.unit_id, record.split, record.parents, *where, cls.right(record))
 
     @classmethod

@@ -14,7 +14,6 @@ from harness.tables import MEANS, POOLED
 from reports.about import about_runs
 from reports.analyses.steps import rate, rate_fields, task_of
 from reports.grid import Field, described
-from reports.kinds import suited
 from reports.load import RunLike, open_runs
 
 Box = tuple[float, float, float, float]
@@ -58,10 +57,10 @@ def ceilings(
     Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
     outside 0 to 1.
     """
-    opened, others = suited(open_runs(run), "ceiling")
+    opened = open_runs(run)
     _check(recall)
     records: list[dict[str, Any]] = []
-    notes = list(others)
+    notes: list[str] = []
     for label, one in opened.items():
         rows = _first_repeat(one)
         valid = [record for record in rows if record.invalid is None]

@@ -17,7 +17,6 @@ from reports.about import about_runs
 from reports.analyses.steps import Task, chi_square_p, scored, task_of
 from reports.frames.schema import Column, typed
 from reports.grid import Field, clusters, described, interval
-from reports.kinds import suited
 from reports.load import RunLike, open_runs
 
 LETTERS = (
@@ -104,9 +103,9 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     a ranker or of the page, or letter them in groups, get only a note. `attrs["tests"]` has the
     tests of all picks and of wrong picks by run. Raises `RunError` for runs that cannot be read.
     """
-    opened, others = suited(open_runs(run), "positions")
+    opened = open_runs(run)
     records: list[dict[str, Any]] = []
-    notes = list(others)
+    notes: list[str] = []
     tests: dict[str, dict[str, PlaceTest | None]] = {}
     for label, one in opened.items():
         steps = list(scored(one).values())
