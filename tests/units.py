@@ -43,7 +43,7 @@ def step_of(**flat: Any) -> StepRecord:
 def flat(line: dict[str, Any]) -> dict[str, Any]:
     """A line with everything side by side, by the names of the table of steps."""
     detail, said = line["detail"], line["prediction"]
-    action = (said and said["action"]) or {}
+    action = (said or {}).get("action", {})
     renamed = {
         "step_id": line["unit_id"],
         "index": line["position"],
@@ -56,7 +56,10 @@ def flat(line: dict[str, Any]) -> dict[str, Any]:
         "screenshot_digest": line["digests"].get("screenshot"),
     }
     prediction = said and {
-        **said,
+        "status": said["status"],
+        "flags": said.get("flags", []),
+        "letter": said.get("letter"),
+        "under": said.get("under"),
         "element": action.get("element"),
         "point": action.get("point"),
         "operation": action.get("name") or None,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from harness.benchmarks.catalog import (
     BENCHMARKS,
+    actions_of,
     benchmark,
     declared,
     open_benchmark,
@@ -39,6 +40,7 @@ __all__ = [
     "SplitSize",
     "StepBenchmark",
     "StepDataset",
+    "actions_of",
     "benchmark",
     "declared",
     "open_benchmark",

@@ -12,6 +12,7 @@ from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.errors import DataError
+from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
     from harness.runs import DataGone, StepData
@@ -64,6 +65,12 @@ def declared(name: str) -> Benchmark | None:
         return benchmark(name)
     except DataError:
         return None
+
+
+def actions_of(name: str) -> ActionSpace | None:
+    """The action space of a benchmark; None where it declares none, or its package is missing."""
+    found = declared(name)
+    return found.declared.actions if found else None
 
 
 def open_benchmark(

@@ -182,15 +182,18 @@ def _refuse(matches: Iterable[Listed], text: str) -> NoReturn:
 
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
     """What a model would reply that finds the right choice, or none of them."""
+    from harness.benchmarks import actions_of
     from harness.policies.baselines import Oracle
     from harness.policies.contract import chance_for
+    from harness.protocols import spelled
     from parsers.records import Prediction, Status
 
     prediction = Prediction.of(Status.NONE)
     if right:
         chance = chance_for(0, 0, question.unit_id, "show")
         prediction = Oracle().predict(*question.asked, chance, question.secret)
-    return protocol.spell(*question.asked, prediction)
+    space = actions_of(question.record.benchmark)
+    return spelled(protocol, question.asked, prediction, space)
 
 
 def _print_call(ask: Ask, tokens: int) -> None:

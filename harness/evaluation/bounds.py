@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from adapters import Reply
 from adapters.lexical_embedder import embedded
+from harness.benchmarks import actions_of
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.evaluation.resolve import open_with
@@ -18,10 +19,11 @@ from harness.evaluation.scene import RecordedScene
 from harness.evaluation.step_records import choices_of_record, step_of_record
 from harness.policies.baselines import Oracle
 from harness.policies.contract import Secret, chance_for
-from harness.protocols.contract import AskingProtocol
+from harness.protocols import AskingProtocol, held, spelled
 from harness.runs import StepRecord
 from harness.settings import Settings
 from parsers import AggregationRules, Scores, ScoringRules, score
+from parsers.actions import ActionSpace
 from parsers.aggregate import mean
 from parsers.records import Prediction, Status
 
@@ -147,6 +149,7 @@ def _oracle(
         protocol = open_with(replace(settings, prompts=None))
     except UserError:
         return None
+    space = actions_of(settings.benchmark)
     known: dict[tuple[str, str, int], Values] = {}
     found: dict[StepKey, Values] = {}
     for record in records:
@@ -159,7 +162,7 @@ def _oracle(
             continue
         if key not in known:
             try:
-                prediction = _asked(protocol, record, shuffle)
+                prediction = _asked(protocol, record, shuffle, space)
             except Exception:
                 # A protocol of a plugin may need more than the record; a table is still printed.
                 return None
@@ -168,7 +171,9 @@ def _oracle(
     return found
 
 
-def _asked(protocol: AskingProtocol, record: StepRecord, shuffle: int) -> Prediction:
+def _asked(
+    protocol: AskingProtocol, record: StepRecord, shuffle: int, space: ActionSpace | None
+) -> Prediction:
     """What the protocol reads from the oracle's answers, spelled in its own format."""
     choices = choices_of_record(record)
     gold = record.detail.gold
@@ -177,9 +182,10 @@ def _asked(protocol: AskingProtocol, record: StepRecord, shuffle: int) -> Predic
     step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
     secret = Secret(gold, gold.shown)
     chance = chance_for(0, record.repeat, record.unit_id, "oracle")
-    replies = protocol.spell(step, choices, Oracle().predict(step, choices, chance, secret))
+    right = Oracle().predict(step, choices, chance, secret)
+    replies = spelled(protocol, (step, choices), right, space)
     return hold(
-        protocol.dialogue(step, choices),
+        held(protocol, (step, choices), space),
         lambda ask: Reply(replies[ask.place]),
         embed=lambda call: embedded(call.texts),
     )

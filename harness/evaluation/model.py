@@ -26,6 +26,7 @@ from adapters import (
 from adapters.contract import Generation
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
+from harness.benchmarks import actions_of
 from harness.engine import Pricing
 from harness.errors import UserError
 from harness.evaluation.resolve import refuse_without_effect
@@ -109,7 +110,13 @@ def open_policy(
     `instance` is a policy object of the caller instead, recorded by its name and class.
     """
     policy = instance or POLICIES.make(settings.model)
-    adapter = PolicyAdapter(policy, protocol, settings.seed, identified=instance is not None)
+    adapter = PolicyAdapter(
+        policy,
+        protocol,
+        settings.seed,
+        space=actions_of(settings.benchmark),
+        identified=instance is not None,
+    )
     return Model(adapter, adapter, prices_of(settings))
 
 

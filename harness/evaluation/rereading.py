@@ -25,7 +25,7 @@ from harness.evaluation.rescoring import (
 )
 from harness.evaluation.summary import scoring_rules
 from harness.evaluation.units import Question
-from harness.protocols.contract import AskingProtocol
+from harness.protocols import AskingProtocol, held
 from harness.runs import (
     CallRecord,
     RecordedCalls,
@@ -117,7 +117,8 @@ def rereading(
     for key, question in _of_dialogues(questions, doubtful):
         of_step = calls.of(key)
         question = question.shuffled(shuffle(key))
-        prediction, used = _held(protocol.dialogue(*question.asked), run, key[1], of_step)
+        dialogue = held(protocol, question.asked, run.manifest.declaration.actions)
+        prediction, used = _held(dialogue, run, key[1], of_step)
         unused |= _own(of_step) - {call.id for call in used}
         old = records.get(key)
         if old is None or not old.settled:

@@ -20,7 +20,7 @@ from harness.evaluation.report import Notes, print_result, result_grid
 from harness.evaluation.resolve import open_with
 from harness.evaluation.summary import scoring_rules, summarise
 from harness.evaluation.units import unit_kind
-from harness.protocols.contract import AskingProtocol
+from harness.protocols import AskingProtocol, held
 from harness.protocols.groups import flagged
 from harness.runs import CallRecord, RecordedCalls, Run, RunError, StepRecord, name_of, open_run
 from harness.settings import Settings, from_record
@@ -146,7 +146,7 @@ def reread(
         used.append(recorded.id)
         return run.result_of(recorded)
 
-    dialogue = protocol.dialogue(*question.asked)
+    dialogue = held(protocol, question.asked, run.manifest.declaration.actions)
     return hold_turns(dialogue, lambda asked: list(map(result, asked))), tuple(used)
 
 

@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from adapters import BatchAdapter, Picture
+from harness.benchmarks import actions_of
 from harness.engine import Job, Observer, Outcome
 from harness.evaluation.plan import Plan
 from harness.evaluation.units import Question
 from harness.pictures import Form, PictureStore
+from harness.protocols import held
 from harness.runs import RunDirectory, UnitRecord
 
 AHEAD = 8
@@ -40,6 +42,7 @@ class Session:
         self._plan = plan
         self._settings = plan.settings
         self._protocol = plan.protocol
+        self._space = actions_of(plan.settings.benchmark)
         self._kind = plan.kind
         self._model = model
         self._directory = directory
@@ -114,7 +117,7 @@ class Session:
         return Job(
             step_id=key[0],
             repeat=key[1],
-            dialogue=lambda: self._protocol.dialogue(*question.asked),
+            dialogue=lambda: held(self._protocol, question.asked, self._space),
             recorded=self._directory.recorded.get(key, {}),
             environment=question.environment,
         )

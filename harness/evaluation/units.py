@@ -21,11 +21,10 @@ from harness.engine import Environment
 from harness.errors import DataError, UserError
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies.contract import Secret
-from harness.protocols import AskingProtocol
+from harness.protocols import AskingProtocol, check_actions
 from harness.records import Item
 from harness.runs import UnitRecord
 from harness.settings import PICTURES, SETTINGS, STEPS, Settings, written
-from parsers.actions import Action
 from parsers.records import Prediction
 
 
@@ -191,7 +190,7 @@ class UnitKind:
     def right(cls, record: UnitRecord[Any]) -> str:
         """The right answer of a unit in a few words, with the reason if it is invalid."""
         gold = getattr(record.detail, "gold", "")
-        text = in_words(gold) if isinstance(gold, Action) else str(gold)
+        text = str(gold)
         return f"{text} ({record.invalid})" if record.invalid else text
 
     def about(self, record: UnitRecord[Any]) -> str:
@@ -277,13 +276,15 @@ def kind_of(settings: Settings) -> type[UnitKind]:
 
 
 def check_asks(settings: Settings, protocol: AskingProtocol) -> None:
-    """Raise `UserError` if the protocol asks about other units than those of the benchmark."""
+    """Raise `UserError` if the protocol asks about other units than those of the benchmark, or
+    answers with actions that say nothing there."""
     source = benchmark(settings.benchmark)
     if protocol.kind != source.kind:
         raise UserError(
             f"{written('protocol')} {protocol.name} asks about units of kind '{protocol.kind}', "
             f"and those of {source.name} are of kind '{source.kind}': ask with {source.protocol}"
         )
+    check_actions(protocol, source.declared.actions)
 
 
 def with_protocol(settings: Settings) -> Settings:
@@ -291,13 +292,6 @@ def with_protocol(settings: Settings) -> Settings:
     if "protocol" in settings.given or settings.protocol != SETTINGS["protocol"].default:
         return settings
     return replace(settings, protocol=benchmark(settings.benchmark).protocol)
-
-
-def in_words(action: Action) -> str:
-    """An action as its name and what it takes: `turn(side="left")`."""
-    given = {"element": action.element, "point": action.point, **action.arguments}
-    named = (f"{name}={value!r}" for name, value in given.items() if value is not None)
-    return f"{action.name}({', '.join(named)})"
 
 
 def _groups(source: Benchmark) -> frozenset[str]:

@@ -12,7 +12,9 @@ from typing import Any
 from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
 from adapters.conversation import Reply
 from harness.policies.contract import Policy, Secret, chance_for
+from harness.protocols.answering import spelled
 from harness.protocols.contract import AskingProtocol
+from parsers.actions import ActionSpace
 
 UnitKey = tuple[str, int]
 """Id of a unit and number of the repeat."""
@@ -26,12 +28,20 @@ class PolicyAdapter:
     """
 
     def __init__(
-        self, policy: Policy, protocol: AskingProtocol, seed: int, *, identified: bool = False
+        self,
+        policy: Policy,
+        protocol: AskingProtocol,
+        seed: int,
+        *,
+        space: ActionSpace | None = None,
+        identified: bool = False,
     ) -> None:
-        """`identified` records the policy's class beside its name."""
+        """`space` is the benchmark's, in whose terms the policy answers; `identified` records the
+        policy's class beside its name."""
         self._policy = policy
         self._protocol = protocol
         self._seed = seed
+        self._space = space
         self._units: dict[UnitKey, tuple[tuple[Any, ...], Secret | None]] = {}
         # Replies to all calls of a unit, so that a policy is asked once per unit.
         self._spelled: dict[UnitKey, Mapping[str, str]] = {}
@@ -90,7 +100,7 @@ class PolicyAdapter:
         asked, secret = announced
         chance = chance_for(self._seed, repeat, unit_id, "policy")
         prediction = self._policy.predict(*asked, chance, secret)
-        return self._protocol.spell(*asked, prediction)
+        return spelled(self._protocol, asked, prediction, self._space)
 
     def notices(self) -> list[str]:
         return []

@@ -4,6 +4,7 @@ protocol = open_protocol("seeact-two-rounds", {"none": "last"})
 for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.dialogue
 """
 
+from harness.protocols.answering import check_actions, held, spelled
 from harness.protocols.contract import (
     NONE_RULES,
     SOURCES,
@@ -36,8 +37,11 @@ __all__ = [
     "Role",
     "Source",
     "StepProtocol",
+    "check_actions",
+    "held",
     "of_steps",
     "open_protocol",
     "settled_settings",
+    "spelled",
     "to_prediction",
 ]

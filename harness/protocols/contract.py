@@ -37,6 +37,7 @@ from harness.dialogue import Dialogue
 from harness.records import Choice, Step
 from harness.settings import NoneRule as NoneRule
 from harness.settings import Source as Source
+from parsers.actions import ActionSpace, Counterparts
 from parsers.records import Answer, Prediction, Status
 
 if TYPE_CHECKING:
@@ -158,6 +159,20 @@ class AskingProtocol(ABC):
     def roles(self) -> tuple[Role, ...]:
         """Whom it asks beside the model under test; the user chooses who that is (`--role`)."""
         return ()
+
+    @property
+    def actions(self) -> ActionSpace | None:
+        """The actions that it reads and spells; None for those of the benchmark."""
+        return None
+
+    @property
+    def counterparts(self) -> Mapping[str, Counterparts]:
+        """What its actions are in the spaces of benchmarks, by the names of these spaces.
+
+        Needed for benchmarks with other actions than its own. What has no counterpart becomes an
+        answer without an operation, flagged `other_action`.
+        """
+        return {}
 
     @abstractmethod
     def dialogue(self, *asked: Any, **_: Any) -> Dialogue:

@@ -8,7 +8,7 @@ written by `harness.runs.schema1`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, get_type_hints
@@ -283,13 +283,14 @@ def _json(value: Any) -> str:
 
 
 _ONLY_SOME = ("role", "trial", "asked_by", "embed", "act")
+_EMPTY: tuple[Any, ...] = (None, (), {})
 
 
 def to_line(record: Any, schema: int = SCHEMA) -> Any:
     """What is written for a record in a run of that schema.
 
     What only some calls have is left out of the others, as in runs of versions that did not know
-    it: reasoning, and the last fields of `CallRecord`.
+    it: reasoning, and the last fields of `CallRecord`. So is what a prediction lacks.
     """
     if isinstance(record, CallRecord):
         without: Any = {name: UNSET for name in _ONLY_SOME if not getattr(record, name)}
@@ -301,10 +302,23 @@ def to_line(record: Any, schema: int = SCHEMA) -> Any:
         from harness.runs.schema1 import line_of
 
         return line_of(record)
-    if isinstance(record, UnitRecord) and not record.roles:
-        no_roles: Any = UNSET
-        return replace(record, roles=no_roles)
+    if isinstance(record, UnitRecord):
+        return _lean(replace(record, prediction=_said(record.prediction)), ("roles",))
     return record
+
+
+def _said(prediction: Prediction | None) -> Prediction | None:
+    if prediction is None:
+        return None
+    if (action := prediction.action) is not None:
+        prediction = replace(prediction, action=_lean(action, ("element", "point", "arguments")))
+    return _lean(prediction, ("action", "flags", "letter", "under"))
+
+
+def _lean(record: T, names: Sequence[str]) -> T:
+    """The record without those of these fields that are empty."""
+    absent: Any = {name: UNSET for name in names if getattr(record, name) in _EMPTY}
+    return replace(record, **absent)  # type: ignore[type-var]
 
 
 def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
