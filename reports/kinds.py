@@ -7,12 +7,14 @@ bring more. It is registered here by the name of the kind, or as an entry point 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from adapters.registry import Registry
 from harness.runs import Run, RunError
+
+Keys = Callable[[Run, Mapping[str, Any]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +23,13 @@ class KindReports:
 
     errors: its classes of errors, a `reports.errors.UnitErrors`; None for those of all units.
     analyses: the commands of `vlm-eval analyse` that suit its units, among those that not all do.
+    keys: a function of a run and its settings to what published results have to share with it,
+        beyond the keys of all results.
     """
 
     errors: Any = None
     analyses: tuple[str, ...] = ()
+    keys: Keys | None = None
 
 
 REPORTS: Registry[KindReports] = Registry(

@@ -4,5 +4,10 @@ from __future__ import annotations
 
 from reports.errors.steps import StepErrors
 from reports.kinds import KindReports
+from reports.published.candidates import candidate_keys
 
-STEP_REPORTS = KindReports(errors=StepErrors(), analyses=("ceiling", "distractors", "positions"))
+STEP_REPORTS = KindReports(
+    errors=StepErrors(),
+    analyses=("ceiling", "distractors", "positions"),
+    keys=candidate_keys,
+)

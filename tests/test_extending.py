@@ -126,6 +126,19 @@ def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> Non
     assert any(base64.b64decode(image).startswith(b"\xff\xd8") for image in images)  # a JPEG
 
 
+@pytest.mark.parametrize("example", ["An embedder"], indirect=True)
+def test_an_embedder_of_another_package_is_listed_and_asked(example: Example) -> None:
+    assert "words" in example.run("models")
+    (example.folder / "none.jsonl").write_text('{"default": true, "text": ""}')
+    options = ("--model", "scripted:none.jsonl", "--protocol", "nearest")
+    summary = example.evaluate(*options, "--role", "embedding=words:vectors.txt")
+    assert summary["complete"]
+    assert {role: part["calls"] for role, part in summary["by_role"].items()} == {"embedding": 7}
+    role = example.manifest()["role_models"]["embedding"]
+    assert (role["name"], len(role["revision"])) == ("words:vectors.txt", 64)
+    assert "0 of 7 predictions read differently" in example.run("score", "run")
+
+
 @pytest.mark.parametrize("example", ["A protocol"], indirect=True)
 def test_a_protocol_of_another_package_is_listed_and_asked(example: Example) -> None:
     assert "one-question" in example.run("protocols")

@@ -35,7 +35,7 @@ class Entry(Protocol):
         ...
 
     @property
-    def position(self) -> int | None:
+    def place(self) -> int | None:
         """Its place in its innermost parent, from 0; None where units have no order."""
         ...
 

@@ -77,7 +77,7 @@ class IndexEntry:
         return {"domain": self.domain, "subdomain": self.subdomain}
 
     @property
-    def position(self) -> int:
+    def place(self) -> int:
         return self.index
 
     @property

@@ -25,12 +25,12 @@ def unit_lines(units: Iterable[Listed]) -> Iterator[str]:
         if (unit.split, parent) != last:
             last = unit.split, parent
             where = ", ".join((unit.split, *(value for _, value in others)))
-            goal = f": {_line(unit.goal)}" if unit.position is not None else ""
+            goal = f": {_line(unit.goal)}" if unit.place is not None else ""
             yield f"{level} {parent} ({where}){goal}".lstrip()
-        if unit.position is None:
+        if unit.place is None:
             yield f"  {_line(unit.goal)}  {unit.right}  [{unit.unit_id}]"
         else:
-            number = f"{parent}:{unit.position + 1}"
+            number = f"{parent}:{unit.place + 1}"
             yield f"  {number} of {unit.total}  {unit.right}  [{unit.unit_id}]"
 
 

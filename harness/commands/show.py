@@ -64,7 +64,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     dataset = plan.dataset
-    known = {e.unit_id: (dataset.group_of(e), e.position) for e in dataset.entries}
+    known = {e.unit_id: (dataset.group_of(e), e.place) for e in dataset.entries}
     found = _matching(known, step)
     if len(found) > 1:
         _refuse(plan.kind.listed(dataset.without(known.keys() - found)), step)
@@ -107,7 +107,7 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
     run = open_run(directory)
     records = {record.key: record for record in run.records()}
     known = {
-        record.unit_id: (next(iter(record.parents.values()), ""), record.position)
+        record.unit_id: (next(iter(record.parents.values()), ""), record.place)
         for record in records.values()
     }
     found = _matching(known, text)

@@ -107,9 +107,16 @@ def open_policy(
 ) -> Model:
     """The policy named in the settings, which answers in the protocol's format.
 
-    `instance` is a policy object of the caller instead, recorded by its name and class.
+    `instance` is a policy object of the caller instead, recorded by its name and class. Raises
+    `UserError` for a policy that answers units of another kind.
     """
     policy = instance or POLICIES.make(settings.model)
+    kind = getattr(policy, "kind", "step")
+    if kind not in ("", protocol.kind):
+        raise UserError(
+            f"the policy '{policy.name}' answers units of kind '{kind}', and those of "
+            f"{settings.benchmark} are of kind '{protocol.kind}': ask a model, or the policy oracle"
+        )
     adapter = PolicyAdapter(
         policy,
         protocol,

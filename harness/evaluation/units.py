@@ -73,7 +73,8 @@ class Listed(NamedTuple):
     """A unit in a list.
 
     parents: what it belongs to, from the inside out.
-    position, total: its place in the innermost parent, from 0, and how many units that has.
+    place, total: its place in the innermost parent, from 0, and how many units that has; None
+        and 0 where units have no order.
     right: the right answer in a few words.
     """
 
@@ -81,8 +82,8 @@ class Listed(NamedTuple):
     split: str
     parents: Mapping[str, str]
     goal: str
-    position: int | None
-    total: int | None
+    place: int | None
+    total: int
     right: str
 
 
@@ -183,7 +184,7 @@ class UnitKind:
     @classmethod
     def listed_record(cls, record: UnitRecord[Any]) -> Listed:
         """A unit on record, for a list."""
-        where = (record.goal, record.position, record.total)
+        where = (record.goal, record.place, record.total)
         return Listed(record.unit_id, record.split, record.parents, *where, cls.right(record))
 
     @classmethod

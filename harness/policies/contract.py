@@ -24,7 +24,7 @@ class Secret:
 class Policy(Protocol):
     """Answers units of one kind without a model. Instances are values.
 
-    `kind` says of which; a policy that leaves it out answers recorded steps.
+    `kind` says of which ("" for all kinds); a policy that leaves it out answers recorded steps.
     """
 
     @property

@@ -242,6 +242,11 @@ class UnitRecord(Generic[D]):
         """Unit and repeat, which together have one outcome."""
         return self.unit_id, self.repeat
 
+    @property
+    def place(self) -> int | None:
+        """Its position, None where units have no order."""
+        return self.position if self.total else None
+
     def scored(self) -> ScoredStep:
         """What the aggregates need of this line."""
         return ScoredStep(

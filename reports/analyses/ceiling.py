@@ -14,6 +14,7 @@ from harness.tables import MEANS, POOLED
 from reports.about import about_runs
 from reports.analyses.steps import rate, rate_fields, task_of
 from reports.grid import Field, described
+from reports.kinds import suited
 from reports.load import RunLike, open_runs
 
 Box = tuple[float, float, float, float]
@@ -57,10 +58,10 @@ def ceilings(
     Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
     outside 0 to 1.
     """
-    opened = open_runs(run)
+    opened, others = suited(open_runs(run), "ceiling")
     _check(recall)
     records: list[dict[str, Any]] = []
-    notes: list[str] = []
+    notes = list(others)
     for label, one in opened.items():
         rows = _first_repeat(one)
         valid = [record for record in rows if record.invalid is None]

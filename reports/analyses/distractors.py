@@ -25,6 +25,7 @@ from reports.analyses.steps import (
     variant_of,
 )
 from reports.grid import Field, described
+from reports.kinds import suited
 from reports.load import RunLike, open_runs
 
 MODEL = ("model", "base_url", "adapter_options")
@@ -46,15 +47,15 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     Each model makes a curve; its runs may differ only in the number of distractors. `change` is the
     paired difference from the run with the next smaller number. A note says whether the choices of
     each run are a subset of the next run's. Raises `RunError` for runs that differ in anything
-    else.
+    else, and where no run lists choices.
     """
-    opened = open_runs(runs)
+    opened, others = suited(open_runs(runs), "distractors")
     only_differ(opened, ("distractors", *MODEL), "model and number of distractors")
     models: dict[str, dict[str, Run]] = {}
     for label, run in opened.items():
         models.setdefault(model_of(run), {})[label] = run
     records: list[dict[str, Any]] = []
-    notes: list[str] = []
+    notes = list(others)
     for model, model_runs in models.items():
         only_differ(model_runs, ("distractors",), "the number of distractors")
         curve = _Curve(model, model_runs)

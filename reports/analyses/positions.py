@@ -17,6 +17,7 @@ from reports.about import about_runs
 from reports.analyses.steps import Task, chi_square_p, scored, task_of
 from reports.frames.schema import Column, typed
 from reports.grid import Field, clusters, described, interval
+from reports.kinds import suited
 from reports.load import RunLike, open_runs
 
 LETTERS = (
@@ -103,9 +104,9 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     a ranker or of the page, or letter them in groups, get only a note. `attrs["tests"]` has the
     tests of all picks and of wrong picks by run. Raises `RunError` for runs that cannot be read.
     """
-    opened = open_runs(run)
+    opened, others = suited(open_runs(run), "positions")
     records: list[dict[str, Any]] = []
-    notes: list[str] = []
+    notes = list(others)
     tests: dict[str, dict[str, PlaceTest | None]] = {}
     for label, one in opened.items():
         steps = list(scored(one).values())

@@ -7,13 +7,21 @@ others. They are never ranked, neither among themselves nor against a run.
 from __future__ import annotations
 
 from reports.published.beside import published_beside, published_table
-from reports.published.keys import Keys, key_names, keys_of, what_differs
-from reports.published.source import Published, PublishedError, published_rows, read_rows
+from reports.published.keys import Keys, keys_of, what_differs
+from reports.published.source import (
+    Published,
+    PublishedError,
+    Scope,
+    key_names,
+    published_rows,
+    read_rows,
+)
 
 __all__ = [
     "Keys",
     "Published",
     "PublishedError",
+    "Scope",
     "key_names",
     "keys_of",
     "published_beside",

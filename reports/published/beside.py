@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,21 +11,15 @@ from harness.runs import Run
 from reports.frames import steps_frame
 from reports.grid import Field, described
 from reports.load import RunLike, open_runs
-from reports.published.keys import NEEDED, UNSTATED, Keys, key_names, keys_of, what_differs
-from reports.published.source import Published, published_rows
+from reports.published.keys import UNSTATED, Keys, keys_of, what_differs
+from reports.published.source import Published, key_names, published_rows
 
 _FIRST = (
     Field("source", "str", "text", "source", "where it was published; see the notes"),
     Field("model", "str", "text", "model", "the model, in the words of the source"),
     Field("split", "str", "text", "split", "the split"),
-    Field("element", "float64", "percent", "Ele. Acc", "element accuracy"),
-    Field("operation_f1", "float64", "percent", "Op. F1", "operation F1"),
-    Field("step_success", "float64", "percent", "Step SR", "step success"),
-    Field("task_success", "float64", "percent", "Task SR", "task success"),
-    Field("recall", "float64", "percent", "recall", "recall of a ranker"),
-    Field("unclear", "float64", "percent", "unclear", "a metric that the source names in two ways"),
-    Field("spread", "float64", "percent", "SD", "of step success, over repetitions"),
 )
+_SPREAD = Field("spread", "float64", "percent", "SD", "of the last measure, over repetitions")
 _LAST = (
     Field(
         "inferred",
@@ -40,6 +34,7 @@ _LAST = (
 ALIKE = Field("alike", "str", "text", "as in", "the runs that were measured alike")
 DIFFERS = Field("differs", "str", "text", "differs in", "keys in which no run equals it")
 
+NOTHING = "No published result."
 NEVER_RANKED = "In the order of their sources; rows with different keys must not be ranked."
 UNTOLD = "Of settings that a source leaves unstated, a run must have the usual value."
 
@@ -47,14 +42,19 @@ UNTOLD = "Of settings that a source leaves unstated, a run must have the usual v
 def published_table(
     runs: RunLike | Iterable[RunLike] = (), *, average: str = "macro"
 ) -> pd.DataFrame:
-    """Return all published rows; with runs, also which were measured alike and what differs."""
+    """Return all published rows; with runs, also which were measured alike and what differs.
+
+    With runs, only rows with a measure that one of them has.
+    """
     measured = _measured(runs, average) if runs else {}
-    rows = published_rows()
+    rows = _about(measured)
     return described(
         (_record(row, measured) for row in rows),
-        (*_fields(), *((ALIKE, DIFFERS) if measured else ())),
+        (*_fields(rows), *((ALIKE, DIFFERS) if measured else ())),
         title="Published results",
-        notes=(f"Per cent. {NEVER_RANKED}", *_key_notes(measured, rows), *_sources(rows)),
+        notes=(f"Per cent. {NEVER_RANKED}", *_key_notes(measured, rows), *_sources(rows))
+        if rows
+        else (NOTHING,),
     )
 
 
@@ -69,18 +69,20 @@ def published_beside(
 
     A row is measured like a run that holds the whole of its split and equals it in all keys that
     the source states (see `reports.published.keys`). The second table names the keys in which each
-    other row differs from each run. Raises `RunError` for runs that cannot be read.
+    other row differs from each run. `invalid` and `f1` replace the runs' own rules: how invalid
+    rows count, and the variant of the measure that has several. Raises `RunError` for runs that
+    cannot be read.
     """
     measured = _measured(runs, average, invalid, f1)
-    rows = [(row, _record(row, measured)) for row in published_rows()]
+    rows = [(row, _record(row, measured)) for row in _about(measured)]
     alike = [(row, record) for row, record in rows if record["alike"]]
     apart = [(row, record) for row, record in rows if not record["alike"]]
-    fields = _fields()
+    fields = _fields([row for row, _ in rows])
     first = described(
         (record for _, record in alike),
         (*fields, ALIKE),
         title="Published results measured in the same way",
-        notes=_sources([row for row, _ in alike]) if alike else ("No published result.",),
+        notes=_sources([row for row, _ in alike]) if alike else (NOTHING,),
     )
     second = described(
         (record for _, record in apart),
@@ -90,19 +92,23 @@ def published_beside(
             f"Per cent. {NEVER_RANKED}",
             *_key_notes(measured, [row for row, _ in rows]),
             *_sources([row for row, _ in apart]),
-        ),
+        )
+        if rows
+        else (NOTHING,),
     )
     return first, second
 
 
 class _Measured:
-    """A run and its keys, by split."""
+    """A run, what its benchmark declares, and its keys by split."""
 
     def __init__(self, run: Run, average: str, invalid: str | None, f1: str | None) -> None:
+        self.declared = run.manifest.declaration
+        rules = {measure.setting: f1 for measure in self.declared.measures if measure.variants}
         steps = steps_frame(run)
         self.splits = frozenset(steps["split"].dropna().astype("str"))
         self._by_split = {
-            split: keys_of(run, average, invalid, f1, split=split, steps=steps)
+            split: keys_of(run, average, {"invalid": invalid, **rules}, split=split, steps=steps)
             for split in (None, *self.splits)
         }
 
@@ -120,26 +126,48 @@ def _measured(
     return {label: _Measured(run, average, invalid, f1) for label, run in open_runs(runs).items()}
 
 
-def _fields() -> tuple[Field, ...]:
+def _about(runs: Mapping[str, _Measured]) -> list[Published]:
+    """The rows with a measure that one of the runs has, or all rows without runs."""
+    rows = published_rows()
+    return [
+        row
+        for row in rows
+        if not runs or any(row.scope.covers(run.declared) for run in runs.values())
+    ]
+
+
+def _fields(rows: Iterable[Published]) -> tuple[Field, ...]:
     """The columns, with one for every key; those of keys are for programs."""
+    listed = list(rows)
+    measures = {
+        name: Field(name, "float64", "percent", head, meaning)
+        for scope in dict.fromkeys(row.scope for row in listed)
+        for name, head, meaning in scope.measures
+    }
     keys = (
         Field(name, "str", "hidden", name, f"{name}: one of the keys that decide what compares")
-        for name in key_names()
+        for name in key_names(listed)
     )
-    return (*_FIRST, *keys, *_LAST)
+    return (*_FIRST, *measures.values(), _SPREAD, *keys, *_LAST)
 
 
-def _stated(rows: Iterable[Published]) -> list[str]:
+def _stated(rows: Sequence[Published]) -> list[str]:
     """The keys that some row states, in order."""
     stated = {name for row in rows for name in row.keys}
-    return [name for name in key_names() if name in NEEDED or name in stated]
+    needed = _needed(rows)
+    return [name for name in key_names(rows) if name in needed or name in stated]
+
+
+def _needed(rows: Iterable[Published]) -> set[str]:
+    return {name for row in rows for name in row.scope.needed}
 
 
 def _record(row: Published, runs: Mapping[str, _Measured]) -> dict[str, Any]:
     differing = {
         label: (
-            *what_differs(run.keys(row.split), row.keys),
+            *what_differs(run.keys(row.split), row.keys, row.scope.needed),
             *(() if row.split in run.splits else ("split",)),
+            *(() if row.scope.covers(run.declared) else ("measures",)),
         )
         for label, run in runs.items()
     }
@@ -151,7 +179,7 @@ def _record(row: Published, runs: Mapping[str, _Measured]) -> dict[str, Any]:
         "split": row.split,
         **row.values,
         "spread": row.spread,
-        **dict.fromkeys(key_names(), UNSTATED),
+        **dict.fromkeys(row.scope.keys, UNSTATED),
         **row.keys,
         "inferred": ", ".join(row.inferred),
         "paper": row.paper,
@@ -161,13 +189,13 @@ def _record(row: Published, runs: Mapping[str, _Measured]) -> dict[str, Any]:
     }
 
 
-def _key_notes(runs: Mapping[str, _Measured], rows: Iterable[Published]) -> list[str]:
+def _key_notes(runs: Mapping[str, _Measured], rows: Sequence[Published]) -> list[str]:
     """A line per run with its keys, as far as they are unusual or stated by some row."""
     names = _stated(rows)
     lines = [UNTOLD] if runs else []
     for label, run in runs.items():
         keys = run.keys()
-        unusual = what_differs(keys, dict.fromkeys(names, UNSTATED))
+        unusual = what_differs(keys, dict.fromkeys(names, UNSTATED), names)
         told = {name: keys[name] for name in dict.fromkeys((*names, *unusual)) if name in keys}
         lines.append(f"{label} has {_text(told)}.")
     return lines

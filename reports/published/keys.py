@@ -1,19 +1,20 @@
 """The keys that two results must share to be comparable.
 
-A result is described by a mapping from keys to texts: which tasks (`population`), which candidates
-and how they were asked about (`candidates`), the `average`, and every declared setting that forbids
-a ranking and is not told by one of these (`invalid`, `f1`, `positives`, `history`, ...).
+A result is described by a mapping from keys to texts: which units (`population`), the `average`,
+what results on units of its kind have to share beyond that, and every declared setting that forbids
+a ranking and is not told by one of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
 from harness.runs import Run
 from harness.settings import SETTINGS, Setting
 from reports.frames import steps_frame
+from reports.kinds import reports_of
 from reports.settings import Setting as Value
 from reports.settings import settings_of
 
@@ -23,11 +24,7 @@ UNSTATED = "unstated"
 """What a source does not say; equals nothing, not even itself."""
 ANY = "any"
 """What does not matter for a result; equals everything."""
-POPULATION, CANDIDATES, AVERAGE = "population", "candidates", "average"
-NEEDED = (POPULATION, CANDIDATES, "invalid", AVERAGE, "f1")
-"""Keys without which no two results compare."""
-USUAL = "snapshot, one list"
-"""Description of the candidates of a run with two rounds and seeded choices."""
+POPULATION, AVERAGE = "population", "average"
 
 
 def setting_keys() -> dict[str, Setting]:
@@ -35,30 +32,25 @@ def setting_keys() -> dict[str, Setting]:
     return {n: s for n, s in SETTINGS.items() if s.forbids_ranking and not s.told_by}
 
 
-def key_names() -> tuple[str, ...]:
-    """All keys, those that no two results can do without first."""
-    return tuple(dict.fromkeys((*NEEDED, *setting_keys())))
-
-
 def keys_of(
     run: Run,
     average: str,
-    invalid: str | None = None,
-    f1: str | None = None,
+    given: Mapping[str, str | None] | None = None,
     *,
     split: str | None = None,
     steps: pd.DataFrame | None = None,
 ) -> dict[str, str]:
-    """Return the keys of a run under an average; `invalid` and `f1` replace its own rules.
+    """Return the keys of a run under an average; settings that are `given` replace its own rules.
 
-    With `split`, the population is that of this split alone. `steps` is the run's frame of steps,
+    With `split`, the population is that of this split alone. `steps` is the run's frame of units,
     for callers that have it. Raises `RunError` if the run cannot be read.
     """
     values: dict[str, Value] = settings_of(run.manifest)
-    values |= {name: rule for name, rule in (("invalid", invalid), ("f1", f1)) if rule is not None}
+    values |= {name: rule for name, rule in (given or {}).items() if rule is not None}
+    of_kind = reports_of(run).keys
     keys = {
         POPULATION: population_of(run, steps_frame(run) if steps is None else steps, split),
-        CANDIDATES: _candidates(run, values),
+        **(of_kind(run, values) if of_kind else {}),
         AVERAGE: average,
     }
     for name, setting in setting_keys().items():
@@ -71,7 +63,7 @@ def keys_of(
 
 
 def population_of(run: Run, steps: pd.DataFrame, split: str | None = None) -> str:
-    """Which tasks a run is about: a whole benchmark by its name, or a part of one.
+    """Which units a run is about: a whole benchmark by its name, or a part of one.
 
     What the whole is the benchmark declares (`Benchmark.sizes`); the run must hold as many tasks
     and rows of the split, or of each of its splits, and an outcome for every valid row. Of a
@@ -104,21 +96,6 @@ def _filters() -> list[str]:
     return [n for n, s in SETTINGS.items() if s.told_by == POPULATION and n not in whole]
 
 
-def _candidates(run: Run, values: Mapping[str, Value]) -> str:
-    """Describe the candidates of a run in the words of the published rows."""
-    if stored := getattr(run.benchmark, "candidates", ""):
-        return str(stored)
-    description = str(run.manifest.config.get("candidates_told") or UNSTATED)
-    if values.get("candidates", "snapshot") != "snapshot":
-        return description
-    drawn = f"snapshot 1+{values.get('distractors')}, seed {values.get('seed')}"
-    return (
-        drawn
-        if description in (USUAL, UNSTATED)
-        else f"{drawn}, {description.removeprefix('snapshot, ')}"
-    )
-
-
 def text_of(value: object) -> str:
     """A value as a key holds it.
 
@@ -128,27 +105,30 @@ def text_of(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def what_differs(run: Keys, published: Keys) -> tuple[str, ...]:
+def what_differs(run: Keys, published: Keys, needed: Iterable[str]) -> tuple[str, ...]:
     """The names of the keys in which a run differs, or may differ, from a published result.
 
     Of a setting that the source says nothing about the run must have the usual value; `unstated`
-    equals nothing, and `any` everything.
+    equals nothing, and `any` everything. The `needed` keys have to be stated.
 
-    >>> told = dict.fromkeys(NEEDED, "x")
-    >>> what_differs(told, told), what_differs(told, {**told, "f1": UNSTATED})
-    ((), ('f1',))
-    >>> what_differs({**told, "repeats": "3"}, told)
+    >>> told = {"population": "all", "average": "macro"}
+    >>> what_differs(told, told, told), what_differs(told, {**told, "average": UNSTATED}, told)
+    ((), ('average',))
+    >>> what_differs({**told, "repeats": "3"}, told, told)
     ('repeats',)
     """
+    stated = tuple(needed)
     return tuple(
-        name for name in key_names() if not _alike(name, run.get(name), published.get(name))
+        name
+        for name in dict.fromkeys((*stated, *setting_keys()))
+        if not _alike(name, run.get(name), published.get(name), name in stated)
     )
 
 
-def _alike(name: str, value: str | None, stated: str | None) -> bool:
+def _alike(name: str, value: str | None, stated: str | None, needed: bool) -> bool:
     if stated == ANY:
         return True
-    if name in NEEDED or stated is not None:
+    if needed or stated is not None:
         return value == stated and stated != UNSTATED
     setting = SETTINGS[name]
     open_to_all = setting.left_open and setting.usual_value is None

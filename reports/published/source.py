@@ -1,21 +1,41 @@
-"""Read and check the file of published rows."""
+"""Read and check the files of published rows.
+
+A file has the results on one kind of units, as printed, with what decides whether they can be
+compared; further files in this folder are read as well. It begins with
+
+    kind        the kind of units
+    needed      keys without which no two of its results compare
+    splits      names of splits
+    measures    by name, head and meaning of a column; what runs have as well bears its
+                `Measure.result`
+
+A source has measures, splits and the keys that hold for its rows; a row may replace keys. `cells`
+has a list per split, with a number per measure; a shorter list leaves the last measures out.
+`spreads` are standard deviations of the last measure, per split. `scale` is the number that stands
+for a share of one.
+
+Keys are population, average, those of the kind, and the settings of a run that forbid a ranking, by
+their names. A key that is "unstated" never equals a run's; one that is "any" does not matter. Of
+settings that are not named the source says nothing: a run must have the usual value. `inferred`
+names keys that the source does not state and that follow from its released code or its numbers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
 from harness.settings import SETTINGS
-from reports.published.keys import ANY, NEEDED, UNSTATED, Keys, key_names, setting_keys, text_of
+from parsers import Declaration
+from parsers.declaration import Average
+from reports.published.keys import ANY, AVERAGE, UNSTATED, Keys, setting_keys, text_of
 
-PATH = Path(__file__).with_name("rows.toml")
-MEASURES = ("element", "operation_f1", "step_success", "task_success", "recall", "unclear")
-AVERAGE_OF_SPLITS = "average"
-"""The mean of a source's other splits, as it prints it; no run is measured on it."""
-SPLITS = ("test_task", "test_website", "test_domain", AVERAGE_OF_SPLITS, UNSTATED)
+FOLDER = Path(__file__).parent
 
 Stated = dict[str, str | bool | int]
 
@@ -45,7 +65,37 @@ class _Source(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
+    kind: str
+    needed: list[str]
+    splits: list[str]
+    measures: dict[str, tuple[str, str]]
     source: list[_Source]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the rows of a file are about.
+
+    kind: the kind of units.
+    needed: keys without which no two results compare.
+    splits: the splits that occur.
+    measures: name, head and meaning of each.
+    """
+
+    kind: str
+    needed: tuple[str, ...]
+    splits: tuple[str, ...]
+    measures: tuple[tuple[str, str, str], ...]
+
+    def covers(self, declared: Declaration) -> bool:
+        """Whether runs of a benchmark have one of the measures."""
+        named = {name for name, _, _ in self.measures}
+        return self.kind == declared.kind and any(one.result in named for one in declared.measures)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that rows may have, those that no two can do without first."""
+        return tuple(dict.fromkeys((*self.needed, *setting_keys())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +106,12 @@ class Published:
     paper, table: where it was published.
     model: the model, in the words of the source.
     split: the split.
-    values: shares between 0 and 1, of some of `MEASURES`; `unclear` is one that the source names
-        in two ways.
+    values: shares between 0 and 1, by measure.
     spread: standard deviation of the last measure over repetitions, if reported.
     keys: how it was measured, as far as the source tells; see `reports.published.keys`.
     inferred: keys that the source does not state, but its released code or its numbers.
     note: further remarks.
+    scope: what the file is about that has it.
     """
 
     source: str
@@ -74,12 +124,21 @@ class Published:
     keys: Keys
     inferred: tuple[str, ...]
     note: str
+    scope: Scope
 
 
 @cache
 def published_rows() -> tuple[Published, ...]:
-    """The rows that come with the package, in the order of the file."""
-    return read_rows(PATH)
+    """The rows that come with the package, in the order of the files."""
+    return tuple(row for path in sorted(FOLDER.glob("*.toml")) for row in read_rows(path))
+
+
+def key_names(rows: Iterable[Published] | None = None) -> tuple[str, ...]:
+    """The keys that rows may have, those that no two can do without first; by default, of all."""
+    listed = published_rows() if rows is None else rows
+    scopes = dict.fromkeys(row.scope for row in listed)
+    needed = (name for scope in scopes for name in scope.needed)
+    return tuple(dict.fromkeys((*needed, *setting_keys())))
 
 
 def read_rows(path: Path) -> tuple[Published, ...]:
@@ -88,7 +147,9 @@ def read_rows(path: Path) -> tuple[Published, ...]:
         content = msgspec.toml.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PublishedError(f"{path} cannot be read: {error}") from error
-    rows = tuple(row for source in content.source for row in _rows(source))
+    measures = tuple((name, *told) for name, told in content.measures.items())
+    scope = Scope(content.kind, tuple(content.needed), tuple(content.splits), measures)
+    rows = tuple(row for source in content.source for row in _rows(source, scope))
     names = [(row.source, row.model, row.split) for row in rows]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -96,8 +157,8 @@ def read_rows(path: Path) -> tuple[Published, ...]:
     return rows
 
 
-def _rows(source: _Source) -> list[Published]:
-    _check(source)
+def _rows(source: _Source, scope: Scope) -> list[Published]:
+    _check(source, scope)
     rows = []
     for row in source.rows:
         where = f"{source.id} / {row.model}"
@@ -106,7 +167,7 @@ def _rows(source: _Source) -> list[Published]:
         if row.spreads and len(row.spreads) != len(source.splits):
             raise PublishedError(f"{where} has {len(row.spreads)} spreads for its splits")
         keys = {name: text_of(value) for name, value in (source.keys | row.keys).items()}
-        _check_keys(keys, where)
+        _check_keys(keys, where, scope)
         for place, (split, cell) in enumerate(zip(source.splits, row.cells, strict=True)):
             if not 0 < len(cell) <= len(source.measures):
                 raise PublishedError(f"{where} has {len(cell)} numbers for {split}")
@@ -126,16 +187,17 @@ def _rows(source: _Source) -> list[Published]:
                     keys=keys,
                     inferred=tuple(source.inferred),
                     note=source.note,
+                    scope=scope,
                 )
             )
     return rows
 
 
-def _check(source: _Source) -> None:
+def _check(source: _Source, scope: Scope) -> None:
     allowed = {
-        "measures": (source.measures, MEASURES),
-        "splits": (source.splits, SPLITS),
-        "inferred": (source.inferred, key_names()),
+        "measures": (source.measures, [name for name, _, _ in scope.measures]),
+        "splits": (source.splits, scope.splits),
+        "inferred": (source.inferred, scope.keys),
         "scale": ([str(source.scale)], ("1.0", "100.0")),
     }
     for name, (values, known) in allowed.items():
@@ -146,17 +208,17 @@ def _check(source: _Source) -> None:
         raise PublishedError(f"{source.id} has no rows, measures or splits")
 
 
-def _check_keys(keys: Keys, where: str) -> None:
-    missing = next((name for name in NEEDED if name not in keys), None)
+def _check_keys(keys: Keys, where: str, scope: Scope) -> None:
+    missing = next((name for name in scope.needed if name not in keys), None)
     if missing is not None:
         raise PublishedError(f"{where} lacks the key {missing}; write '{UNSTATED}' if nobody knows")
     settings = setting_keys()
     for name, value in keys.items():
-        if name not in key_names():
+        if name not in scope.keys:
             raise PublishedError(f"{where} has an unknown key: {name}")
         if value in (UNSTATED, ANY):
             continue
-        if name == "average" and value not in ("macro", "micro"):
+        if name == AVERAGE and value not in get_args(Average):
             raise PublishedError(f"{where} has an unknown average: {value!r}")
         if name in settings:
             try:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import harness
+from adapters.scripted import scripted
 from harness.errors import UserError
 from harness.protocols import PROTOCOLS, Role
 from harness.settings import directory_name, read_settings
@@ -404,3 +405,29 @@ def test_a_listing_says_whom_a_protocol_asks_and_which_embedders_there_are() -> 
 def test_the_name_of_a_role_can_be_written_as_an_option() -> None:
     with pytest.raises(ValueError, match="not the name of a role"):
         Role("the planner", "plans")
+
+
+def test_a_model_that_answers_in_batches_answers_for_a_role_in_the_same_batches() -> None:
+    model = scripted(function=lambda request: "Search for it", batch_size=3, open_dialogues=4)
+    run = harness.evaluate(
+        model=model,
+        benchmark="sample",
+        split="dev",
+        limit=2,
+        protocol="planned",
+        out="run",
+        progress="off",
+    )
+    assert run.complete
+    asked = {part["calls"] for part in run.summary["by_role"].values()}
+    assert asked == {run.summary["rows"]["asked"]}
+
+
+def test_runs_with_other_planners_are_compared_but_not_ranked(server: WireServer) -> None:
+    other = [word.replace("openai:planner", "openai:main") for word in line(server)]
+    assert call(*line(server), "--out", "a").code == call(*other, "--out", "b").code == 0
+    told = call("report", "a", "b").out
+    assert "roles.planner" in told
+    assert "not ranked" in told or "Not ranked" in told
+    compared = call("compare", "a", "b")
+    assert compared.code == 0, compared.err

@@ -12,9 +12,11 @@ from harness.benchmarks import SplitSize
 from harness.protocols import of_steps, open_protocol
 from harness.runs import Run, StepRecord, open_run
 from harness.settings import SETTINGS
+from parsers import Declaration, Level, Measure
 from reports.published import (
     Published,
     PublishedError,
+    Scope,
     key_names,
     keys_of,
     published_beside,
@@ -24,7 +26,7 @@ from reports.published import (
     what_differs,
 )
 from reports.published import beside as module
-from reports.published.source import PATH
+from reports.published.source import FOLDER
 from tests.reports.runs import setup, step, worked, write
 
 TASK, SITE, DOMAIN = "test_task", "test_website", "test_domain"
@@ -172,7 +174,7 @@ def test_the_printed_average_is_that_of_the_splits_up_to_rounding() -> None:
 )
 def test_the_file_is_checked(tmp_path: Path, old: str, new: str, named: str) -> None:
     path = tmp_path / "rows.toml"
-    path.write_text(PATH.read_text("utf-8").replace(old, new), "utf-8")
+    path.write_text((FOLDER / "mind2web.toml").read_text("utf-8").replace(old, new), "utf-8")
     with pytest.raises(PublishedError, match=named):
         read_rows(path)
 
@@ -188,16 +190,16 @@ CORE = {
 
 def test_what_is_unstated_equals_nothing_and_what_does_not_matter_everything() -> None:
     told = {**CORE, "history": "5"}
-    assert what_differs(told, told) == ()
-    assert what_differs(told, {**told, "invalid": "unstated"}) == ("invalid",)
-    assert what_differs(told, {**told, "history": "unstated"}) == ("history",)
-    assert what_differs({**told, "history": "3"}, {**told, "history": "any"}) == ()
+    assert what_differs(told, told, CORE) == ()
+    assert what_differs(told, {**told, "invalid": "unstated"}, CORE) == ("invalid",)
+    assert what_differs(told, {**told, "history": "unstated"}, CORE) == ("history",)
+    assert what_differs({**told, "history": "3"}, {**told, "history": "any"}, CORE) == ()
 
 
 def test_of_what_a_source_leaves_out_a_run_has_the_usual_value() -> None:
-    assert what_differs({**CORE, "repeats": "1", "bag": "no", "history": "7"}, CORE) == ()
+    assert what_differs({**CORE, "repeats": "1", "bag": "no", "history": "7"}, CORE, CORE) == ()
     unusual = {"repeats": "3", "bag": "yes", "exclude_statuses": '["refusal"]', "max_pixels": "9"}
-    assert set(what_differs({**CORE, **unusual}, CORE)) == set(unusual)
+    assert set(what_differs({**CORE, **unusual}, CORE, CORE)) == set(unusual)
 
 
 class Whole:
@@ -258,7 +260,7 @@ def test_a_benchmark_that_declares_nothing_is_taken_at_its_word(tmp_path: Path) 
     run = open_run(write(tmp_path / "run", worked(), made))
     keys = keys_of(run, "macro")
     assert {name: keys[name] for name in CORE} == {**CORE, "invalid": "fail"}
-    other = keys_of(run, "micro", "exclude", "cl100k-lc")
+    other = keys_of(run, "micro", {"invalid": "exclude", "f1": "cl100k-lc"})
     assert (other["invalid"], other["average"], other["f1"]) == ("exclude", "micro", "cl100k-lc")
     part = write(tmp_path / "part", worked(), setup(benchmark="b", limit=3))
     assert keys_of(open_run(part), "macro")["population"] == "a part of b"
@@ -279,7 +281,8 @@ def test_every_setting_that_forbids_a_ranking_is_told_by_some_key(tmp_path: Path
 
 def _like(split: str, **keys: str) -> Published:
     own = {**CORE, **keys}
-    return Published("s", "Paper", "T", "m", split, {"element": 0.5}, None, own, (), "")
+    scope = Scope("step", tuple(CORE), (TASK, SITE), (("element", "Ele. Acc", ""),))
+    return Published("s", "Paper", "T", "m", split, {"element": 0.5}, None, own, (), "", scope)
 
 
 def test_rows_stand_beside_a_run_only_where_all_keys_match(
@@ -429,6 +432,51 @@ def test_no_published_row_compares_with_a_snapshot_of_our_own(tmp_path: Path) ->
     assert alike.empty
     assert len(apart) == len(published_rows())
     assert apart["differs"].str.contains("candidates").all()
+
+
+PHOTOS = """
+kind = "photo"
+needed = ["population", "average"]
+splits = ["all"]
+
+[measures]
+hits = ["Hits", "photos found"]
+
+[[source]]
+id = "album"
+paper = "Album (2031)"
+table = "Table 1"
+measures = ["hits"]
+splits = ["all"]
+scale = 100
+keys.population = "photos"
+keys.average = "micro"
+rows = [{ model = "a model", cells = [[40]] }]
+"""
+
+
+def test_rows_of_another_benchmark_are_a_file_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "photos.toml"
+    path.write_text(PHOTOS, "utf-8")
+    (row,) = rows = read_rows(path)
+    assert (row.values, row.keys["average"]) == ({"hits": 0.4}, "micro")
+    monkeypatch.setattr(module, "published_rows", lambda: rows)
+    table = published_table()
+    assert table["hits"].tolist() == [0.4]
+    assert "element" not in table and "candidates" not in table
+    photos = Declaration(
+        (Measure("hit", result="hits", main=True),), (Level("album"),), kind="photo"
+    )
+    assert row.scope.covers(photos)
+    assert not row.scope.covers(replace(photos, kind="step"))
+    assert not row.scope.covers(replace(photos, measures=(Measure("hit", main=True),)))
+    # A run on steps has no measure of it.
+    run = write(tmp_path / "run", worked(), setup(benchmark="b"))
+    alike, apart = published_beside(run)
+    assert alike.empty and apart.empty
+    assert apart.attrs["notes"] == ["No published result."]
 
 
 def test_the_order_is_that_of_the_sources() -> None:
