@@ -26,7 +26,6 @@ class Benchmark(ABC):
     """A collection of units to ask about. Instances are values: frozen dataclasses.
 
     Attributes:
-        kind: what its units are (`step`): protocols ask about units of one kind.
         protocol: how its units are asked about if the user names no protocol.
         pictures: whether there are pictures to show with its units.
         name: its name in the registry, and in every row and run.
@@ -48,9 +47,13 @@ class Benchmark(ABC):
     guarded: bool = True
     declared: Declaration = MIND2WEB
 
-    kind: ClassVar[str]
     protocol: ClassVar[str]
     pictures: ClassVar[bool] = False
+
+    @property
+    def kind(self) -> str:
+        """What its units are (`step`), as declared: protocols ask about units of one kind."""
+        return self.declared.kind
 
     @abstractmethod
     def open(

@@ -14,7 +14,8 @@ Items.of("road-signs", [
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ import msgspec
 from harness.benchmarks.dataset import Dataset
 from harness.errors import DataError
 from harness.runs.records import UnitRecord, to_line
+from harness.tables import counted
 
 Unit = UnitRecord[Any]
 Pictures = Callable[[Unit], Sequence[bytes]]
@@ -85,6 +87,15 @@ class Items(Dataset[Unit]):
             digest=digest.hexdigest(),
             pictures=pictures,
         )
+
+    def counts(self) -> Iterator[str]:
+        """A line per split: how many units it has, and how many are valid, or why not."""
+        splits: dict[str, Counter[str]] = {}
+        for unit in self.entries:
+            splits.setdefault(unit.split, Counter())[unit.invalid or "valid"] += 1
+        for split, counts in splits.items():
+            parts = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+            yield f"{split}: {counted(counts.total(), self.kind)}; {parts}"
 
     @property
     def fingerprint(self) -> dict[str, Any]:

@@ -125,7 +125,6 @@ class StepBenchmark(Benchmark):
     fixes: frozenset[Fixed] = frozenset()
     candidates: str = ""
 
-    kind = "step"
     protocol = "seeact-two-rounds"
     pictures = True
 

@@ -30,6 +30,7 @@ def check(file: Path | None, **_: Any) -> int:
     """
     from harness.benchmarks import SimpleBenchmark, benchmark, recorded_steps
     from harness.benchmarks.check import check_rows, check_steps
+    from harness.benchmarks.items import Items
     from harness.evaluation.plan import open_data
 
     settings = read_options(distractors=0)
@@ -39,10 +40,14 @@ def check(file: Path | None, **_: Any) -> int:
     if isinstance(chosen, SimpleBenchmark):
         checked = check_steps(chosen, file or (Path(settings.data) if settings.data else None))
     else:
-        dataset = recorded_steps(open_data(settings).part)
+        dataset = open_data(settings).part
         for notice in dataset.notices:
             say(notice, err=True)
-        checked = check_rows(dataset)
+        if isinstance(dataset, Items):
+            for line in dataset.counts():
+                say(line)
+            return 0
+        checked = check_rows(recorded_steps(dataset))
     for line in checked.lines():
         say(line)
     return 2 if checked.errors else 0

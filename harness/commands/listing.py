@@ -96,26 +96,27 @@ def protocols() -> None:
 def _about(protocol: AskingProtocol) -> list[str]:
     """The paper, and what a protocol usually asks with."""
     from harness.evaluation.recorded import RecordedSteps
+    from harness.protocols import StepProtocol
     from harness.settings import Settings
 
-    needs = protocol.needs
-    source = needs.sources[0]
-    top_k = needs.top_k if source == "ranker" else None
-    least, most = protocol.calls(
-        RecordedSteps.usual_count(Settings(candidates=source, top_k=top_k))
-    )
+    needs, offered, count = protocol.needs, "", 1
+    if isinstance(protocol, StepProtocol):
+        source = needs.sources[0]
+        top_k = needs.top_k if source == "ranker" else None
+        count = RecordedSteps.usual_count(Settings(candidates=source, top_k=top_k))
+        told = {
+            "snapshot": "one positive among seeded negatives",
+            "ranker": f"a ranker's top {top_k}",
+            "all": "every candidate",
+        }
+        offered = f"{told[source]}; "
+    least, most = protocol.calls(count)
     calls = f"{least} to {most}" if least != most else str(least)
-    offered = {
-        "snapshot": "one positive among seeded negatives",
-        "ranker": f"a ranker's top {top_k}",
-        "all": "every candidate",
-    }
     shown = "none" if needs.pictures == "none" else needs.picture_policy
     unit = "call" if calls == "1" else "calls"
-    asks = f"{calls} {unit} per step; {offered[source]}; pictures: {shown}"
     return [
         *([protocol.paper] if protocol.paper else []),
-        asks,
+        f"{calls} {unit} per {protocol.kind}; {offered}pictures: {shown}",
         *(f"--role {role.name}=...: {_about_role(role)}" for role in protocol.roles),
     ]
 

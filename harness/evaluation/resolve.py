@@ -67,7 +67,7 @@ def refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> Non
     for name, setting in SETTINGS.items():
         if name not in settings.given:
             continue
-        for feature in setting.needs:
+        for feature in (*setting.needs, setting.selects):
             if feature in missing:
                 raise UserError(f"{written(name)} has no effect {missing[feature]}")
 

@@ -297,4 +297,5 @@ def with_protocol(settings: Settings) -> Settings:
 
 def _groups(source: Benchmark) -> frozenset[str]:
     """The levels and labels by which units of a benchmark can be selected."""
-    return frozenset()
+    levels = [level.name for level in source.declared.levels]
+    return frozenset((*levels, *(group.name for group in source.declared.groups)))
