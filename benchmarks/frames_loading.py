@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from adapters.conversation import Usage
 from harness.runs import ChoiceRecord, RunDirectory, Setup, StepRecord
-from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
+from parsers.mind2web import MIND2WEB
+from parsers.records import Gold, Prediction, Status
 from tests.units import step_of
 
 CHOICES = tuple(
@@ -71,7 +72,7 @@ def step(number: int) -> StepRecord:
         prompt_tokens=900,
         calls=("round-1", "round-2"),
         prediction=Prediction.of(Status.ANSWERED, letter, "4" if right else "1", None, "CLICK", ""),
-        scores=Scores(right, dict.fromkeys(F1_VARIANTS, 1.0), True, right),
+        scores={**dict.fromkeys(MIND2WEB.scores, 1.0), "element": right, "success": right},
         usage=Usage(1800, output=120),
         cost=0.0061,
     )

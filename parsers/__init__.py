@@ -9,18 +9,15 @@ Part of vlm-web-eval.
 from __future__ import annotations
 
 from parsers.aggregate import (
-    GROUP_KEYS,
     PARSE_FAILURES,
-    GroupKey,
     aggregate,
     by,
     mean_of_groups,
 )
 from parsers.answers import read_answer, spell_answer
-from parsers.declaration import Declaration, Group, Level, Measure
+from parsers.declaration import Average, Declaration, Group, Level, Measure
 from parsers.intervals import (
     FEW,
-    Average,
     Interval,
     clopper_pearson,
     cluster_t,
@@ -33,11 +30,11 @@ from parsers.metrics import (
     Estimate,
     InvalidPolicy,
     Metrics,
+    ParentMetrics,
+    ParentRate,
     Rate,
-    StepMetrics,
-    TaskMetrics,
-    TaskSuccess,
     Unattempted,
+    UnitMetrics,
 )
 from parsers.mind2web import ELEMENT_ONLY, MIND2WEB, declaration_of
 from parsers.operation_f1 import operation_exact, operation_f1, operation_string, token_f1
@@ -51,7 +48,7 @@ from parsers.records import (
     Gold,
     Operation,
     Prediction,
-    ScoredStep,
+    ScoredUnit,
     Scores,
     Status,
 )
@@ -63,7 +60,6 @@ __all__ = [
     "ELEMENT_ONLY",
     "F1_VARIANTS",
     "FEW",
-    "GROUP_KEYS",
     "MIND2WEB",
     "OPERATIONS",
     "PARSE_FAILURES",
@@ -77,24 +73,23 @@ __all__ = [
     "F1Variant",
     "Gold",
     "Group",
-    "GroupKey",
     "Interval",
     "InvalidPolicy",
     "Level",
     "Measure",
     "Metrics",
     "Operation",
+    "ParentMetrics",
+    "ParentRate",
     "PointRule",
     "Prediction",
     "Rate",
-    "ScoredStep",
+    "ScoredUnit",
     "Scores",
     "ScoringRules",
     "Status",
-    "StepMetrics",
-    "TaskMetrics",
-    "TaskSuccess",
     "Unattempted",
+    "UnitMetrics",
     "ValueStyle",
     "VocabularyError",
     "aggregate",

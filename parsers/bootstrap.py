@@ -22,11 +22,11 @@ from typing import Literal
 import numpy as np
 
 from parsers.clusters import NOTHING, Floats, clustered, mean_and_error, special
+from parsers.declaration import Average
 from parsers.intervals import (
     BOUNDS,
     DRAWS,
     SEED,
-    Average,
     Interval,
     Kind,
     clustered_values,

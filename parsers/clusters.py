@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parsers.intervals import Average, clustered_values
+from parsers.declaration import Average
+from parsers.intervals import clustered_values
 
 Floats = NDArray[np.float64]
 

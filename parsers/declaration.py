@@ -24,6 +24,13 @@ SPLIT = "split"
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*")
 
 
+def _fill(record: object, **usual: object) -> None:
+    """Give fields of a frozen record that were left empty their usual values."""
+    for name, value in usual.items():
+        if not getattr(record, name):
+            object.__setattr__(record, name, value)
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A number that units are scored with, between 0 and 1.
@@ -39,7 +46,8 @@ class Measure:
     cells: the groups whose combinations are the cells of `cells`.
     all_of: makes it a measure of parents: 1 for a parent in which the measure of this name is 1 for
         every valid unit (task success). It is withheld while a parent is incomplete.
-    needs: measures that must all be 1 for it to be 1, in the variant that a report asks for.
+    needs: measures that must all be 1 for it to be 1, by which it is decided again where a report
+        asks for another variant. That stands only under the usual value of the setting `rule`.
     unmeasured: flag of predictions that leave it open. It is not measured where every answer of a
         run has that flag.
     variants: ways in which it is computed, the usual one first. Their scores are named
@@ -62,6 +70,7 @@ class Measure:
     cells: tuple[str, ...] = ()
     all_of: str = ""
     needs: tuple[str, ...] = ()
+    rule: str = ""
     unmeasured: str = ""
     variants: tuple[str, ...] = ()
     setting: str = ""
@@ -70,9 +79,7 @@ class Measure:
     key: str = ""
 
     def __post_init__(self) -> None:
-        for derived in ("head", "result", "column", "key"):
-            if not getattr(self, derived):
-                object.__setattr__(self, derived, self.name)
+        _fill(self, head=self.name, result=self.name, column=self.name, key=self.name)
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -100,6 +107,7 @@ class Level:
     one, many: the words for one parent and for several; `name` and `name` + s unless given.
     shared: whether the same id stands for the same parent in every split.
     extent: what intervals with these parents as clusters are for, after "for new".
+    column: its column in frames of units; `name` unless given.
     """
 
     name: str
@@ -107,13 +115,11 @@ class Level:
     many: str = ""
     shared: bool = False
     extent: str = ""
+    column: str = ""
 
     def __post_init__(self) -> None:
-        for word, usual in (("one", self.name), ("many", f"{self.name}s")):
-            if not getattr(self, word):
-                object.__setattr__(self, word, usual)
-        if not self.extent:
-            object.__setattr__(self, "extent", self.many)
+        _fill(self, one=self.name, many=f"{self.name}s", column=self.name)
+        _fill(self, extent=self.many)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +129,16 @@ class Group:
     meaning: what it says, in words.
     whole: the outermost level whose parents lie in one group each; "" where groups split them all.
         Measures of parents are computed up to this level.
+    column: its column in frames of units; `name` unless given.
     """
 
     name: str
     meaning: str = ""
     whole: str = ""
+    column: str = ""
+
+    def __post_init__(self) -> None:
+        _fill(self, column=self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +153,8 @@ class Declaration:
     kind: the kind of its units: `step`, `item`, `episode`, or one of a plugin.
     unit, units: the words for one unit and for several; the kind's name unless given.
     actions: what can be answered; None where any action can.
+    flags: those of predictions that leave measures open (`Measure.unmeasured`), with what they
+        stand for.
 
     Raises `ValueError` for a declaration that contradicts itself.
     """
@@ -154,16 +167,14 @@ class Declaration:
     unit: str = ""
     units: str = ""
     actions: ActionSpace | None = None
+    flags: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        words = (("unit", self.kind), ("units", f"{self.unit or self.kind}s"))
-        for name, usual in words:
-            if not getattr(self, name):
-                object.__setattr__(self, name, usual)
-        if not self.groups and self.levels:
-            object.__setattr__(self, "groups", (Group(SPLIT, "the split", self.levels[0].name),))
-        if not self.clusters and self.levels:
-            object.__setattr__(self, "clusters", (self.levels[0].name,))
+        _fill(self, unit=self.kind, units=f"{self.unit or self.kind}s")
+        if self.levels:
+            innermost = self.levels[0].name
+            groups = (Group(SPLIT, "the split", whole=innermost),)
+            _fill(self, groups=groups, clusters=(innermost,))
         if problem := next(_problems(self), ""):
             raise ValueError(problem)
 
@@ -198,6 +209,25 @@ class Declaration:
     def scores(self) -> tuple[str, ...]:
         """The names of all scores of a unit."""
         return tuple(name for measure in self.measures for name in measure.scores)
+
+    @property
+    def id_column(self) -> str:
+        """The column of frames with the ids of units."""
+        return f"{self.unit}_id"
+
+    @property
+    def total_column(self) -> str:
+        """The column of frames with the number of units that the innermost parent has in all."""
+        return f"total_{self.units}"
+
+    @property
+    def columns(self) -> tuple[tuple[str, str, Measure], ...]:
+        """Column, score and measure of all scores in frames of units; those of 0 or 1 first."""
+        return tuple(
+            (name if measure.variants else measure.column, name, measure)
+            for measure in sorted(self.of_units, key=lambda one: not one.binary)
+            for name in measure.scores
+        )
 
     @property
     def innermost(self) -> Level:

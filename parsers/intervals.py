@@ -15,9 +15,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from parsers.declaration import Average
+
 Method = Literal["clopper-pearson", "t", "cluster-t", "bootstrap-t", "bca"]
-Average = Literal["macro", "micro"]
-"""Mean over tasks of each task's mean (macro), or mean over steps (micro)."""
 Kind = Literal["rate", "difference"]
 """Rates lie between 0 and 1, differences of two rates between -1 and 1."""
 

@@ -1,20 +1,20 @@
-"""Records of the aggregated metrics of a run: means with intervals, task success, and counts.
+"""Records of the aggregated metrics of a run: means with intervals, and counts.
 
-Undefined values (no step, no complete task) are None, never NaN.
+Undefined values (no unit, no complete parent) are None, never NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from parsers.declaration import Average, Declaration
 from parsers.intervals import DRAWS, SEED, Interval
-from parsers.records import F1Variant, Status
+from parsers.records import Status
 
 InvalidPolicy = Literal["valid", "fail"]
 Unattempted = Literal["exclude", "fail"]
-Cluster = Literal["task", "website"]
 EXCLUDED = "excluded_"
 """Begins the reason why a row of an excluded status does not count."""
 
@@ -23,73 +23,75 @@ EXCLUDED = "excluded_"
 class AggregationRules:
     """Choices on which published evaluations differ, with our defaults.
 
-    variant: the headline variant of operation F1.
-    invalid: rows without a positive or a screenshot are left out of the headline (`valid`) or score
-        zero (`fail`, as in MindAct and SeeAct); both are always computed.
+    variant: the headline variant of the measure that has several; "" for its usual one.
+    invalid: rows that cannot be answered are left out of the headline (`valid`) or score zero
+        (`fail`, as in MindAct and SeeAct); both are always computed.
     unattempted: valid rows without a result are left out (`exclude`) or count as failed (`fail`).
     exclude: statuses whose rows are treated as invalid, with the reason `excluded_<status>`; for
         example, to see the metrics without refusals.
     level: confidence level of the intervals.
-    cluster: what counts as independent in the intervals. Tasks generalise to new tasks on these
-        websites; websites, which group the tasks, to new websites.
+    cluster: the level of parents that intervals take as independent, "" for the usual one. Tasks
+        generalise to new tasks on these websites; websites, which group the tasks, to new websites.
     draws, seed: resamples of bootstrap-t intervals, and the seed of the resampling.
     """
 
-    variant: F1Variant = "mind2web"
+    variant: str = ""
     invalid: InvalidPolicy = "valid"
     unattempted: Unattempted = "exclude"
     exclude: frozenset[Status] = frozenset()
     level: float = 0.95
-    cluster: Cluster = "task"
+    cluster: str = ""
     draws: int = DRAWS
     seed: int = SEED
+
+    def resolved(self, declared: Declaration) -> AggregationRules:
+        """The rules with the variant and the cluster that a declaration stands for."""
+        variants = next((one.variants for one in declared.measures if one.variants), ("",))
+        variant = self.variant if self.variant in variants else variants[0]
+        return replace(self, variant=variant, cluster=self.cluster or declared.clusters[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean between 0 and 1 over `n` units (tasks for macro, steps for micro)."""
+    """A mean between 0 and 1 over `n` parents (macro), units (micro) or cells."""
 
     value: float | None
     interval: Interval | None
     n: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """One metric, averaged in two ways.
+Rate = Mapping[Average, Estimate]
+"""One measure, by the averages that are declared for it."""
 
-    macro: mean over tasks of the mean over the task's steps, the headline number of Mind2Web.
-    micro: mean over steps.
+
+@dataclass(frozen=True, slots=True)
+class UnitMetrics:
+    """The measures of a set of units.
+
+    n_parents: number of their innermost parents.
+    rates: by name of the measure, and by `name.variant` in every variant.
     """
 
-    macro: Estimate
-    micro: Estimate
+    n_parents: int
+    n_units: int
+    rates: Mapping[str, Rate]
+
+    def value(self, measure: str, average: Average) -> float | None:
+        """A mean; None where it is not measured."""
+        return self.rates[measure][average].value
 
 
 @dataclass(frozen=True, slots=True)
-class StepMetrics:
-    """The step metrics of a set of rows. `variants` has operation F1 in every variant."""
+class ParentRate:
+    """The share of parents in which every unit succeeds, such as task success.
 
-    n_tasks: int
-    n_steps: int
-    element: Rate
-    operation_f1: Rate
-    operation_exact: Rate
-    success: Rate
-    variants: Mapping[str, Rate]
+    A parent is complete if all its rows have a result.
 
-
-@dataclass(frozen=True, slots=True)
-class TaskSuccess:
-    """The share of tasks in which every step succeeds.
-
-    A task is complete if all its rows have a result.
-
-    value, interval: None while a task is incomplete (or if there is none): the complete tasks are a
-        biased sample, because short tasks finish first. Over repeats the mean, with an interval
-        over tasks of each task's share of repeats; none if the repeats hold different tasks.
-    successes: number of complete tasks that succeed.
-    complete, total: number of complete tasks, and of all tasks.
+    value, interval: None while a parent is incomplete (or if there is none): the complete ones are
+        a biased sample, because short ones finish first. Over repeats the mean, with an interval
+        over parents of each one's share of repeats; none if the repeats hold different ones.
+    successes: number of complete parents that succeed.
+    complete, total: number of complete parents, and of all.
     """
 
     value: float | None
@@ -100,7 +102,7 @@ class TaskSuccess:
 
     @property
     def partial(self) -> bool:
-        """Whether any task is incomplete."""
+        """Whether any parent is incomplete."""
         return self.complete < self.total
 
     def __str__(self) -> str:
@@ -110,23 +112,24 @@ class TaskSuccess:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskMetrics:
-    """Task success under three ways of treating invalid rows.
+class ParentMetrics:
+    """A measure of parents under three ways of treating invalid rows.
 
-    default: all valid steps of a task must succeed; tasks without valid steps are left out.
-    strict: an invalid row fails its task.
-    clean: only tasks without invalid rows.
+    default: all valid units of a parent must succeed; parents without valid units are left out.
+    strict: an invalid row fails its parent.
+    clean: only parents without invalid rows.
     """
 
-    default: TaskSuccess
-    strict: TaskSuccess
-    clean: TaskSuccess
+    default: ParentRate
+    strict: ParentRate
+    clean: ParentRate
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """The numbers of rows that the metrics are based on. A settled row is one with a result.
 
+    n_parents: number of their innermost parents.
     invalid: invalid rows by reason.
     statuses: settled valid rows by status.
     flags: settled valid rows by what the parser had to repair or ignore.
@@ -136,7 +139,7 @@ class Counts:
         largely one of formatting.
     """
 
-    n_tasks: int
+    n_parents: int
     n_rows: int
     n_valid: int
     n_settled: int
@@ -162,25 +165,34 @@ class Counts:
 class Metrics:
     """All metrics of one group of rows.
 
-    valid: step metrics without invalid rows.
-    strict: step metrics in which invalid rows score zero.
-    tasks: None if the group does not hold whole tasks (groups by operation).
+    valid: measures without invalid rows.
+    strict: measures in which invalid rows score zero.
+    parents: by measure of parents; without those that are not measured, or whose parents the group
+        does not hold whole.
+    rules: those by which the rows were aggregated, and `declared` what their benchmark declares.
+    left_open: the measures that all predictions leave open.
     """
 
     counts: Counts
-    valid: StepMetrics
-    strict: StepMetrics
-    tasks: TaskMetrics | None
+    valid: UnitMetrics
+    strict: UnitMetrics
+    parents: Mapping[str, ParentMetrics]
     rules: AggregationRules
+    declared: Declaration
+    left_open: frozenset[str] = frozenset()
 
     @property
-    def steps(self) -> StepMetrics:
-        """The headline step metrics: `valid` or `strict`, as the rules say."""
+    def headline(self) -> UnitMetrics:
+        """The measures of the headline: `valid` or `strict`, as the rules say."""
         return self.strict if self.rules.invalid == "fail" else self.valid
 
-    @property
-    def task_success(self) -> TaskSuccess | None:
-        """The headline task success, under the same policy as `steps`."""
-        if self.tasks is None:
+    def of_parents(self, measure: str) -> ParentRate | None:
+        """A measure of parents, under the policy of the headline; None where there is none."""
+        rates = self.parents.get(measure)
+        if rates is None:
             return None
-        return self.tasks.strict if self.rules.invalid == "fail" else self.tasks.default
+        return rates.strict if self.rules.invalid == "fail" else rates.default
+
+    def measured(self, measure: str) -> bool:
+        """Whether a measure of units was measured, which needs a unit with a score of it."""
+        return any(estimate.value is not None for estimate in self.strict.rates[measure].values())

@@ -47,6 +47,7 @@ MIND2WEB = Declaration(
             "step success",
             main=True,
             needs=("element", "operation_f1"),
+            rule="step_rule",
             unmeasured=ELEMENT_ONLY,
             result="step_success",
         ),
@@ -63,7 +64,7 @@ MIND2WEB = Declaration(
         ),
     ),
     levels=(
-        Level("task", extent="tasks on these websites"),
+        Level("task", extent="tasks on these websites", column="task_id"),
         Level("website", shared=True),
     ),
     groups=(
@@ -71,10 +72,11 @@ MIND2WEB = Declaration(
         Group("website", "the website", whole="website"),
         Group("domain", "its domain", whole="website"),
         Group("subdomain", "its subdomain", whole="website"),
-        Group("operation", "the recorded operation"),
+        Group("operation", "the recorded operation", column="gold_operation"),
     ),
     clusters=("task", "website"),
     actions=MIND2WEB_ACTIONS,
+    flags=((ELEMENT_ONLY, "only elements were asked for, so operations and success are unknown"),),
 )
 """The measures of recorded steps, as Mind2Web (Deng et al. 2023) and SeeAct define them."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
+from parsers.declaration import Average
 from parsers.intervals import (
     DRAWS,
     SEED,
-    Average,
     Interval,
     clopper_pearson,
     cluster_t,
@@ -16,6 +19,11 @@ from parsers.intervals import (
     moved,
     t_interval,
 )
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, independent of the order of the values; None if there are none."""
+    return math.fsum(values) / len(values) if values else None
 
 
 def mean_interval(
@@ -66,6 +74,50 @@ def mean_interval(
         return None
     low, high = max(low, drawn.low), min(high, drawn.high)
     return Interval(low, high, "bootstrap-t", groups, True, level)
+
+
+def cells_interval(
+    values: Sequence[float],
+    cells: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    *,
+    level: float = 0.95,
+) -> Interval | None:
+    """The interval of a mean over cells of each cell's mean over units.
+
+    values: one per unit, with the cell and the cluster of each.
+
+    The variance is cluster-robust: a unit counts by its distance from the mean of its cell, with
+    the weight 1 / (cells * units of the cell), and those of a cluster are summed up (linearisation
+    of a stratified mean, Cochran 1977, chapter 5). Marked where fewer than `FEW` clusters have a
+    success or a failure; at 0 and 100 % it is that of `mean_interval`.
+
+    Two cells with means 3/4 and 1/4; every unit is a cluster of its own:
+
+    >>> interval = cells_interval([1, 1, 1, 0, 0, 0, 0, 1], "aaaabbbb", range(8))
+    >>> interval is not None and (round(interval.low, 3), round(interval.high, 3))
+    (0.113, 0.887)
+
+    None without values, and where all clusters are alike. Raises `ValueError` if the sequences
+    differ in length.
+    """
+    if not len(values) == len(cells) == len(clusters):
+        raise ValueError(f"{len(values)} values in {len(cells)} cells and {len(clusters)} clusters")
+    if not values or not all(moved(values, clusters, "rate")):
+        return mean_interval(values, clusters, "micro", level=level)
+    sizes = Counter(cells)
+    by_cell: dict[Hashable, list[float]] = {}
+    for value, cell in zip(values, cells, strict=True):
+        by_cell.setdefault(cell, []).append(value)
+    means = {cell: math.fsum(group) / len(group) for cell, group in by_cell.items()}
+    whole = math.fsum(means.values()) / len(means)
+    # Values whose mean over units is the mean over cells, with the residuals that it has.
+    spread = [
+        whole + len(values) / (len(means) * sizes[cell]) * (value - means[cell])
+        for value, cell in zip(values, cells, strict=True)
+    ]
+    found = cluster_t(spread, clusters, level)
+    return None if found is None else replace(found, few=few_moved(values, clusters))
 
 
 def _reached(numbers: Sequence[int], groups: int, level: float) -> tuple[float, float]:

@@ -6,11 +6,13 @@ run directory as they are.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from parsers.actions import Action
+from parsers.declaration import SPLIT
 
 READING = 2
 """Edition of the rules by which replies are read. It rises whenever some reply is read as something
@@ -158,24 +160,9 @@ class Gold:
     original: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The scores of one step.
-
-    operation_f1: F1 in each of `F1_VARIANTS`.
-    element_in_box: whether the predicted point lies in the box of an acceptable element.
-    element_under: whether the smallest candidate under the predicted point is acceptable.
-
-    The last two are computed for every answer by coordinates, whichever of them the rules use for
-    `element`; they are None for an answer that names an element.
-    """
-
-    element: bool
-    operation_f1: dict[str, float]
-    operation_exact: bool
-    success: bool
-    element_in_box: bool | None = None
-    element_under: bool | None = None
+Scores = Mapping[str, float | None]
+"""The scores of a unit by name (`parsers.declaration.Measure.scores`), finite; None where something
+was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +191,28 @@ class StepInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredStep:
+class ScoredUnit:
     """The scored row that metrics are aggregated from.
 
+    parents: the ids of what it belongs to, by level.
+    labels: what else it can be grouped by.
     invalid: None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
-    scores: None while the step is unsettled (not asked yet, or a call failed), and for invalid rows
+    scores: None while the unit is unsettled (not asked yet, or a call failed), and for invalid rows
         that were not asked.
     flags: flags of the prediction.
     """
 
-    step_id: str
-    info: StepInfo
-    operation: Operation
+    unit_id: str
+    split: str
+    parents: Mapping[str, str]
+    labels: Mapping[str, str]
     invalid: str | None
     scores: Scores | None
     status: Status | None
     flags: tuple[str, ...] = ()
+
+    def group(self, name: str) -> str:
+        """The name of the subgroup that it belongs to; "" where it has no such label."""
+        if name == SPLIT:
+            return self.split
+        return self.labels.get(name) or self.parents.get(name, "")

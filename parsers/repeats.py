@@ -1,7 +1,8 @@
-"""Metrics of runs with repeats, which ask about every step several times.
+"""Metrics of runs with repeats, which ask about every unit several times.
 
-Step metrics pool the repeats, with tasks as the clusters. Task success is the mean over repeats;
-its interval is over tasks, of each task's share of repeats: more repeats are not more tasks.
+Measures of units pool the repeats, with parents as the clusters. Measures of parents, such as task
+success, are the mean over repeats; their interval is over parents, of each one's share of repeats:
+more repeats are not more tasks.
 """
 
 from __future__ import annotations
@@ -12,25 +13,26 @@ from dataclasses import dataclass, replace
 
 from parsers.aggregate import (
     DEFAULT_AGGREGATION,
+    after_exclusion,
     aggregate,
-    clusters_of,
-    element_only,
-    macro_success,
-    task_metrics,
-    task_outcomes,
+    main_value,
+    unmeasured,
 )
+from parsers.declaration import Declaration
 from parsers.metrics import AggregationRules, Metrics
-from parsers.records import ScoredStep
+from parsers.parents import measures_of_whole, parent_metrics, parent_outcomes
+from parsers.records import ScoredUnit
 
-Trial = tuple[int, ScoredStep]
-"""The number of a repeat, and a step as scored in it."""
+Trial = tuple[int, ScoredUnit]
+"""The number of a repeat, and a unit as scored in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """The metrics of all repeats together.
 
-    spread: standard deviation of macro step success between repeats; None for a single repeat.
+    spread: standard deviation of the main measure's headline between repeats; None for a single
+        repeat, and where it is not measured.
     """
 
     metrics: Metrics
@@ -39,41 +41,47 @@ class Repeated:
 
 def aggregate_repeats(
     trials: Iterable[Trial],
+    declared: Declaration,
     rules: AggregationRules = DEFAULT_AGGREGATION,
     *,
-    task_lengths: Mapping[str, int] | None = None,
-    whole_tasks: bool = True,
+    lengths: Mapping[str, int] | None = None,
+    whole: str | None = None,
 ) -> Repeated:
-    """Compute the metrics of steps with one or more repeats; see `aggregate` for the arguments.
+    """Compute the metrics of units with one or more repeats; see `aggregate` for the arguments.
 
     A task whose only step succeeds in one of two repeats has step success 1/2 and task success
-    1/2. Raises `ValueError` if a step occurs twice in a repeat.
+    1/2. Raises `ValueError` if a unit occurs twice in a repeat.
     """
-    repeats: dict[int, list[ScoredStep]] = {}
-    for repeat, step in trials:
-        repeats.setdefault(repeat, []).append(step)
+    repeats: dict[int, list[ScoredUnit]] = {}
+    for repeat, unit in trials:
+        repeats.setdefault(repeat, []).append(unit)
     if len(repeats) < 2:
-        rows = [step for steps in repeats.values() for step in steps]
-        lengths = task_lengths
-        return Repeated(aggregate(rows, rules, task_lengths=lengths, whole_tasks=whole_tasks), None)
+        rows = [unit for units in repeats.values() for unit in units]
+        return Repeated(aggregate(rows, declared, rules, lengths=lengths, whole=whole), None)
+    rules = rules.resolved(declared)
     ordered = [repeats[repeat] for repeat in sorted(repeats)]
     pooled = aggregate(
         [
-            replace(step, step_id=f"{step.step_id}#{repeat}")
+            replace(unit, unit_id=f"{unit.unit_id}#{repeat}")
             for repeat in sorted(repeats)
-            for step in repeats[repeat]
+            for unit in repeats[repeat]
         ],
+        declared,
         rules,
-        whole_tasks=False,
+        whole="",
     )
-    everything = [step for steps in ordered for step in steps]
-    if element_only(everything):
-        return Repeated(pooled, None)
-    rates = [macro_success(steps, rules) for steps in ordered]
-    known = [rate for rate in rates if rate is not None]
-    spread = statistics.stdev(known) if len(known) > 1 else None
-    if not whole_tasks:
-        return Repeated(pooled, spread)
-    outcomes = [task_outcomes(steps, rules, task_lengths) for steps in ordered]
-    tasks = task_metrics(outcomes, rules, clusters_of(everything, rules))
-    return Repeated(replace(pooled, tasks=tasks), spread)
+    values = [main_value(units, declared, rules) for units in ordered]
+    known = [value for value in values if value is not None]
+    settled = [after_exclusion(units, rules) for units in ordered]
+    unknown = unmeasured([row for rows in settled for row in rows], declared)
+    parents = {
+        measure.name: parent_metrics(
+            [parent_outcomes(rows, measure, declared, rules, lengths) for rows in settled], rules
+        )
+        for measure in measures_of_whole(declared, whole)
+        if measure.name not in unknown
+    }
+    spread = None
+    if declared.main.name not in unknown and len(known) > 1:
+        spread = statistics.stdev(known)
+    return Repeated(replace(pooled, parents=parents), spread)

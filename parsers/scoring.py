@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,7 +71,7 @@ DEFAULT_RULES = ScoringRules()
 
 
 def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULES) -> Scores:
-    """Element accuracy, operation F1 and step success of one step.
+    """The scores of one step that `parsers.mind2web.MIND2WEB` declares.
 
     The element is correct if the chosen node is among the positives (Mind2Web, appendix C.1) or,
     for a prediction by coordinates, if the point lies in one of their boxes, borders included (or
@@ -79,9 +80,13 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     element and an operation F1 of 1 in the headline variant. `operation_exact` is case-sensitive if
     that variant is.
 
+    Whether a point lies in an acceptable box, and whether the smallest candidate under it is
+    acceptable, is scored for every answer by coordinates, whichever of them the rules use for the
+    element; it is None for an answer that names an element.
+
     >>> gold = Gold("CLICK", "", ("8635",))
-    >>> score(Prediction.of(Status.ANSWERED, "H", "8635", operation="CLICK"), gold).success
-    True
+    >>> score(Prediction.of(Status.ANSWERED, "H", "8635", operation="CLICK"), gold)["success"]
+    1.0
     """
     no_answer = prediction.status in _NO_ANSWER
     answered = prediction.status is Status.ANSWERED
@@ -96,13 +101,31 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     missed = not element and rules.wrong_element_zeroes_operation
     if no_answer or mapped or none or missed or prediction.operation is None:
         zeros: dict[str, float] = dict.fromkeys(F1_VARIANTS, 0.0)
-        return Scores(element, zeros, False, False, in_any, under)
+        return _scores(element, zeros, False, False, in_any, under)
     predicted = prediction.operation, prediction.value
     f1 = operation_f1(*predicted, gold.operation, gold.value, bag=rules.bag)
     lower = rules.variant != "mind2web"
     exact = operation_exact(*predicted, gold.operation, gold.value, lower=lower)
     success = step_success(element, f1[rules.variant], exact, rules.step_rule)
-    return Scores(element, f1, exact, success, in_any, under)
+    return _scores(element, f1, exact, success, in_any, under)
+
+
+def _scores(
+    element: bool,
+    operation_f1: Mapping[str, float],
+    operation_exact: bool,
+    success: bool,
+    in_box: bool | None,
+    under: bool | None,
+) -> Scores:
+    return {
+        "element": float(element),
+        **{f"operation_f1.{variant}": value for variant, value in operation_f1.items()},
+        "operation_exact": float(operation_exact),
+        "success": float(success),
+        "element_in_box": None if in_box is None else float(in_box),
+        "element_under": None if under is None else float(under),
+    }
 
 
 def step_success(element: bool, f1: float, exact: bool, step_rule: StepRule = "f1") -> bool:

@@ -24,8 +24,7 @@ from reports.output import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.tables import Average
-    from parsers.metrics import Cluster
+    from parsers import Average
     from reports.frames.rows import InvalidRule
 
 __all__ = ["FORMATS", "report"]
@@ -83,7 +82,7 @@ def report(
     key: Key | None,
     form: str,
     average: Average,
-    cluster: Cluster,
+    cluster: str,
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     published: bool,

@@ -13,13 +13,10 @@ from typing import Any
 import pandas as pd
 
 from harness import tables
+from harness.settings import SETTINGS
 from harness.tables import (
-    ELEMENT_ONLY_NOTE,
     FORMATS,
-    HEADS,
-    REPEATS_NOTE,
     TEST_DATA_NOTE,
-    Average,
     Column,
     Data,
     Format,
@@ -27,13 +24,17 @@ from harness.tables import (
     Section,
     clean,
     few_notes,
+    heads,
+    open_notes,
     percent,
     rate_cells,
     rates_note,
+    repeats_note,
     result_columns,
     result_row,
     rows_of,
 )
+from parsers import Average, Declaration
 from reports.about import about
 from reports.grid import described_grid, frame_data, plain_records
 
@@ -94,7 +95,7 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 
     The line with the other treatment of invalid rows follows if the group has invalid rows.
     """
-    attrs, key = table.attrs, table.attrs["key"]
+    attrs, key, declared = table.attrs, table.attrs["key"], table.attrs["declared"]
     records = plain_records(table)
     sections = []
     for fact in attrs["runs"]:
@@ -106,13 +107,13 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
             if record["headline"] or record["invalid"] or record["excluded"]
         ]
         kept.sort(key=lambda r: (groups.index(r[key]), not r["headline"]))
-        rows = tuple(result_row(record, str(record[key]), average) for record in kept)
-        facts = "; ".join(f"{name}: {text}" for name, text in fact_texts(fact))
+        rows = tuple(result_row(record, str(record[key]), average, declared) for record in kept)
+        facts = "; ".join(f"{name}: {text}" for name, text in fact_texts(fact, declared.main.head))
         sections.append(Section(rows, str(fact["run"]), below=(facts,)))
     footnotes = _footnotes(table, records, average)
     return Grid(
         title=f"Results by {key}",
-        columns=result_columns(key),
+        columns=result_columns(key, declared),
         sections=tuple(sections),
         above=about(attrs),
         footnotes=footnotes,
@@ -125,15 +126,17 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     """Arrange a `reports.tables.leaderboard`: a row per run, with the splits pooled."""
     records = plain_records(table)
     facts = {fact["run"]: fact for fact in table.attrs["runs"]}
-    rows = [_leaderboard_row(record, facts[record["run"]], average) for record in records]
-    heads = ("tasks", "steps", *HEADS, "unreadable")
+    declared = table.attrs["declared"]
+    rows = [_leaderboard_row(one, facts[one["run"]], average, declared) for one in records]
+    counts = (declared.innermost.many, declared.units)
+    named = (*counts, *heads(declared), "unreadable")
     footnotes = (
         "A run's splits are pooled; report without --compact shows each, with all intervals.",
         *_footnotes(table, records, average),
     )
     return Grid(
         title="Results by run",
-        columns=(Column("run", "left"), Column("model", "left"), *map(Column, heads)),
+        columns=(Column("run", "left"), Column("model", "left"), *map(Column, named)),
         sections=rows_of(rows),
         above=about(table.attrs),
         footnotes=footnotes,
@@ -142,20 +145,18 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 
 
 def _leaderboard_row(
-    record: Mapping[str, Any], fact: Mapping[str, Any], average: Average
+    record: Mapping[str, Any], fact: Mapping[str, Any], average: Average, declared: Declaration
 ) -> list[str]:
-    """A run in one line: of the intervals, that of step success."""
-    element, operation, success = rate_cells(record, average)
+    """A run in one line: of the intervals, that of the main measure."""
+    cells = zip(declared.in_tables, rate_cells(record, average, declared), strict=True)
     share = fact["parse_failure_rate"]
     return [
         f"{record['run']}{'' if record['complete'] else ' (unfinished)'}",
         str(fact["model"]),
-        f"{int(record['tasks']):,}",
-        f"{int(record['steps']):,}",
-        element.text,
-        operation.text,
-        str(success),
-        percent(record["task_success"]),
+        f"{int(record[declared.innermost.many]):,}",
+        f"{int(record[declared.units]):,}",
+        *(str(cell) if measure.main else cell.text for measure, cell in cells),
+        *(percent(record[measure.result]) for measure in declared.of_parents),
         "" if share is None else percent(share),
     ]
 
@@ -177,8 +178,11 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
     return frame_data(table, facts, (*about(attrs), *footnotes))
 
 
-def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The facts of a run (`reports.frames.runs.FACTS`) by name, in words."""
+def fact_texts(fact: Mapping[str, Any], main: str) -> tuple[tuple[str, str], ...]:
+    """The facts of a run (`reports.frames.runs.FACTS`) by name, in words.
+
+    `main` heads its main measure.
+    """
     state = "complete" if fact["complete"] else "UNFINISHED"
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"
@@ -201,23 +205,29 @@ def fact_texts(fact: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if fact["cost"] is not None:
         texts.append(("cost", f"${fact['cost']:.4f} billed"))
     if fact["repeat_sd"] is not None:
-        texts.append(("Step SR between repeats", f"SD {100 * fact['repeat_sd']:.1f}"))
+        texts.append((f"{main} between repeats", f"SD {100 * fact['repeat_sd']:.1f}"))
     return tuple(texts)
 
 
 def _footnotes(
     table: pd.DataFrame, records: Sequence[Mapping[str, Any]], average: Average
 ) -> tuple[str, ...]:
+    declared: Declaration = table.attrs["declared"]
+    cluster = table.attrs["cluster"]
     variants = sorted(set(table.attrs["variants"].values()))
-    lines = [rates_note(average, variants, table.attrs["cluster"])]
+    lines = [rates_note(average, variants, declared, cluster)]
     if len(variants) > 1:
-        lines.append("The runs were scored with different Op. F1 variants; choose one with --f1.")
-    if any(r["element_macro"] is not None and r["step_success_macro"] is None for r in records):
-        lines.append(ELEMENT_ONLY_NOTE)
+        measure = next(one for one in declared.measures if one.variants)
+        option = SETTINGS[measure.setting].option
+        lines.append(
+            f"The runs were scored with different {measure.head} variants; choose one with "
+            f"{option}."
+        )
+    lines += open_notes(table.attrs["left_open"], declared)
     if any(record["few"] for record in records):
-        lines += few_notes(rates=True, cluster=table.attrs["cluster"])
+        lines += few_notes(rates=True, clusters=declared.level(cluster).many)
     if any(fact["repeats"] > 1 for fact in table.attrs["runs"]):
-        lines.append(REPEATS_NOTE)
+        lines += [repeats_note(measure, declared) for measure in declared.of_parents]
     if any(not fact["complete"] for fact in table.attrs["runs"]):
         lines.append(
             "Unfinished runs: only the steps settled so far (with a final outcome) are counted."

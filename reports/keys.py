@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from parsers import GROUP_KEYS
-from parsers.aggregate import group_of
-
 if TYPE_CHECKING:
     from harness.runs import StepRecord
+    from parsers import Declaration
     from reports.frames.rows import RunRows
 
 Key = Literal[
@@ -42,9 +40,6 @@ MEANINGS: dict[Key, str] = {
     "step_index": "place of the step in its task, from 0",
     "distractors": "how many wrong elements were listed",
 }
-WHOLE_TASKS = frozenset({"split", "website", "domain", "subdomain"})
-"""Keys whose groups hold whole tasks; the others split tasks and have no task success."""
-
 UNKNOWN = "unknown"
 PAGE_HEIGHTS = (1000, 2000, 4000, 8000)
 TARGET_TOPS = (720, 1440, 2880, 5760)
@@ -58,9 +53,14 @@ Group = tuple[float, str]
 
 def groups(rows: RunRows, key: Key) -> list[Group]:
     """The group of every row of `rows.frame`, in the same order."""
-    if key in GROUP_KEYS:
-        return [(0.0, group_of(step, key)) for _, step in rows.trials]
+    if any(group.name == key for group in rows.declared.groups):
+        return [(0.0, unit.group(key)) for _, unit in rows.trials]
     return _NUMBERS[key](rows)
+
+
+def whole_of(declared: Declaration, key: Key) -> str:
+    """The outermost level of parents that groups by a key hold whole; "" if they split them all."""
+    return next((group.whole for group in declared.groups if group.name == key), "")
 
 
 def band(value: float | None, starts: Sequence[int]) -> Group:

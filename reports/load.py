@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.runs import Run, RunError, manifest_before, open_run
+from parsers import Declaration, declaration_of
 
 RunLike = Run | Path | str
 """A run, or the path of its directory."""
@@ -90,3 +91,13 @@ def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
         run.name if names.count(run.name) == 1 else run.path.as_posix(): run
         for run in opened.values()
     }
+
+
+def declarations(runs: Iterable[Run]) -> list[Declaration]:
+    """What the benchmarks of some runs declare, each once, in their order; at least one."""
+    found: list[Declaration] = []
+    for run in runs:
+        declared = run.manifest.declaration
+        if declared not in found:
+            found.append(declared)
+    return found or [declaration_of(None)]

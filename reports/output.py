@@ -13,7 +13,8 @@ from harness.tables import say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.tables import Average, Grid
+    from harness.tables import Grid
+    from parsers import Average
 
 FORMATS = ("text", "markdown", "csv", "latex", "json", "html", "parquet")
 

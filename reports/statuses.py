@@ -8,25 +8,34 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import interval_record
-from parsers import ELEMENT_ONLY, PARSE_FAILURES, ScoredStep, Status, mean_interval
+from parsers import PARSE_FAILURES, Declaration, ScoredUnit, Status, mean_interval
+from parsers.aggregate import unmeasured
+from parsers.parents import parent_of
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
-from reports.load import RunLike, open_runs
+from reports.load import RunLike, declarations, open_runs
 
-FIELDS = (
-    Field("run", "str", "text", "run", "the run"),
-    Field("status", "str", "text", "status", "how the step ended; statuses of `parsers.Status`"),
-    Field("kind", "str", "text", "kind", "what kind of outcome that is"),
-    Field("steps", "Int64", "count", "steps", "how many"),
-    Field("share", "float64", "percent", "% of settled", "share of the settled valid steps"),
-    *interval("share", "% of settled"),
-    clusters("share", "% of settled"),
-    Field("tasks", "Int64", "count", "tasks", "tasks that have such a step"),
-    Field("element", "float64", "percent", "Ele. Acc", "right elements among them"),
-    Field("operation_f1", "float64", "percent", "Op. F1", "mean operation F1"),
-    Field("step_success", "float64", "percent", "Step SR", "step success"),
-)
+
+def _fields(declared: Declaration) -> tuple[Field, ...]:
+    unit, units, level = declared.unit, declared.units, declared.innermost
+    means = (
+        Field(one.result, "float64", "percent", one.head, f"mean {one.meaning} among them")
+        for one in declared.in_tables
+    )
+    return (
+        Field("run", "str", "text", "run", "the run"),
+        Field("status", "str", "text", "status", f"how the {unit} ended; of `parsers.Status`"),
+        Field("kind", "str", "text", "kind", "what kind of outcome that is"),
+        Field(units, "Int64", "count", units, "how many"),
+        Field("share", "float64", "percent", "% of settled", f"of the settled valid {units}"),
+        *interval("share", "% of settled"),
+        clusters("share", "% of settled"),
+        Field(level.many, "Int64", "count", level.many, f"{level.many} that have such a {unit}"),
+        *means,
+    )
+
+
 UNSETTLED, INVALID = "unsettled", "invalid"
 
 
@@ -57,9 +66,11 @@ def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """
     opened = open_runs(runs)
     evaluated = run_rows(opened.values())
+    declared = declarations(opened.values())
+    fields = {field.name: field for one in declared for field in _fields(one)}
     return described(
         (record for rows in evaluated for record in _records(rows)),
-        FIELDS,
+        tuple(fields.values()),
         title="How steps ended",
         about=about_runs(opened),
         notes=(
@@ -71,52 +82,50 @@ def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 
 def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
-    variant = rows.rules.variant
-    valid = [(repeat, step) for repeat, step in rows.trials if step.invalid is None]
-    settled = [step for _, step in valid if step.scores is not None and step.status is not None]
-    tasks = [(step.info.split, step.info.task_id) for step in settled]
-    # A run asks for operations on all of its steps or on none; not asked for is not zero.
-    operations = not any(ELEMENT_ONLY in step.flags for step in settled)
+    declared = rows.declared
+    valid = [unit for _, unit in rows.trials if unit.invalid is None]
+    settled = [unit for unit in valid if unit.scores is not None and unit.status is not None]
+    parents = [parent_of(unit, declared.innermost) for unit in settled]
+    left_open = unmeasured(settled, declared)
     counts: dict[str, int] = {}
-    for step in settled:
-        assert step.status is not None
-        counts[step.status.value] = counts.get(step.status.value, 0) + 1
+    for unit in settled:
+        assert unit.status is not None
+        counts[unit.status.value] = counts.get(unit.status.value, 0) + 1
     for status, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        with_status = [step for step in settled if step.status == status]
-        scores = [step.scores for step in with_status if step.scores is not None]
-        having = [float(step.status == status) for step in settled]
+        with_status = [unit for unit in settled if unit.status == status]
+        having = [float(unit.status == status) for unit in settled]
         yield {
-            "run": rows.label,
-            "status": status,
-            "kind": kind_of(status),
-            "steps": count,
+            **_row(rows, status, kind_of(status), with_status),
             "share": count / len(settled),
-            **interval_record("share", mean_interval(having, tasks, "micro")),
-            "share_clusters": len(set(tasks)),
-            "tasks": len({(step.info.split, step.info.task_id) for step in with_status}),
-            "element": sum(score.element for score in scores) / count,
-            "operation_f1": (
-                sum(score.operation_f1[variant] for score in scores) / count if operations else None
-            ),
-            "step_success": (
-                sum(score.success for score in scores) / count if operations else None
-            ),
+            **interval_record("share", mean_interval(having, parents, "micro")),
+            "share_clusters": len(set(parents)),
+            **{
+                measure.result: None if measure.name in left_open else _mean(with_status, name)
+                for measure in declared.in_tables
+                for name in [measure.score(rows.rules.variant)]
+            },
         }
-    unsettled = [step for _, step in valid if step.scores is None]
+    unsettled = [unit for unit in valid if unit.scores is None]
     if unsettled:
-        yield _outside(rows.label, UNSETTLED, "to be asked again", unsettled)
-    reasons = sorted({step.invalid for _, step in rows.trials if step.invalid is not None})
+        yield _row(rows, UNSETTLED, "to be asked again", unsettled)
+    reasons = sorted({unit.invalid for _, unit in rows.trials if unit.invalid is not None})
     for reason in reasons:
-        rest = [step for _, step in rows.trials if step.invalid == reason]
-        yield _outside(rows.label, f"{INVALID}: {reason}", "cannot be answered", rest)
+        rest = [unit for _, unit in rows.trials if unit.invalid == reason]
+        yield _row(rows, f"{INVALID}: {reason}", "cannot be answered", rest)
 
 
-def _outside(label: str, status: str, kind: str, steps: list[ScoredStep]) -> dict[str, Any]:
-    tasks = {(step.info.split, step.info.task_id) for step in steps}
+def _mean(units: list[ScoredUnit], name: str) -> float | None:
+    found = [unit.scores.get(name) for unit in units if unit.scores is not None]
+    known = [value for value in found if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _row(rows: RunRows, status: str, kind: str, units: list[ScoredUnit]) -> dict[str, Any]:
+    level = rows.declared.innermost
     return {
-        "run": label,
+        "run": rows.label,
         "status": status,
         "kind": kind,
-        "steps": len(steps),
-        "tasks": len(tasks),
+        rows.declared.units: len(units),
+        level.many: len({parent_of(unit, level) for unit in units}),
     }

@@ -7,49 +7,45 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables import AVERAGES, METRICS, POOLED, Average, result_records
-from parsers import F1Variant
-from parsers.metrics import Cluster
+from harness.tables import POOLED, average_of, result_records
+from parsers import Average, Declaration, Measure
 from parsers.repeats import Repeated
 from reports.differences import unranked
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts
-from reports.frames.schema import Column, Kind, typed
-from reports.keys import KEYS, WHOLE_TASKS, Group, Key, groups
-from reports.load import RunLike, corrupt_lines, open_runs
+from reports.frames.schema import Column, Kind, typed, union
+from reports.keys import KEYS, Group, Key, groups, whole_of
+from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare
 
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
-_RATES = tuple(
-    Column(f"{metric}_{average}{end}", kind, f"{metric}, {average}{end.replace('_', ', ')}")
-    for metric in METRICS
-    for average in AVERAGES
-    for end, kind in _KINDS.items()
-)
 
 
-def columns(key: Key) -> tuple[Column, ...]:
+def columns(key: str, declared: Declaration) -> tuple[Column, ...]:
     """The columns of a table grouped by `key`. Rates are shares between 0 and 1."""
+    level = declared.innermost
     return (
         Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
         Column("complete", "boolean", "whether every selected valid row has a final outcome"),
         Column(key, "str", "the group of rows"),
         Column("line", "str", "'valid': invalid rows left out; 'strict': they count as zero"),
         Column("headline", "boolean", "whether this line is the headline"),
-        Column("tasks", "Int64", "tasks behind the step metrics"),
-        Column("steps", "Int64", "steps behind them, repeats included"),
-        *_RATES,
-        Column("task_success", "float64", "missing while a task is incomplete"),
-        Column("task_success_low", "float64", "its interval"),
-        Column("task_success_high", "float64", "its interval"),
-        Column("task_success_method", "str", "its method"),
-        Column("task_success_few", "boolean", "whether it is marked"),
-        Column("tasks_succeeded", "Int64", "successes among the complete tasks"),
-        Column("tasks_complete", "Int64", "complete tasks"),
-        Column("tasks_total", "Int64", "all tasks that count"),
+        Column(level.many, "Int64", f"{level.many} behind the measures of {declared.units}"),
+        Column(declared.units, "Int64", f"{declared.units} behind them, repeats included"),
+        *(
+            Column(
+                f"{measure.result}_{average}{end}",
+                kind,
+                f"{measure.result}, {average}{end.replace('_', ', ')}",
+            )
+            for measure in declared.in_tables
+            for average in measure.averages
+            for end, kind in _KINDS.items()
+        ),
+        *(column for measure in declared.of_parents for column in _of_parents(measure, declared)),
         Column("few", "boolean", "whether an interval of the line is marked"),
-        Column("repeat_sd", "float64", "standard deviation of macro step success between repeats"),
+        Column("repeat_sd", "float64", "standard deviation of the main measure between repeats"),
         Column("valid", "Int64", "valid rows"),
         Column("invalid", "Int64", "invalid rows"),
         Column("excluded", "Int64", "rows left out by their status"),
@@ -61,12 +57,24 @@ def columns(key: Key) -> tuple[Column, ...]:
     )
 
 
+def _of_parents(measure: Measure, declared: Declaration) -> Iterator[Column]:
+    level = declared.level(measure.over)
+    yield Column(measure.result, "float64", f"missing while a {level.one} is incomplete")
+    yield Column(f"{measure.result}_low", "float64", "its interval")
+    yield Column(f"{measure.result}_high", "float64", "its interval")
+    yield Column(f"{measure.result}_method", "str", "its method")
+    yield Column(f"{measure.result}_few", "boolean", "whether it is marked")
+    yield Column(f"{measure.key}_succeeded", "Int64", f"successes among the complete {level.many}")
+    yield Column(f"{measure.key}_complete", "Int64", f"complete {level.many}")
+    yield Column(f"{measure.key}_total", "Int64", f"all {level.many} that count")
+
+
 def main_table(
     runs: RunLike | Iterable[RunLike],
     *,
-    f1: F1Variant | None = None,
+    f1: str | None = None,
     invalid: InvalidRule | None = None,
-    cluster: Cluster = "task",
+    cluster: str = "",
 ) -> pd.DataFrame:
     """Return the metrics of each run by split, and over all its splits if there are several.
 
@@ -78,9 +86,11 @@ def main_table(
     constants, differences: settings that the runs share, and those in which they differ.
     given: scoring rules passed here, which replace those of the runs.
     runs: facts about each run, see `reports.frames.runs.FACTS`.
-    variants: operation F1 variant by run.
+    variants: by run, the variant of the measure that has several.
     key: what the rows are grouped by.
-    cluster: what the intervals take as independent, tasks or websites.
+    cluster: the level of parents that the intervals take as independent.
+    declared: what the benchmark of the runs declares.
+    left_open: measures that the predictions of a run leave open.
     """
     return by_table(runs, "split", f1=f1, invalid=invalid, cluster=cluster)
 
@@ -89,9 +99,9 @@ def by_table(
     runs: RunLike | Iterable[RunLike],
     key: Key,
     *,
-    f1: F1Variant | None = None,
+    f1: str | None = None,
     invalid: InvalidRule | None = None,
-    cluster: Cluster = "task",
+    cluster: str = "",
     common: bool = False,
 ) -> pd.DataFrame:
     """Return the same grouped by any key of `reports.keys`.
@@ -104,16 +114,22 @@ def by_table(
         raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(KEYS)}")
     opened = open_runs(runs)
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
-    counted = {rows.label: rows.frame["step_id"].nunique() for rows in evaluated}
+    counted = {rows.label: rows.frame[rows.declared.id_column].nunique() for rows in evaluated}
     if common:
         evaluated = common_rows(evaluated)
     records = [record for rows in evaluated for record in _records(rows, key)]
-    described = columns(key)
-    table = typed({c.name: [record[c.name] for record in records] for c in described}, described)
+    declared = declarations(opened.values())
+    described = union(columns(key, one) for one in declared)
+    left_open = {name for record in records for name in record.pop("left_open")}
+    table = typed(
+        {c.name: [record.get(c.name) for record in records] for c in described}, described
+    )
     settings = compare(opened)
     table.attrs = {
         "key": key,
-        "cluster": cluster,
+        "cluster": cluster or declared[0].clusters[0],
+        "declared": declared[0],
+        "left_open": left_open,
         "constants": settings.constants,
         "differences": settings.differences,
         "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
@@ -129,7 +145,7 @@ def by_table(
 def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
     """Return one row per run of a table by split: its headline over all its splits.
 
-    The highest step success comes first, unless the runs were not measured alike or some are not
+    The highest main measure comes first, unless the runs were not measured alike or some are not
     finished: then the order of the table stays, and `attrs["unranked"]` says why.
     """
     whole = table[table["headline"].astype(bool)].drop_duplicates("run", keep="last")
@@ -142,14 +158,16 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
             "compares the steps that all have"
         )
     if not reasons:
-        whole = whole.sort_values(f"step_success_{average}", ascending=False, kind="stable")
+        main = table.attrs["declared"].main
+        column = main.result if main.all_of else f"{main.result}_{average_of(main, average)}"
+        whole = whole.sort_values(column, ascending=False, kind="stable")
     whole = whole.reset_index(drop=True)
     whole.attrs = {**table.attrs, "unranked": reasons, "leaderboard": True}
     return whole
 
 
 def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> str:
-    shared = evaluated[0].frame["step_id"].nunique()
+    shared = evaluated[0].frame[evaluated[0].declared.id_column].nunique()
     of_runs = ", ".join(f"{number:,} in {label}" for label, number in counted.items())
     return f"on the {shared:,} rows that all runs have an outcome for (of {of_runs})"
 
@@ -166,7 +184,7 @@ def _records(rows: RunRows, key: Key) -> Iterator[dict[str, Any]]:
 
 def _lines(rows: RunRows, key: Key, name: str, places: Iterable[int]) -> Iterator[dict[str, Any]]:
     chosen = list(places)
-    evaluated = rows.metrics(chosen, whole_tasks=key in WHOLE_TASKS)
+    evaluated = rows.metrics(chosen, whole=whole_of(rows.declared, key))
     metrics = evaluated.metrics
     shared = {
         "run": rows.label,
@@ -178,7 +196,8 @@ def _lines(rows: RunRows, key: Key, name: str, places: Iterable[int]) -> Iterato
     for column in ("input_tokens", "output_tokens", "cost"):
         shared[column] = part[column].sum(min_count=1)
     for record in result_records(metrics):
-        yield {**shared, **record, "repeat_sd": evaluated.spread if record["headline"] else None}
+        spread = evaluated.spread if record["headline"] else None
+        yield {**shared, **record, "repeat_sd": spread, "left_open": metrics.left_open}
 
 
 def _outcome_counts(evaluated: Repeated) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -66,3 +67,22 @@ def flat(line: dict[str, Any]) -> dict[str, Any]:
         "value": action.get("arguments", {}).get("value", ""),
     }
     return {**line, **detail, **renamed, "prediction": prediction}
+
+
+def step_scores(
+    element: bool,
+    f1: Mapping[str, float],
+    exact: bool,
+    success: bool,
+    in_box: bool | None = None,
+    under: bool | None = None,
+) -> dict[str, float | None]:
+    """The scores of one of Mind2Web's steps."""
+    return {
+        "element": float(element),
+        **{f"operation_f1.{variant}": value for variant, value in f1.items()},
+        "operation_exact": float(exact),
+        "success": float(success),
+        "element_in_box": None if in_box is None else float(in_box),
+        "element_under": None if under is None else float(under),
+    }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from harness.benchmarks.dataset import Dataset
+from harness.settings import Settings
 from parsers.declaration import Declaration
 from parsers.mind2web import MIND2WEB
+from parsers.records import Prediction, Scores
 
 
 class SplitSize(NamedTuple):
@@ -37,6 +39,7 @@ class Benchmark(ABC):
         guarded: whether its texts and results come with the note that they should stay out of
             training corpora.
         declared: what it declares of its results: measures, parents, groups and words.
+        scorers: a function for every score, unless `score` computes them all at once.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Benchmark(ABC):
 
     protocol: ClassVar[str]
     pictures: ClassVar[bool] = False
+    scorers: ClassVar[Mapping[str, Callable[[Prediction, Any], float | None]]] = {}
 
     @property
     def kind(self) -> str:
@@ -64,3 +68,15 @@ class Benchmark(ABC):
         Raises:
             DataError: the data is unavailable or not in the expected format.
         """
+
+    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+        """The scores of a unit by the names that `declared` has; None for what is not measured.
+
+        By default every score is computed by the function of its name in `scorers`.
+
+        Args:
+            prediction: what was answered, or why there is no answer.
+            detail: what only units of this kind have (`UnitRecord.detail`), right answer included.
+            settings: those of the run; which rules count is for the benchmark to say.
+        """
+        return {name: scorer(prediction, detail) for name, scorer in self.scorers.items()}

@@ -15,6 +15,9 @@ from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import IndexEntry, Layout
 from harness.errors import DataError
+from harness.settings import Settings
+from parsers import Prediction, ScoringRules, score
+from parsers.records import Scores
 
 if TYPE_CHECKING:
     from harness.records import Row
@@ -141,3 +144,25 @@ class StepBenchmark(Benchmark):
             DataError: `data` cannot be read.
         """
         return {}
+
+    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+        return step_scores(prediction, detail, settings)
+
+
+def step_scores(prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+    """The scores of a recorded step (`harness.runs.StepDetail`) by the rules of a run."""
+    return score(prediction, detail.gold, scoring_rules(settings))
+
+
+def scoring_rules(settings: Settings) -> ScoringRules:
+    """The rules by which the prediction of a step is scored."""
+    return ScoringRules(
+        variant=settings.f1,
+        step_rule=settings.step_rule,
+        none_zeroes_operation=settings.none_zeroes_operation,
+        no_element_zeroes_operation=settings.no_element_zeroes_operation,
+        wrong_element_zeroes_operation=settings.wrong_element_zeroes_operation,
+        accept_mapped=settings.mapped_operations,
+        bag=settings.bag,
+        point_rule=settings.point_rule,
+    )

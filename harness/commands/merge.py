@@ -38,7 +38,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     task_rows = task_rows_of(open_run(out), records)
     console = terminal()
     rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
-    print_result(console, records, settings, *rest)
+    print_result(console, records, settings, run.manifest.declaration, *rest)
     state = (
         f"complete: {out}"
         if settled == wanted

@@ -75,7 +75,8 @@ def run(dry_run: bool, **_: Any) -> int:
         return 1
     done = asyncio.run(carry_out(plan, display.watching, display.add, display.say))
     rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
-    print_result(console, done.records, plan.settings, *rest, done.bounds)
+    declared = open_run(done.directory).manifest.declaration
+    print_result(console, done.records, plan.settings, declared, *rest, done.bounds)
     if paid := paid_before(open_run(done.directory)):
         display.say(paid)
     if done.starvation is not None and done.starvation.batches:

@@ -8,45 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from adapters import Reply
 from adapters.lexical_embedder import embedded
 from harness.benchmarks import actions_of
+from harness.benchmarks.recorded import scoring_rules
 from harness.dialogue import hold
 from harness.errors import UserError
+from harness.evaluation.beside import Bound
 from harness.evaluation.resolve import open_with
 from harness.evaluation.scene import RecordedScene
 from harness.evaluation.step_records import choices_of_record, step_of_record
 from harness.policies.baselines import Oracle
 from harness.policies.contract import Secret, chance_for
 from harness.protocols import AskingProtocol, held, spelled
-from harness.runs import StepRecord
+from harness.runs import StepRecord, UnitRecord
 from harness.settings import Settings
-from parsers import AggregationRules, Scores, ScoringRules, score
+from parsers import AggregationRules, ScoringRules, score
 from parsers.actions import ActionSpace
-from parsers.aggregate import mean
-from parsers.records import Prediction, Status
+from parsers.rates import mean
+from parsers.records import Prediction, Scores, Status
 
-Values = tuple[float, float, float]
-"""Element accuracy, operation F1 and success of a step; expected ones for chance."""
+Values = Mapping[str, float]
+"""The headline measures of a step by name; expected ones for chance."""
 StepKey = tuple[str, str, int]
-_ZERO: Values = (0.0, 0.0, 0.0)
+MEASURES = ("element", "operation_f1", "success")
+_ZERO: Values = dict.fromkeys(MEASURES, 0.0)
+_UNKNOWN: Bound = dict.fromkeys(MEASURES)
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """Scores of chance or of the oracle, macro over tasks; None where there are none."""
-
-    element: float | None
-    operation_f1: float | None
-    success: float | None
-
-
-NO_BOUND = Bound(None, None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class StepBounds:
     """The scores of chance and of the oracle by step; `oracle` is None if it cannot be asked."""
 
     chance: Mapping[StepKey, Values]
@@ -56,21 +49,23 @@ class Bounds:
     joint: bool
     """Whether an operation counts with the right element only."""
 
-    def floor(self, records: Iterable[StepRecord], rules: AggregationRules) -> Bound:
+    def floor(self, records: Sequence[UnitRecord[Any]], rules: AggregationRules) -> Bound:
         """The expected scores of `always-click`, computed and not drawn."""
         found = _macro(records, rules, self.chance)
         if self.listed:
             return found
-        return Bound(None, None if self.joint else found.operation_f1, None)
+        operation = None if self.joint else found["operation_f1"]
+        return {**_UNKNOWN, "operation_f1": operation}
 
-    def ceiling(self, records: Iterable[StepRecord], rules: AggregationRules) -> Bound:
+    def ceiling(self, records: Sequence[UnitRecord[Any]], rules: AggregationRules) -> Bound:
         """The scores of the oracle."""
-        return NO_BOUND if self.oracle is None else _macro(records, rules, self.oracle)
+        return _UNKNOWN if self.oracle is None else _macro(records, rules, self.oracle)
 
 
-def bounds_of(records: Sequence[StepRecord], settings: Settings, rules: ScoringRules) -> Bounds:
+def bounds_of(records: Sequence[StepRecord], settings: Settings) -> StepBounds:
     """The scores of chance and of the oracle on the rows of a run, without data and pictures."""
-    return Bounds(
+    rules = scoring_rules(settings)
+    return StepBounds(
         chance={_key(record): _chance(record, rules) for record in records},
         oracle=_oracle(records, settings, rules),
         listed=any(record.detail.choices for record in records),
@@ -90,10 +85,10 @@ def _macro(
         task = record.split, record.parents["task"]
         tasks.setdefault(task, []).append(_ZERO if failed else values[_key(record)])
 
-    def over(place: int) -> float | None:
-        return mean([mean([value[place] for value in task]) or 0.0 for task in tasks.values()])
+    def over(name: str) -> float | None:
+        return mean([mean([value[name] for value in task]) or 0.0 for task in tasks.values()])
 
-    return Bound(over(0), over(1), over(2))
+    return {name: over(name) for name in MEASURES}
 
 
 def _counted(
@@ -110,7 +105,8 @@ def _counted(
 
 
 def _values(scores: Scores, rules: ScoringRules) -> Values:
-    return float(scores.element), scores.operation_f1[rules.variant], float(scores.success)
+    named = {"operation_f1": f"operation_f1.{rules.variant}"}
+    return {name: scores[named.get(name, name)] or 0.0 for name in MEASURES}
 
 
 def _not_offered(record: StepRecord) -> Values | None:
@@ -126,16 +122,13 @@ def _chance(record: StepRecord, rules: ScoringRules) -> Values:
     right = next(iter(record.detail.gold.elements), None)
     share = 0.0
     if record.detail.choices:
-        share = sum(choice.positive for choice in record.detail.choices) / len(
-            record.detail.choices
-        )
+        right_ones = sum(choice.positive for choice in record.detail.choices)
+        share = right_ones / len(record.detail.choices)
     hit, miss = (
         _values(score(_answer(element, "CLICK", ""), record.detail.gold, rules), rules)
         for element in (right, "")
     )
-    expected = (share * a + (1 - share) * b for a, b in zip(hit, miss, strict=True))
-    element, operation, success = expected
-    return element, operation, success
+    return {name: share * hit[name] + (1 - share) * miss[name] for name in MEASURES}
 
 
 def _answer(element: str | None, operation: str, value: str) -> Prediction:

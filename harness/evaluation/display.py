@@ -78,16 +78,22 @@ class Display:
         """
         count = len(self._records)
         if count >= max(1, self._scored * 1.02, self._scored + 1):
+            from harness.benchmarks import benchmark
             from harness.evaluation.model import limits_of
             from harness.evaluation.reply_limit import unusable_replies
             from harness.evaluation.summary import aggregation_rules, part
             from harness.tables import estimate_cell
 
-            steps = part(self._records, aggregation_rules(self._settings)).metrics.steps
-            self._scores = (
-                f"so far: element {estimate_cell(steps.element.macro)}, "
-                f"step {estimate_cell(steps.success.macro)}"
+            declared = benchmark(self._settings.benchmark).declared
+            rules = aggregation_rules(self._settings, declared)
+            metrics = part(self._records, declared, rules).metrics
+            named = {one: one.name for one in declared.in_tables if one.binary and not one.main}
+            named |= {one: declared.unit for one in declared.in_tables if one.main}
+            rates = (
+                f"{name} {estimate_cell(metrics.headline.rates[one.name][one.averages[0]])}"
+                for one, name in named.items()
             )
+            self._scores = f"so far: {', '.join(rates)}"
             if unusable := unusable_replies(self._records, limits_of(self._settings)):
                 self._scores += f" | {unusable}"
             self._scored = count

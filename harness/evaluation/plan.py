@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters import Adapter, AdapterInfo
-from harness.benchmarks import Dataset, Filters, open_benchmark
+from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
 from harness.evaluation.model import Model, model_of, open_model, open_policy
 from harness.evaluation.redo import Redo, redo_of, settings_to_redo
 from harness.evaluation.reply_limit import default_limit, place_of
@@ -269,6 +269,7 @@ def setup_of(plan: Plan) -> Setup:
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
+        declared=benchmark(settings.benchmark).declared,
         prompts=str(
             stored.get("protocol_prompts_sha256") or protocol_settings.get("prompts_sha256", "")
         ),

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harness.benchmarks import recorded_steps
+from harness.benchmarks import recorded_steps, step_benchmark
 from harness.candidates import everything, page_of
 from harness.errors import UserError
-from harness.evaluation.bounds import bounds_of
+from harness.evaluation.beside import beside
 from harness.evaluation.report import print_result
+from harness.evaluation.scoring import Scorer, scorer_of
 from harness.evaluation.step_records import unasked_record
 from harness.evaluation.summary import (
     aggregation_rules,
     part,
     parts,
-    plain,
-    scoring_rules,
+    plain_part,
+    plain_parts,
 )
 from harness.page import Page, PageError
 from harness.protocols.coordinates import smallest_under
@@ -34,9 +35,10 @@ from harness.records import Choice, Row
 from harness.runs import StepRecord
 from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE, counted
-from parsers import ValueStyle, clean_value, score
+from parsers import Declaration, ValueStyle, clean_value
+from parsers.declaration import SPLIT
 from parsers.operations import read_operation
-from parsers.records import OPERATIONS, Prediction, Scores, Status
+from parsers.records import OPERATIONS, Prediction, Status
 from parsers.values import taken_value
 
 if TYPE_CHECKING:
@@ -111,7 +113,8 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
             near = difflib.get_close_matches(step, known, n=1, cutoff=0.9)
             hint = f"did you mean {near[0]}?" if near else "is it in another split?"
             raise UserError(f"{path}: no step {step} among those selected; {hint}")
-    rules = scoring_rules(settings)
+    declared = step_benchmark(settings.benchmark).declared
+    score = scorer_of(settings, declared)
     records = []
     unknown: list[str] = []
     for row in recorded_steps(selected.part).rows():
@@ -120,13 +123,12 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
             unknown.append(row.step_id)
         if prediction is not None and prediction.point is not None:
             prediction = replace(prediction, under=_under(row, prediction.point))
-        scores = score(prediction, row.gold, rules) if prediction else None
-        records.append(_record(row, prediction, scores))
+        records.append(_record(row, prediction, score))
     if as_json:
-        summary = _summary(records, settings, selected.task_rows)
+        summary = _summary(records, settings, declared, selected.task_rows)
         console.print_json(json.dumps({**summary, "elements_on_no_page": len(unknown)}))
         return 0
-    print_result(console, records, settings, selected.task_rows)
+    print_result(console, records, settings, declared, selected.task_rows)
     count = f"{len(predictions)} predictions for {counted(len(records), 'step')}"
     if any(record.prediction is None and record.invalid is None for record in records):
         count += "; steps without one are left out (--unattempted fail counts them as failed)"
@@ -173,20 +175,25 @@ def _under(row: Row, point: tuple[float, float]) -> str | None:
 
 
 def _summary(
-    records: list[StepRecord], settings: Settings, task_rows: Mapping[str, int]
+    records: list[StepRecord],
+    settings: Settings,
+    declared: Declaration,
+    task_rows: Mapping[str, int],
 ) -> dict[str, Any]:
-    rules = aggregation_rules(settings)
-    bounds = bounds_of(records, settings, scoring_rules(settings))
+    rules = aggregation_rules(settings, declared)
+    bounds = beside(declared.kind).bounds(records, settings)
+    shared = (declared, rules, task_rows)
     return {
         "note": TEST_DATA_NOTE,
-        "total": plain(part(records, rules, task_rows, bounds=bounds)),
-        "by_split": plain(parts(records, "split", rules, task_rows, bounds=bounds)),
+        "total": plain_part(part(records, *shared, bounds=bounds)),
+        "by_split": plain_parts(parts(records, SPLIT, *shared, bounds=bounds)),
     }
 
 
-def _record(row: Row, prediction: Prediction | None, scores: Scores | None) -> StepRecord:
+def _record(row: Row, prediction: Prediction | None, score: Scorer) -> StepRecord:
     line = unasked_record(row, row.gold)
     if row.invalid is not None:
         return replace(line, settled=True)
     answered = prediction is not None
+    scores = score(prediction, line.detail) if prediction else None
     return replace(line, asked=answered, settled=answered, prediction=prediction, scores=scores)

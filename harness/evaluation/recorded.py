@@ -15,14 +15,12 @@ from harness.errors import DataError, UserError
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.questions import Preparer, StepQuestion, recorded_question
 from harness.evaluation.step_records import step_of_record, unasked_record
-from harness.evaluation.summary import scoring_rules
 from harness.evaluation.units import Listed, Question, UnitKind
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, StepProtocol, of_steps
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import StepRecord
 from harness.settings import SETTINGS, Settings, written
-from parsers import score
 
 LONGEST = 60
 """Characters of a recorded value that a list shows."""
@@ -277,12 +275,6 @@ class RecordedSteps(UnitKind):
             f"recorded: {action} on {', '.join(gold.elements)} "
             f"(listed as {', '.join(listed) or 'nothing'})"
         )
-
-    def scored(self, record: StepRecord) -> StepRecord:
-        """See `UnitKind.scored`."""
-        said = record.prediction
-        rules = scoring_rules(self.settings)
-        return replace(record, scores=score(said, record.detail.gold, rules) if said else None)
 
     @classmethod
     def of_record(cls, record: StepRecord, *, scene: bool = True) -> StepQuestion:

@@ -7,46 +7,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
-from harness.evaluation.bounds import Bounds, bounds_of
+from harness.evaluation.beside import Bounds, Records, beside
 from harness.evaluation.model import limits_of
 from harness.evaluation.reply_limit import unusable_replies
-from harness.evaluation.summary import (
-    Part,
-    aggregation_rules,
-    element_only,
-    not_offered,
-    part,
-    parts,
-    scoring_rules,
-)
+from harness.evaluation.summary import Part, aggregation_rules, part, parts
 from harness.pictures import show_answers
-from harness.runs import StepRecord, by_role
+from harness.runs import by_role
 from harness.settings import Settings
 from harness.tables import (
     ABSENT,
-    ELEMENT_ONLY_NOTE,
-    HEADS,
     POOLED,
-    Average,
     Cell,
     Column,
     Grid,
     Row,
     Section,
-    counted,
     few_notes,
+    heads,
     interval_text,
     invalid_label,
+    open_notes,
     percent,
-    rate_cells,
     rates_note,
     record_bounds,
     result_records,
     text,
 )
-from parsers import Counts
+from parsers import Average, Counts, Declaration
+from parsers.declaration import SPLIT
 from parsers.metrics import EXCLUDED
-from parsers.records import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,13 +45,12 @@ ORACLE_NOTE = "the pictures were cropped around the right answer; an upper bound
 Notes = Callable[[Mapping[str, int]], Sequence[str]]
 """Lines of a protocol about its flags and their numbers (`AskingProtocol.notes`)."""
 
-FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
-
 
 def print_result(
     console: Console,
-    records: Sequence[StepRecord],
+    records: Records,
     settings: Settings,
+    declared: Declaration,
     task_rows: Mapping[str, int],
     pictures: str = "",
     top_k: int | None = None,
@@ -71,16 +59,17 @@ def print_result(
 ) -> None:
     """Print the grid of `result_grid`, which says what the arguments are."""
     if not records:
-        console.print("no steps")
+        console.print(f"no {declared.units}")
         return
-    grid = result_grid(records, settings, task_rows, pictures, top_k, notes, bounds)
+    grid = result_grid(records, settings, declared, task_rows, pictures, top_k, notes, bounds)
     shown = text([grid], console.width, note="")
     console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
 
 
 def result_grid(
-    records: Sequence[StepRecord],
+    records: Records,
     settings: Settings,
+    declared: Declaration,
     task_rows: Mapping[str, int],
     pictures: str = "",
     top_k: int | None = None,
@@ -89,143 +78,155 @@ def result_grid(
 ) -> Grid:
     """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
 
+    `declared` is what the benchmark declares, `task_rows` the number of rows of tasks cut short.
     `pictures` is the text of the picture policy, "" where no pictures were shown; `top_k` how many
     candidates of a ranker were offered, None where no ranker was asked. `notes` are the protocol's.
-    `bounds` are those of chance and oracle, worked out here if they are not known yet.
+    `bounds` are worked out here if they are not known yet.
     """
-    rules = aggregation_rules(settings)
-    bounds = bounds or bounds_of(records, settings, scoring_rules(settings))
-    by_split = parts(records, "split", rules, task_rows, bounds=bounds)
-    total = part(records, rules, task_rows, bounds=bounds)
+    rules = aggregation_rules(settings, declared)
+    bounds = bounds or beside(declared.kind).bounds(records, settings)
+    by_split = parts(records, SPLIT, declared, rules, task_rows, bounds=bounds)
+    total = part(records, declared, rules, task_rows, bounds=bounds)
     if len(by_split) > 1:
         by_split[POOLED] = total
     return Grid(
         title="",
-        columns=(Column("", "left"), *map(Column, HEADS)),
+        columns=(Column("", "left"), *map(Column, heads(declared))),
         sections=tuple(Section(tuple(_rows(group)), name) for name, group in by_split.items()),
         footnotes=(
-            *_footnotes(list(by_split.values()), settings.step_rule),
+            *_footnotes(list(by_split.values()), settings, declared),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
-            *counts(records, total, task_rows, top_k, notes),
+            *counts(records, total, declared, task_rows, top_k, notes),
             *_warnings(records, settings),
         ),
     )
 
 
-def _warnings(records: Sequence[StepRecord], settings: Settings) -> Iterator[str]:
+def _warnings(records: Records, settings: Settings) -> Iterator[str]:
     if unusable := unusable_replies(records, limits_of(settings)):
         yield f"warning: {unusable}"
 
 
 def _rows(group: Part) -> Iterator[Row]:
-    """The rows of one set of steps: both averages, the other rule for invalid rows, the bounds."""
-    metrics, tasks = group.metrics, group.metrics.tasks
+    """The rows of one set of units: all averages, the other rule for invalid rows, the bounds."""
+    metrics = group.metrics
+    declared, level = metrics.declared, metrics.declared.innermost
     records = {record["line"]: record for record in result_records(metrics)}
     headline = next(record for record in records.values() if record["headline"])
-    yield _rates(f"macro, {counted(headline['tasks'], 'task')}", headline, "macro")
-    if group.repeat_sd is not None:
-        yield _values(f"SD over {group.repeats} repeats", "", "", percent(group.repeat_sd))
+    first, *others = _averages(declared)
     times = f" x {group.repeats}" if group.repeats > 1 else ""
-    steps = counted(headline["steps"] // group.repeats, "step")
-    yield _rates(f"micro, {steps}{times}", headline, "micro")
+    counts = {
+        "macro": _number(headline[level.many], level.one, level.many),
+        "micro": _number(headline[declared.units] // group.repeats, declared.unit, declared.units)
+        + times,
+        "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
+    }
+    yield _rates(f"{first}, {counts[first]}", headline, first, declared, parents=True)
+    if group.repeat_sd is not None:
+        spread = {declared.main.name: percent(group.repeat_sd)}
+        yield _values(f"SD over {group.repeats} repeats", spread, declared)
+    for average in others:
+        yield _rates(f"{average}, {counts[average]}", headline, average, declared)
     if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
-        yield _rates(invalid_label("strict"), records["strict"], "macro")
-        if tasks:
+        yield _rates(invalid_label("strict"), records["strict"], first, declared, parents=True)
+        for name, rates in metrics.parents.items():
             clean = Cell(
-                _task_success(tasks.clean.value, tasks.clean.complete, tasks.clean.total),
-                interval_text(tasks.clean.interval),
+                _of_parents(rates.clean.value, rates.clean.complete, rates.clean.total),
+                interval_text(rates.clean.interval),
             )
-            number = tasks.clean.total // group.repeats
-            yield _values(f"clean tasks: {number}", "", "", "", clean)
+            many = declared.level(declared[name].over).many
+            number = rates.clean.total // group.repeats
+            yield _values(f"clean {many}: {number}", {name: clean}, declared)
     for label, bound in (("floor", group.floor), ("ceiling", group.oracle)):
-        rates = bound.element, bound.operation_f1, bound.success
-        yield _values(label, *map(percent, rates))
+        if bound is not None:
+            values = {name: percent(value) for name, value in bound.items()}
+            yield _values(label, values, declared)
 
 
-def _rates(label: str, record: Mapping[str, Any], average: Average) -> Row:
-    success = Cell("")
-    if average == "macro" and record["tasks_total"] is not None:
-        value = record["task_success"]
-        success = Cell(
-            _task_success(value, record["tasks_complete"], record["tasks_total"]),
-            record_bounds(record, "task_success"),
-        )
-    return Row((label, *rate_cells(record, average), success))
+def _averages(declared: Declaration) -> list[Average]:
+    """The averages of the measures in the table, that of the main measure first."""
+    measures = sorted(declared.in_tables, key=lambda measure: not measure.main)
+    return list(dict.fromkeys(average for measure in measures for average in measure.averages))
 
 
-def _values(label: str, *values: str | Cell) -> Row:
-    return Row((label, *values, *[""] * (len(HEADS) - len(values))))
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
-def _task_success(value: float | None, complete: int, total: int) -> str:
-    """The rate, or how many tasks are complete where some are not."""
+def _rates(
+    label: str,
+    record: Mapping[str, Any],
+    average: Average,
+    declared: Declaration,
+    *,
+    parents: bool = False,
+) -> Row:
+    """A row of a line of results in one average, with the measures of parents or without."""
+    values: dict[str, str | Cell] = {}
+    for measure in declared.in_tables:
+        name = f"{measure.result}_{average}"
+        if average in measure.averages:
+            values[measure.name] = Cell(percent(record[name]), record_bounds(record, name))
+    for measure in declared.of_parents if parents else ():
+        if (total := record[f"{measure.key}_total"]) is not None:
+            shown = _of_parents(record[measure.result], record[f"{measure.key}_complete"], total)
+            values[measure.name] = Cell(shown, record_bounds(record, measure.result))
+    return _values(label, values, declared)
+
+
+def _values(label: str, values: Mapping[str, str | Cell], declared: Declaration) -> Row:
+    """A row with these values by the names of measures."""
+    measures = (*declared.in_tables, *declared.of_parents)
+    return Row((label, *(values.get(measure.name, "") for measure in measures)))
+
+
+def _of_parents(value: float | None, complete: int, total: int) -> str:
+    """The rate, or how many parents are complete where some are not."""
     return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
 
 
-def _footnotes(shown: Sequence[Part], step_rule: str) -> Iterator[str]:
+def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration) -> Iterator[str]:
     """What the signs in the table mean, and which definitions stand behind it."""
-    needed = "Op. F1 = 1" if step_rule == "f1" else "exactly the recorded operation and value"
-    yield rates_note("macro", [shown[0].metrics.rules.variant])
-    yield f"A step succeeds with the right element and {needed}."
-    known = any(group.oracle.element is not None for group in shown)
-    ceiling = (
-        "the oracle, under this protocol and these rules."
-        if known
-        else "unknown, as the oracle cannot be asked from the record of this protocol."
-    )
-    yield f"floor: always-click, expected; ceiling: {ceiling}"
-    if any(element_only(group.metrics) for group in shown):
-        yield ELEMENT_ONLY_NOTE
+    first, *_ = _averages(declared)
+    yield rates_note(first, [shown[0].metrics.rules.variant], declared)
+    ceilings = [group.oracle for group in shown if group.oracle is not None]
+    yield from beside(declared.kind).definitions(settings, ceilings)
+    left_open = {name for group in shown for name in group.metrics.left_open}
+    yield from open_notes(left_open, declared)
     if any(record["few"] for group in shown for record in result_records(group.metrics)):
-        yield from few_notes(rates=True)
+        cluster = shown[0].metrics.rules.cluster
+        yield from few_notes(rates=True, clusters=declared.level(cluster).many)
     if any(group.repeat_sd is not None for group in shown):
-        yield "SD: standard deviation of macro Step SR between repeats."
+        main = declared.main
+        average = "" if main.all_of else f"{main.averages[0]} "
+        yield f"SD: standard deviation of {average}{main.head} between repeats."
 
 
 def counts(
-    records: Sequence[StepRecord],
+    records: Records,
     total: Part,
+    declared: Declaration,
     task_rows: Mapping[str, int],
     top_k: int | None = None,
     notes: Notes | None = None,
 ) -> list[str]:
-    """Validity, failures settled and unsettled, properties of the lists, tokens and cost."""
-    totals = total.metrics.counts
+    """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
+    totals, kind = total.metrics.counts, beside(declared.kind)
     lines = [_rows_line(totals, total.repeats)]
-    if short := _tasks_with_missing_rows(records, task_rows):
+    if short := _parents_with_missing_rows(records, declared, task_rows):
+        counted = ", ".join(measure.meaning for measure in declared.of_parents)
         lines.append(
-            f"tasks: {short} of {totals.n_tasks} have more recorded actions than rows; "
-            "task success counts the rows only"
+            f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
+            f"than rows; {counted} counts the rows only"
         )
-    if top_k is not None:
-        valid = [record for record in records if record.invalid is None]
-        share = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
-        lines.append(f"positive not among the top {top_k}: {share}")
-    failures = {name: n for name, n in totals.statuses.items() if name not in FINE}
-    by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "0"
-    share = f"{100 * (totals.parse_failure_rate or 0):.1f} % unreadable"
-    lines.append(f"settled without an element: {by_status} ({share})")
-    if declined := totals.statuses.get(Status.NONE, 0):
-        share = f"{100 * declined / totals.n_settled:.1f} %"
-        lines.append(f"answered 'none of these': {declined} of {totals.n_settled} ({share})")
-    if in_text := totals.flags.get("in_text", 0):
-        lines.append(f"letters read from running text: {in_text} of {totals.n_settled}")
+    lines += kind.answers(records, totals, top_k)
     lines += notes(totals.flags) if notes is not None else ()
-    lines += points(records)
+    lines += kind.places(records)
     errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
     unsettled = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
     lines.append(f"unsettled: {totals.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
     asked = [record for record in records if record.asked]
-    for count, what in (
-        (sum(r.detail.short for r in asked), "show fewer negatives than asked for"),
-        (
-            sum(r.detail.same_text > 0 for r in asked),
-            "have a negative that reads like the positive",
-        ),
-        (sum(r.detail.related > 0 for r in asked), "have a negative around or inside the positive"),
-    ):
-        if count:
-            lines.append(f"choices: {count} of {len(asked)} steps {what}")
+    lines += kind.questions(asked)
     if total.prompt_tokens:
         median, most = total.prompt_tokens
         lines.append(f"prompt tokens (estimated): median {median:,}, 99th percentile {most:,}")
@@ -236,7 +237,8 @@ def counts(
     costs = [record.cost for record in records if record.cost is not None]
     if any(costs):
         unpriced = sum(record.settled and record.cost is None for record in asked)
-        but = f" (without {counted(unpriced, 'step')} of unknown cost)" if unpriced else ""
+        without = _number(unpriced, declared.unit, declared.units)
+        but = f" (without {without} of unknown cost)" if unpriced else ""
         lines.append(f"cost: ${sum(costs):.4f} billed in this run{but}")
     if roles := by_role(records):
         told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
@@ -262,26 +264,14 @@ def _rows_line(totals: Counts, repeats: int) -> str:
     return line
 
 
-def points(records: Sequence[StepRecord]) -> list[str]:
-    """How many answers by coordinates lie in a box, and in whose."""
-    scores = [r.scores for r in records if r.scores and r.scores.element_in_box is not None]
-    if not scores:
-        return []
-    boxed, under = (
-        sum(map(bool, which))
-        for which in zip(*((s.element_in_box, s.element_under) for s in scores), strict=True)
-    )
-    return [
-        f"points: {len(scores)}, of which {boxed} in the box of an acceptable element, "
-        f"and {under} with one as the smallest candidate under them"
-    ]
-
-
-def _tasks_with_missing_rows(records: Sequence[StepRecord], task_rows: Mapping[str, int]) -> int:
+def _parents_with_missing_rows(
+    records: Records, declared: Declaration, task_rows: Mapping[str, int]
+) -> int:
     rows: dict[str, set[str]] = {}
     actions: dict[str, int] = {}
     for record in records:
-        rows.setdefault(record.parents["task"], set()).add(record.unit_id)
-        actions[record.parents["task"]] = max(actions.get(record.parents["task"], 0), record.total)
+        parent = record.parents.get(declared.innermost.name, "")
+        rows.setdefault(parent, set()).add(record.unit_id)
+        actions[parent] = max(actions.get(parent, 0), record.total)
     # What the data holds, where that is known: an interrupted run has not seen every row.
-    return sum(task_rows.get(task, len(rows[task])) < actions[task] for task in rows)
+    return sum(task_rows.get(parent, len(rows[parent])) < actions[parent] for parent in rows)

@@ -23,7 +23,7 @@ from harness.evaluation.rescoring import (
     is_read,
     reread,
 )
-from harness.evaluation.summary import scoring_rules
+from harness.evaluation.scoring import scorer_of
 from harness.evaluation.units import Question
 from harness.protocols import AskingProtocol, held
 from harness.runs import (
@@ -42,7 +42,7 @@ from harness.runs import (
     sizes_of,
 )
 from harness.settings import Settings
-from parsers import READING, score
+from parsers import READING
 from parsers.records import Prediction
 
 ERROR = "read anew: newer reading rules ask something that is not on record"
@@ -110,7 +110,7 @@ def rereading(
                 unused |= _own(of_step) - set(record.calls)
             else:
                 doubtful.add(key)
-    rules = scoring_rules(settings)
+    score = scorer_of(settings, manifest.declaration)
     lines: list[StepRecord] = []
     asked: dict[StepKey, Calls] = {}
     changed = 0
@@ -128,7 +128,7 @@ def rereading(
             lines.append(replace(old, settled=False, error=ERROR, prediction=None, scores=None))
             continue
         changed += prediction != old.prediction
-        scores = score(prediction, old.detail.gold, rules)
+        scores = score(prediction, old.detail)
         lines.append(
             replace(old, prediction=prediction, scores=scores, **_sums(used, calls.paid(key, used)))
         )

@@ -18,14 +18,15 @@ from harness.dialogue import Ask, Call, Result, hold_turns
 from harness.errors import UserError
 from harness.evaluation.report import Notes, print_result, result_grid
 from harness.evaluation.resolve import open_with
-from harness.evaluation.summary import scoring_rules, summarise
+from harness.evaluation.scoring import scorer_of
+from harness.evaluation.summary import summarise
 from harness.evaluation.units import unit_kind
 from harness.protocols import AskingProtocol, held
 from harness.protocols.groups import flagged
 from harness.runs import CallRecord, RecordedCalls, Run, RunError, StepRecord, name_of, open_run
 from harness.settings import Settings, from_record
 from harness.tables import Grid, counted
-from parsers import READING, score
+from parsers import READING
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def result_grid_of(run: Run) -> Grid:
     records, settings = run.records(), settings_of(run)
     pictures = run.manifest.pictures
     rest = (task_rows_of(run, records), pictures, settings.top_k, notes_of(settings))
-    return result_grid(records, settings, *rest)
+    return result_grid(records, settings, run.manifest.declaration, *rest)
 
 
 def rescored(run: Run, settings: Settings) -> Rescored:
@@ -82,7 +83,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
     Raises `RunError` if the recorded calls do not belong to the run's protocol.
     """
     protocol = protocol_of(settings)
-    rules = scoring_rules(settings)
+    score = scorer_of(settings, run.manifest.declaration)
     edition = run.manifest.reading
     calls = RecordedCalls(run.calls())
     records, changed, kept = [], 0, 0
@@ -102,7 +103,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
                 prediction = flagged(record.prediction, [f"read_by_{edition}"])
                 kept += 1
         if prediction is not None:
-            scores = score(prediction, record.detail.gold, rules)
+            scores = score(prediction, record.detail)
             record = replace(record, prediction=prediction, scores=scores)
         records.append(record)
     return Rescored(records, changed, kept)
@@ -202,7 +203,7 @@ def rescore_run(
         console.print_json(json.dumps(summary))
         return 0
     rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
-    print_result(console, records, settings, *rest)
+    print_result(console, records, settings, run.manifest.declaration, *rest)
     comparison = f"{changed} of {_read(records)} predictions read differently than in the run"
     console.print(comparison, markup=False, highlight=False, soft_wrap=True)
     if run.manifest.reading < READING:

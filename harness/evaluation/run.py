@@ -24,13 +24,13 @@ from harness.engine import (
     on_interrupt,
 )
 from harness.engine.cache import FILE, VECTORS_FILE
-from harness.evaluation.bounds import Bounds, bounds_of
+from harness.evaluation.beside import Bounds, beside
 from harness.evaluation.model import generation, limits_of, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.reply_limit import preflight_warning
 from harness.evaluation.roles import LEXICAL, EmbeddingRole
 from harness.evaluation.session import Session
-from harness.evaluation.summary import scoring_rules, summarise
+from harness.evaluation.summary import summarise
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, StepRecord, open_run
 from harness.settings import of_session
@@ -44,7 +44,7 @@ class Finished:
     directory: Path
     records: Sequence[StepRecord]
     summary: dict[str, Any]
-    bounds: Bounds
+    bounds: Bounds | None
     complete: bool
     stopped: str | None
     """Why it ended before the last step; None if it did not."""
@@ -154,7 +154,7 @@ async def carry_out(
         records = run.records()
         settled = sum(record.settled for record in records)
         complete = stopped is None and settled == total
-        bounds = bounds_of(records, settings, scoring_rules(settings))
+        bounds = beside(run.manifest.declaration.kind).bounds(records, settings)
         summary = summarise(records, settings, plan.task_rows, run.manifest, bounds)
         if complete:
             directory.finish(summary, complete=True)

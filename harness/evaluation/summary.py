@@ -6,151 +6,124 @@ Everything here is computed from step records alone, so that it can be computed 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from adapters import Usage
-from harness.evaluation.bounds import NO_BOUND, Bound, Bounds, bounds_of
+from harness.evaluation.beside import Bound, Bounds, Records, beside
 from harness.pictures import show_answers
-from harness.runs import Manifest, StepRecord, by_role
+from harness.runs import Manifest, UnitRecord, by_role
 from harness.settings import SETTINGS, Settings
 from harness.tables import TEST_DATA_NOTE
-from parsers import (
-    AggregationRules,
-    GroupKey,
-    Metrics,
-    ScoringRules,
-)
+from parsers import AggregationRules, Counts, Declaration, Metrics, UnitMetrics
 from parsers.records import Status
 from parsers.repeats import aggregate_repeats
-
-GROUPS: tuple[GroupKey, ...] = ("split", "website", "domain", "subdomain", "operation")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """The numbers of one set of rows.
 
-    `floor` is what always-click gets in expectation, `oracle` what the oracle gets, both on the
-    rows of the headline, under the run's protocol and rules. `ceiling` is the oracle's step
-    success, or element accuracy where nobody was asked for operations. `repeat_sd` is the standard
-    deviation of macro step success between repeats, None for one repeat; where `repeats` are
-    several, a step counts once in each. `prompt_tokens` are (median, 99th percentile) of the
-    longest prompt of a step, estimated.
+    `floor` and `oracle` are what can at least and at most be reached on the rows of the headline,
+    under the run's protocol and rules (`harness.evaluation.beside`); None for kinds without such
+    bounds. `ceiling` is the oracle's main measure, or the first one where that is left open.
+    `repeat_sd` is the standard deviation of the main measure between repeats, None for one repeat;
+    where `repeats` are several, a unit counts once in each. `prompt_tokens` are (median, 99th
+    percentile) of the longest prompt of a unit, estimated.
     """
 
     metrics: Metrics
-    floor: Bound
-    oracle: Bound
+    floor: Bound | None
+    oracle: Bound | None
     ceiling: float | None
     repeats: int
     repeat_sd: float | None
     prompt_tokens: tuple[int, int] | None
 
 
-def scoring_rules(settings: Settings) -> ScoringRules:
-    """The rules by which a prediction is scored."""
-    return ScoringRules(
-        variant=settings.f1,
-        step_rule=settings.step_rule,
-        none_zeroes_operation=settings.none_zeroes_operation,
-        no_element_zeroes_operation=settings.no_element_zeroes_operation,
-        wrong_element_zeroes_operation=settings.wrong_element_zeroes_operation,
-        accept_mapped=settings.mapped_operations,
-        bag=settings.bag,
-        point_rule=settings.point_rule,
-    )
-
-
-def aggregation_rules(settings: Settings) -> AggregationRules:
+def aggregation_rules(settings: Settings, declared: Declaration) -> AggregationRules:
     """The rules by which scores are averaged."""
-    return AggregationRules(
-        variant=settings.f1,
+    chosen = next((one.setting for one in declared.measures if one.variants), "")
+    rules = AggregationRules(
+        variant=getattr(settings, chosen) if chosen else "",
         invalid="fail" if settings.invalid == "fail" else "valid",
         unattempted=settings.unattempted,
         exclude=frozenset(Status(status) for status in settings.exclude_statuses),
     )
+    return rules.resolved(declared)
 
 
 def part(
-    records: Sequence[StepRecord],
+    records: Records,
+    declared: Declaration,
     rules: AggregationRules,
     task_rows: Mapping[str, int] | None = None,
     *,
-    whole_tasks: bool = True,
+    whole: str | None = None,
     bounds: Bounds | None = None,
 ) -> Part:
     """The numbers of the given rows. `task_rows` has the number of rows of tasks cut short.
 
-    `bounds` are those of chance and oracle; without them, floor and ceiling are left out.
+    `whole` is as in `parsers.aggregate.aggregate`. Without `bounds`, floor and ceiling are left
+    out.
 
-    Repeats of a step are pooled for the step metrics, where a task stays one cluster; task success
-    is the mean over repeats.
+    Repeats of a unit are pooled for its measures, where a parent stays one cluster; measures of
+    parents are the mean over repeats.
     """
     repeated = aggregate_repeats(
         ((record.repeat, record.scored()) for record in records),
+        declared,
         rules,
-        task_lengths=task_rows,
-        whole_tasks=whole_tasks,
+        lengths=task_rows,
+        whole=whole,
     )
-    floor = bounds.floor(records, rules) if bounds else NO_BOUND
-    oracle = bounds.ceiling(records, rules) if bounds else NO_BOUND
-    if element_only(repeated.metrics):
-        floor, oracle = Bound(floor.element, None, None), Bound(oracle.element, None, None)
+    metrics = repeated.metrics
+    floor = oracle = None
+    if bounds is not None:
+        floor = _measured(bounds.floor(records, metrics.rules), metrics)
+        oracle = _measured(bounds.ceiling(records, metrics.rules), metrics)
+    known = [one.name for one in declared.of_units if one.name not in metrics.left_open]
+    main = declared.main.name if declared.main.name in known else next(iter(known), "")
     return Part(
-        metrics=repeated.metrics,
+        metrics=metrics,
         floor=floor,
         oracle=oracle,
-        ceiling=oracle.element if element_only(repeated.metrics) else oracle.success,
+        ceiling=oracle.get(main) if oracle else None,
         repeats=len({record.repeat for record in records}) or 1,
         repeat_sd=repeated.spread,
         prompt_tokens=_prompt_tokens(records),
     )
 
 
+def _measured(bound: Bound, metrics: Metrics) -> Bound:
+    """A bound without the measures that the predictions leave open."""
+    return {name: None if name in metrics.left_open else value for name, value in bound.items()}
+
+
 def parts(
-    records: Sequence[StepRecord],
-    key: GroupKey,
+    records: Records,
+    key: str,
+    declared: Declaration,
     rules: AggregationRules,
     task_rows: Mapping[str, int] | None = None,
     *,
     bounds: Bounds | None = None,
 ) -> dict[str, Part]:
     """The numbers of every subgroup, by name."""
-    groups: dict[str, list[StepRecord]] = {}
+    groups: dict[str, list[UnitRecord[Any]]] = {}
     for record in records:
-        value = record.split if key == "split" else {**record.parents, **record.labels}[key]
-        groups.setdefault(value, []).append(record)
-    whole = key != "operation"
+        groups.setdefault(record.scored().group(key), []).append(record)
+    whole = declared.group(key).whole
     return {
-        name: part(groups[name], rules, task_rows, whole_tasks=whole, bounds=bounds)
+        name: part(groups[name], declared, rules, task_rows, whole=whole, bounds=bounds)
         for name in sorted(groups)
     }
 
 
-def element_only(metrics: Metrics) -> bool:
-    """Whether operations were not measured, because nobody was asked for any."""
-    steps = metrics.strict
-    return steps.element.macro.value is not None and steps.operation_f1.macro.value is None
-
-
-def not_offered(record: StepRecord) -> bool:
-    """Whether a valid step had no acceptable element among the candidates of its ranker."""
-    if record.invalid is not None:
-        return False
-    return _settled_unasked(record) or (
-        bool(record.detail.choices) and record.detail.gold.shown is None
-    )
-
-
-def _settled_unasked(record: StepRecord) -> bool:
-    return record.prediction is not None and record.prediction.status is Status.NOT_OFFERED
-
-
-def _prompt_tokens(records: Sequence[StepRecord]) -> tuple[int, int] | None:
+def _prompt_tokens(records: Records) -> tuple[int, int] | None:
     counts = sorted(r.prompt_tokens for r in records if r.prompt_tokens is not None)
     if not counts:
         return None
@@ -162,8 +135,54 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value, order="deterministic")
 
 
+def plain_part(part: Part) -> dict[str, Any]:
+    """The numbers of some rows as `summary.json` has them."""
+    metrics = part.metrics
+    declared = metrics.declared
+    parents = {measure.key: metrics.parents.get(measure.name) for measure in declared.of_parents}
+    return {
+        "metrics": {
+            "counts": _plain_counts(metrics.counts, declared),
+            "valid": _plain_units(metrics.valid, declared),
+            "strict": _plain_units(metrics.strict, declared),
+            **{key: plain(of_parents) for key, of_parents in parents.items()},
+            "rules": plain(metrics.rules),
+        },
+        "floor": plain(part.floor),
+        "oracle": plain(part.oracle),
+        "ceiling": part.ceiling,
+        "repeats": part.repeats,
+        "repeat_sd": part.repeat_sd,
+        "prompt_tokens": plain(part.prompt_tokens),
+    }
+
+
+def _plain_counts(counts: Counts, declared: Declaration) -> dict[str, Any]:
+    values = plain(counts)
+    return {f"n_{declared.innermost.many}": values.pop("n_parents"), **values}
+
+
+def _plain_units(metrics: UnitMetrics, declared: Declaration) -> dict[str, Any]:
+    variants = {
+        variant: plain(metrics.rates[f"{one.name}.{variant}"])
+        for one in declared.of_units
+        for variant in sorted(one.variants)
+    }
+    return {
+        f"n_{declared.innermost.many}": metrics.n_parents,
+        f"n_{declared.units}": metrics.n_units,
+        **{one.key: plain(metrics.rates[one.name]) for one in declared.of_units},
+        **({"variants": variants} if variants else {}),
+    }
+
+
+def plain_parts(parts: Mapping[str, Part]) -> dict[str, Any]:
+    """The numbers of subgroups as `summary.json` has them."""
+    return {name: plain_part(part) for name, part in parts.items()}
+
+
 def summarise(
-    records: Sequence[StepRecord],
+    records: Records,
     settings: Settings,
     task_rows: Mapping[str, int],
     manifest: Manifest,
@@ -171,12 +190,20 @@ def summarise(
 ) -> dict[str, Any]:
     """`summary.json`: all metrics by group, counts, tokens and cost, computed from the lines.
 
-    `bounds` are those of chance and oracle, worked out here if they are not known yet.
+    `bounds` are worked out here if they are not known yet.
     """
-    rules = aggregation_rules(settings)
-    bounds = bounds or bounds_of(records, settings, scoring_rules(settings))
+    declared = manifest.declaration
+    rules = aggregation_rules(settings, declared)
+    kind = beside(declared.kind)
+    bounds = bounds or kind.bounds(records, settings)
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     costs = [record.cost for record in records if record.cost is not None]
+    by_group = {
+        f"by_{group.name}": plain_parts(
+            parts(records, group.name, declared, rules, task_rows, bounds=bounds)
+        )
+        for group in declared.groups
+    }
     return {
         "note": TEST_DATA_NOTE,
         "run": manifest.name,
@@ -191,18 +218,12 @@ def summarise(
             if setting.about == "scoring"
             and ((value := getattr(settings, name)) or setting.recorded == "always")
         },
-        "total": plain(part(records, rules, task_rows, bounds=bounds)),
-        **{
-            f"by_{key}": plain(parts(records, key, rules, task_rows, bounds=bounds))
-            for key in GROUPS
-        },
+        "total": plain_part(part(records, declared, rules, task_rows, bounds=bounds)),
+        **by_group,
         "rows": {
             "all": len(records),
             "asked": sum(record.asked for record in records),
-            "not_offered": sum(map(not_offered, records)),
-            "short": sum(record.detail.short for record in records),
-            "same_text": sum(record.detail.same_text > 0 for record in records),
-            "related": sum(record.detail.related > 0 for record in records),
+            **kind.rows(records),
         },
         "usage": plain(usage),
         "cost": math.fsum(costs) if costs else None,

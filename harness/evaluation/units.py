@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from adapters.contract import AdapterInfo, ImageRule
@@ -19,6 +20,7 @@ from harness.benchmarks import Benchmark, Dataset, benchmark
 from harness.benchmarks.items import Items
 from harness.engine import Environment
 from harness.errors import DataError, UserError
+from harness.evaluation.scoring import Scorer, scorer_of
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies.contract import Secret
 from harness.protocols import AskingProtocol, check_actions
@@ -238,8 +240,16 @@ class UnitKind:
         return replace(self.of_record(record), sources=sources)
 
     def scored(self, record: UnitRecord[Any]) -> UnitRecord[Any]:
-        """The record with the scores of its prediction, or without any if it has none."""
-        raise NotImplementedError
+        """The record with the scores of its prediction, or without any if it has none.
+
+        Raises `UserError` for scores that the benchmark does not declare.
+        """
+        said = record.prediction
+        return replace(record, scores=self._score(said, record.detail) if said else None)
+
+    @cached_property
+    def _score(self) -> Scorer:
+        return scorer_of(self.settings, benchmark(self.settings.benchmark).declared)
 
     @classmethod
     def of_record(cls, record: UnitRecord[Any], *, scene: bool = True) -> Question:

@@ -184,7 +184,8 @@ class RunDirectory:
         `RunError`, `DiskFull`.
         """
         self.sync()
-        write_table(self.path / STEPS, self.path / TABLE, str(summary.get("note", "")))
+        note = str(summary.get("note", ""))
+        write_table(self.path / STEPS, self.path / TABLE, self.manifest.declaration, note)
         content = {"complete": complete, **summary}
         data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
         replace_file(self.path / SUMMARY, [data])

@@ -18,7 +18,7 @@ from msgspec import UNSET, UnsetType
 
 from adapters.conversation import Message, Picture, Reply, Text, Usage
 from harness.runs.kinds import decoded_detail
-from parsers.records import Prediction, ScoredStep, Scores, StepInfo
+from parsers.records import Prediction, ScoredUnit, Scores
 
 SCHEMA = 2
 T = TypeVar("T")
@@ -247,22 +247,13 @@ class UnitRecord(Generic[D]):
         """Its position, None where units have no order."""
         return self.position if self.total else None
 
-    def scored(self) -> ScoredStep:
+    def scored(self) -> ScoredUnit:
         """What the aggregates need of this line."""
-        return ScoredStep(
-            step_id=self.unit_id,
-            info=StepInfo(
-                task_id=self.parents["task"],
-                action_uid=self.unit_id,
-                index=self.position,
-                total_steps=self.total,
-                benchmark=self.benchmark,
-                split=self.split,
-                website=self.parents["website"],
-                domain=self.labels["domain"],
-                subdomain=self.labels["subdomain"],
-            ),
-            operation=self.labels["operation"],  # type: ignore[arg-type]
+        return ScoredUnit(
+            unit_id=self.unit_id,
+            split=self.split,
+            parents=self.parents,
+            labels=self.labels,
             invalid=self.invalid,
             scores=self.scores if self.settled else None,
             status=self.prediction.status if self.prediction and self.settled else None,

@@ -28,6 +28,15 @@ class _Prediction(msgspec.Struct, gc=False):
     under: str | None = None
 
 
+class _Scores(msgspec.Struct, gc=False):
+    element: bool
+    operation_f1: dict[str, float]
+    operation_exact: bool
+    success: bool
+    element_in_box: bool | None = None
+    element_under: bool | None = None
+
+
 class _Step(msgspec.Struct, gc=False):
     step_id: str
     repeat: int
@@ -62,7 +71,7 @@ class _Step(msgspec.Struct, gc=False):
     prompt_tokens: int | None
     calls: tuple[str, ...]
     prediction: _Prediction | None
-    scores: Scores | None
+    scores: _Scores | None
     usage: Usage | None = None
     cost: float | None = None
 
@@ -103,7 +112,7 @@ def unit_of(data: bytes) -> StepRecord:
         prompt_tokens=line.prompt_tokens,
         calls=line.calls,
         prediction=Prediction.of(*_said(said)) if said else None,
-        scores=line.scores,
+        scores=_scores_of(line.scores) if line.scores else None,
         usage=line.usage,
         cost=line.cost,
         detail=StepDetail(
@@ -159,7 +168,40 @@ def line_of(record: StepRecord) -> Any:
         prompt_tokens=record.prompt_tokens,
         calls=record.calls,
         prediction=_Prediction(*_said(said)) if said else None,
-        scores=record.scores,
+        scores=_scores_line(record.scores) if record.scores else None,
         usage=record.usage,
         cost=record.cost,
+    )
+
+
+_F1 = "operation_f1."
+
+
+def _scores_of(line: _Scores) -> Scores:
+    pointed = line.element_in_box, line.element_under
+    in_box, under = (None if value is None else float(value) for value in pointed)
+    return {
+        "element": float(line.element),
+        **{f"{_F1}{variant}": value for variant, value in line.operation_f1.items()},
+        "operation_exact": float(line.operation_exact),
+        "success": float(line.success),
+        "element_in_box": in_box,
+        "element_under": under,
+    }
+
+
+def _scores_line(scores: Scores) -> _Scores:
+    pointed = scores.get("element_in_box"), scores.get("element_under")
+    in_box, under = (None if value is None else bool(value) for value in pointed)
+    return _Scores(
+        bool(scores["element"]),
+        {
+            name.removeprefix(_F1): value or 0.0
+            for name, value in scores.items()
+            if name.startswith(_F1)
+        },
+        bool(scores["operation_exact"]),
+        bool(scores["success"]),
+        in_box,
+        under,
     )

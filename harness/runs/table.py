@@ -15,7 +15,7 @@ import msgspec
 from harness.runs.files import read_records, write_error
 from harness.runs.records import UnitRecord, to_line
 from harness.runs.steps import StepDetail
-from parsers.records import F1_VARIANTS
+from parsers import Declaration
 
 LONG = {
     "task",
@@ -61,11 +61,11 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def write_table(steps: Path, table: Path, note: str = "") -> None:
+def write_table(steps: Path, table: Path, declared: Declaration, note: str = "") -> None:
     """Write the table of the steps file, `note` in its metadata. Raises `RunError`, `DiskFull`."""
     import pyarrow.parquet as pq
 
-    content = arrow_table([_row(record) for record in latest_steps(steps)])
+    content = arrow_table([_row(record, declared) for record in latest_steps(steps)])
     new = table.with_name(table.name + ".new")
     try:
         pq.write_table(content.replace_schema_metadata({"note": note} if note else None), new)
@@ -79,7 +79,7 @@ def _order(record: UnitRecord[Any]) -> tuple[str, str, int, str, int]:
     return record.split, parent, record.position, record.unit_id, record.repeat
 
 
-def _row(record: UnitRecord[Any]) -> dict[str, Any]:
+def _row(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
     """A unit in a row: what it is, how it ended, and its scores.
 
     A recorded step has the columns that its line had in schema 1.
@@ -100,12 +100,10 @@ def _row(record: UnitRecord[Any]) -> dict[str, Any]:
     for name in ("letter", "element", "operation", "value"):
         row[name] = getattr(prediction, name) if prediction else None
     row["flags"] = list(prediction.flags) if prediction else []
-    scores = record.scores
-    row["element_correct"] = scores.element if scores else None
-    row["operation_exact"] = scores.operation_exact if scores else None
-    row["success"] = scores.success if scores else None
-    for variant in F1_VARIANTS:
-        row[f"operation_f1.{variant}"] = scores.operation_f1.get(variant) if scores else None
+    scores = record.scores or {}
+    for column, name, measure in declared.columns:
+        value = scores.get(name)
+        row[column] = bool(value) if measure.binary and value is not None else value
     for name in ("input", "cached", "output"):
         row[f"{name}_tokens"] = getattr(record.usage, name) if record.usage else None
     return row

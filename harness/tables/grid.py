@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal
 
 from parsers import FEW, Interval
 from parsers.intervals import DRAWS, SEED
-from parsers.metrics import Cluster
 
 TEST_DATA_NOTE = (
     "Contains test data of a benchmark (Mind2Web asks that it stay out of training corpora): "
@@ -24,11 +23,11 @@ FEW_MARK = "*"
 
 
 def few_notes(
-    *, rates: bool, differences: bool = False, cluster: Cluster = "task"
+    *, rates: bool, differences: bool = False, clusters: str = "tasks"
 ) -> tuple[str, ...]:
     """The footnotes on marked intervals of rates, of differences, or of both."""
     both = rates and differences
-    too_few = f"fewer than {FEW} {cluster}s"
+    too_few = f"fewer than {FEW} {clusters}"
     notes = []
     if rates:
         what = f"{'of a rate: ' * both}{too_few} with a success, or a failure"

@@ -1,41 +1,21 @@
-"""The table of results: metrics with their intervals, as numbers and as rows for readers.
+"""The table of results: measures with their intervals, as numbers and as rows for readers.
 
-All results are computed by `result_records` and printed by `rate_cells`: in the table after a run,
+Which measures there are, and the words for units and parents, the benchmark declares. All results
+are computed by `result_records` and printed by `rate_cells`: in the table after a run,
 `vlm-eval report` and the HTML page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from harness.tables.grid import Cell, Column, Row, interval_record
 from harness.tables.numbers import ABSENT, bounds, percent
-from parsers import Average as Average
-from parsers import Estimate, Metrics, Rate, StepMetrics, TaskSuccess
-from parsers.metrics import Cluster
+from parsers.declaration import Average, Declaration, Measure
+from parsers.metrics import Metrics, ParentRate, UnitMetrics
 
-AVERAGES: tuple[Average, ...] = ("macro", "micro")
-METRICS = ("element", "operation_f1", "step_success")
-HEADS = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
 POOLED = "all splits pooled"
-REPEATS_NOTE = (
-    "Task success over repeats: mean over tasks of the share of repeats in which all steps succeed."
-)
-ELEMENT_ONLY_NOTE = (
-    f"{ABSENT}: only elements were asked for, so operations and success are unknown."
-)
-
-MEANS: dict[Average, str] = {
-    "macro": "macro: mean over tasks of each task's mean over steps",
-    "micro": "micro: mean over steps",
-}
-CLUSTER_NOTES: dict[Cluster, str] = {
-    "task": "95 % intervals with tasks as clusters: for new tasks on these websites (new ones: "
-    "--cluster website).",
-    "website": "95 % intervals with websites as clusters: for new websites.",
-}
-"""What the intervals generalise to."""
 
 Record = Mapping[Any, Any]
 """A line of results by column name; None where a number is missing."""
@@ -47,49 +27,57 @@ def result_records(metrics: Metrics) -> Iterator[dict[str, Any]]:
     Rates are shares between 0 and 1, each with its `interval_record`. `headline` marks the line
     that the rules of the metrics ask for, `few` lines with a marked interval.
     """
-    tasks = metrics.tasks
     strict = metrics.rules.invalid == "fail"
-    yield _record("valid", not strict, metrics.valid, tasks.default if tasks else None)
-    yield _record("strict", strict, metrics.strict, tasks.strict if tasks else None)
+    parents = metrics.parents
+    defaults = {name: rates.default for name, rates in parents.items()}
+    stricter = {name: rates.strict for name, rates in parents.items()}
+    yield _record("valid", not strict, metrics.valid, defaults, metrics.declared)
+    yield _record("strict", strict, metrics.strict, stricter, metrics.declared)
 
 
 def _record(
-    line: str, headline: bool, metrics: StepMetrics, success: TaskSuccess | None
+    line: str,
+    headline: bool,
+    metrics: UnitMetrics,
+    of_parents: Mapping[str, ParentRate],
+    declared: Declaration,
 ) -> dict[str, Any]:
-    rates = (metrics.element, metrics.operation_f1, metrics.success)
     values: dict[str, Any] = {
         "line": line,
         "headline": headline,
-        "tasks": metrics.n_tasks,
-        "steps": metrics.n_steps,
+        declared.innermost.many: metrics.n_parents,
+        declared.units: metrics.n_units,
     }
-    for name, rate in zip(METRICS, rates, strict=True):
-        values |= _estimate(f"{name}_macro", rate.macro) | _estimate(f"{name}_micro", rate.micro)
-    interval = success.interval if success else None
-    return values | {
-        "task_success": success.value if success else None,
-        **interval_record("task_success", interval),
-        "tasks_succeeded": success.successes if success else None,
-        "tasks_complete": success.complete if success else None,
-        "tasks_total": success.total if success else None,
-        "few": _few(rates, success),
-    }
+    intervals = []
+    for measure in declared.in_tables:
+        for average, estimate in metrics.rates[measure.name].items():
+            name = f"{measure.result}_{average}"
+            values |= {name: estimate.value, **interval_record(name, estimate.interval)}
+            intervals.append(estimate.interval)
+    for measure in declared.of_parents:
+        rate = of_parents.get(measure.name)
+        intervals.append(rate.interval if rate else None)
+        values |= {
+            measure.result: rate.value if rate else None,
+            **interval_record(measure.result, intervals[-1]),
+            f"{measure.key}_succeeded": rate.successes if rate else None,
+            f"{measure.key}_complete": rate.complete if rate else None,
+            f"{measure.key}_total": rate.total if rate else None,
+        }
+    return values | {"few": any(one is not None and one.few for one in intervals)}
 
 
-def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
-    return {name: estimate.value, **interval_record(name, estimate.interval)}
+def rate_cells(record: Record, average: Average, declared: Declaration) -> tuple[Cell, ...]:
+    """The measures of units on a line, in an average or else in their own headline's."""
+    return tuple(
+        _cell(record, f"{measure.result}_{average_of(measure, average)}")
+        for measure in declared.in_tables
+    )
 
 
-def _few(rates: Iterable[Rate], success: TaskSuccess | None) -> bool:
-    intervals = [estimate.interval for rate in rates for estimate in (rate.macro, rate.micro)]
-    intervals.append(success.interval if success else None)
-    return any(interval is not None and interval.few for interval in intervals)
-
-
-def rate_cells(record: Record, average: Average) -> tuple[Cell, Cell, Cell]:
-    """Element accuracy, operation F1 and step success of a line."""
-    element, operation, success = (_cell(record, f"{metric}_{average}") for metric in METRICS)
-    return element, operation, success
+def average_of(measure: Measure, average: Average) -> Average:
+    """The average in which a measure is shown where one is asked for."""
+    return average if average in measure.averages else measure.averages[0]
 
 
 def _cell(record: Record, name: str) -> Cell:
@@ -102,35 +90,46 @@ def record_bounds(record: Record, name: str) -> str:
     return bounds(record[f"{name}_low"], record[f"{name}_high"], few=few)
 
 
-def task_cell(record: Record) -> Cell:
-    """Task success of a line with its counts; empty where groups do not hold whole tasks."""
-    total, value = record["tasks_total"], record["task_success"]
+def parent_cells(record: Record, declared: Declaration) -> tuple[Cell, ...]:
+    """The measures of parents on a line, with their counts; empty where groups split parents."""
+    return tuple(_parent_cell(record, measure) for measure in declared.of_parents)
+
+
+def _parent_cell(record: Record, measure: Measure) -> Cell:
+    total, value = record[f"{measure.key}_total"], record[measure.result]
     if total is None:
         return Cell("")
     if value is None:
-        return Cell(f"{ABSENT} ({int(record['tasks_complete'])} of {int(total)})")
-    cell = _cell(record, "task_success")
-    return Cell(f"{cell.text} ({int(record['tasks_succeeded'])}/{int(total)})", cell.interval)
+        return Cell(f"{ABSENT} ({int(record[f'{measure.key}_complete'])} of {int(total)})")
+    cell = _cell(record, measure.result)
+    won = int(record[f"{measure.key}_succeeded"])
+    return Cell(f"{cell.text} ({won}/{int(total)})", cell.interval)
 
 
-def result_row(record: Record, group: str, average: Average) -> Row:
+def result_row(record: Record, group: str, average: Average, declared: Declaration) -> Row:
     """A line for readers: its group (or how it treats invalid rows), counts and rates."""
     headline = bool(record["headline"])
     return Row(
         (
             group if headline else invalid_label(record["line"]),
-            f"{int(record['tasks']):,}",
-            f"{int(record['steps']):,}",
-            *rate_cells(record, average),
-            task_cell(record),
+            f"{int(record[declared.innermost.many]):,}",
+            f"{int(record[declared.units]):,}",
+            *rate_cells(record, average, declared),
+            *parent_cells(record, declared),
         ),
         parent="" if headline else group,
     )
 
 
-def result_columns(key: str) -> tuple[Column, ...]:
+def result_columns(key: str, declared: Declaration) -> tuple[Column, ...]:
     """The columns of `result_row`s by group."""
-    return (Column(key, "left"), *(Column(head) for head in ("tasks", "steps", *HEADS)))
+    counts = (declared.innermost.many, declared.units)
+    return (Column(key, "left"), *(Column(head) for head in (*counts, *heads(declared))))
+
+
+def heads(declared: Declaration) -> tuple[str, ...]:
+    """The heads of the columns of measures, those of parents last."""
+    return tuple(measure.head for measure in (*declared.in_tables, *declared.of_parents))
 
 
 def invalid_label(line: Literal["valid", "strict"]) -> str:
@@ -138,9 +137,51 @@ def invalid_label(line: Literal["valid", "strict"]) -> str:
     return "invalid rows as 0" if line == "strict" else "valid rows only"
 
 
-def rates_note(average: Average, variants: Sequence[str], cluster: Cluster = "task") -> str:
+def rates_note(
+    average: Average, variants: Sequence[str], declared: Declaration, cluster: str = ""
+) -> str:
     """The footnote on the rates of a table of results."""
+    measure = next((one for one in declared.measures if one.variants), None)
+    variant = f" {measure.head} variant: {', '.join(variants)}." if measure else ""
+    return f"Per cent; {mean_note(average, declared)}. {cluster_note(declared, cluster)}{variant}"
+
+
+def mean_note(average: Average, declared: Declaration) -> str:
+    """What an average is the mean of.
+
+    Measures that are averaged differently from the others are named in the notes of their meaning.
+    """
+    shown = {average_of(measure, average): measure for measure in reversed(declared.in_tables)}
+    return "; ".join(_mean(one, measure, declared) for one, measure in reversed(shown.items()))
+
+
+def _mean(average: Average, measure: Measure, declared: Declaration) -> str:
+    if average == "micro":
+        return f"micro: mean over {declared.units}"
+    if average == "cells":
+        return f"cells: mean over {' x '.join(measure.cells)} of each cell's mean"
+    level = declared.level(measure.over)
+    return f"macro: mean over {level.many} of each {level.one}'s mean over {declared.units}"
+
+
+def cluster_note(declared: Declaration, cluster: str = "") -> str:
+    """What the intervals generalise to."""
+    level = declared.level(cluster or declared.clusters[0])
+    others = [name for name in declared.clusters if declared.rank(name) > declared.rank(level.name)]
+    wider = f" (new ones: --cluster {others[0]})" if others else ""
+    return f"95 % intervals with {level.many} as clusters: for new {level.extent}{wider}."
+
+
+def repeats_note(measure: Measure, declared: Declaration) -> str:
+    """What a measure of parents is where units were asked about several times."""
+    level = declared.level(measure.over)
     return (
-        f"Per cent; {MEANS[average]}. {CLUSTER_NOTES[cluster]} "
-        f"Op. F1 variant: {', '.join(variants)}."
+        f"{measure.meaning.capitalize()} over repeats: mean over {level.many} of the share of "
+        f"repeats in which all {declared.units} succeed."
     )
+
+
+def open_notes(left_open: Collection[str], declared: Declaration) -> list[str]:
+    """Why measures are not known that the predictions of a run leave open."""
+    flags = {one.unmeasured for one in declared.measures if one.name in left_open}
+    return [f"{ABSENT}: {meaning}." for flag, meaning in declared.flags if flag in flags]

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from harness.tables import MEANS, POOLED
+from harness.tables import POOLED, mean_note
+from parsers import declaration_of
 from reports.about import about_runs
 from reports.analyses.steps import rate, rate_fields, task_of
 from reports.grid import Field, described
@@ -73,13 +74,14 @@ def ceilings(
         for split, split_rows in groups.items():
             records += _bounds(label, split, split_rows, recall)
         notes += _notes(label, one, valid)
+    macro = mean_note("macro", declaration_of(None))
     return described(
         records,
         FIELDS if recall is None else (*FIELDS, INDEPENDENT),
         title="Upper bounds for any model, given what was shown",
         about=about_runs(opened),
         notes=(
-            f"Per cent; {MEANS['macro']}; 95 % intervals with tasks as clusters. A task can "
+            f"Per cent; {macro}; 95 % intervals with tasks as clusters. A task can "
             "succeed if all its rows can. An element that no picture shows may still be found by "
             "the text of the choices: the picture bounds hold for a model that relies on what it "
             "sees.",

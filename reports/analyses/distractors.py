@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from harness.tables import MEANS
+from harness.tables import mean_note
+from parsers import declaration_of
 from reports.about import about_runs
 from reports.analyses.steps import (
     HEADS,
@@ -61,13 +62,14 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         curve = _Curve(model, model_runs)
         records += curve.records()
         notes += curve.notes
+    macro = mean_note("macro", declaration_of(None))
     return described(
         records,
         FIELDS,
         title="Scores by number of distractors",
         about=about_runs(opened),
         notes=(
-            f"Per cent; {MEANS['macro']}; 95 % intervals with tasks as clusters. Changes are in "
+            f"Per cent; {macro}; 95 % intervals with tasks as clusters. Changes are in "
             "points, paired by step, against the next smaller number.",
             *notes,
         ),

@@ -173,7 +173,7 @@ def _repeated(trials: Sequence[Trial]) -> bool:
 
 
 def _succeeds(record: StepRecord) -> bool:
-    return record.scores is not None and record.scores.success
+    return record.scores is not None and record.scores["success"] == 1
 
 
 def _check_operations(label: str, trials: Sequence[Trial]) -> None:

@@ -5,17 +5,18 @@ Where the two disagree, the data are too few or too skewed for the usual methods
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
-from harness.tables import AVERAGES, POOLED, interval_record
-from parsers import Interval, ScoredStep, Scores
+from harness.tables import POOLED, interval_record
+from parsers import Interval, Measure, ScoredUnit
 from parsers.bootstrap import bootstrap
-from parsers.metrics import Estimate, Metrics
+from parsers.metrics import Metrics
+from parsers.parents import Parent, parent_of
 from reports.about import about_runs
-from reports.analyses.steps import HEADS, METRICS, Task
+from reports.analyses.steps import AVERAGES
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
 from reports.keys import groups
@@ -34,8 +35,6 @@ FIELDS = (
     Field("second", "float64", "bounds", "bootstrap-t", "width of the bootstrap-t interval"),
     *interval("second", "bootstrap-t")[:2],
 )
-
-Pick = Callable[[Scores], float]
 
 
 def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
@@ -71,29 +70,23 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[str, Any]]:
     metrics = rows.metrics(places).metrics
-    steps = metrics.steps
-    picks: tuple[Pick, ...] = (
-        lambda scores: scores.element,
-        lambda scores: scores.operation_f1[rows.rules.variant],
-        lambda scores: scores.success,
-    )
-    rates = (steps.element, steps.operation_f1, steps.success)
+    headline, declared = metrics.headline, rows.declared
     shared = {"run": rows.label, "split": split}
     seed = rows.run.manifest.seed
-    for name, rate, pick in zip(METRICS, rates, picks, strict=True):
-        values, tasks = headline_values((rows.trials[p][1] for p in places), metrics, pick)
+    for measure in declared.in_tables:
+        values, tasks = headline_values((rows.trials[p][1] for p in places), metrics, measure)
         for average in AVERAGES:
-            estimate: Estimate = getattr(rate, average)
+            estimate = headline.rates[measure.name][average]
             resampled = bootstrap(values, tasks, average, seed=seed)
             yield {
                 **shared,
-                "metric": HEADS[name],
+                "metric": measure.head,
                 "average": average,
-                "tasks": steps.n_tasks,
+                "tasks": headline.n_parents,
                 "rate": estimate.value,
                 **_both(estimate.interval, resampled),
             }
-    tasks_won = metrics.task_success
+    tasks_won = metrics.of_parents("task_success")
     if tasks_won is None or tasks_won.value is None:
         return
     second = None
@@ -111,21 +104,22 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
 
 
 def headline_values(
-    steps: Iterable[ScoredStep], metrics: Metrics, pick: Pick
-) -> tuple[list[float], list[Task]]:
+    units: Iterable[ScoredUnit], metrics: Metrics, measure: Measure
+) -> tuple[list[float], list[Parent]]:
     """The values that the headline averages, and the task of each, by the rules of the metrics."""
     rules = metrics.rules
     values: list[float] = []
-    tasks: list[Task] = []
-    for step in steps:
-        if step.invalid is not None or step.status in rules.exclude:
+    tasks: list[Parent] = []
+    name, level = measure.score(rules.variant), metrics.declared.innermost
+    for unit in units:
+        if unit.invalid is not None or unit.status in rules.exclude:
             failed, scores = rules.invalid == "fail", None
         else:
-            failed, scores = rules.unattempted == "fail", step.scores
+            failed, scores = rules.unattempted == "fail", unit.scores
         if scores is None and not failed:
             continue
-        values.append(0.0 if scores is None else float(pick(scores)))
-        tasks.append((step.info.split, step.info.task_id))
+        values.append(0.0 if scores is None else scores[name] or 0.0)
+        tasks.append(parent_of(unit, level))
     return values, tasks
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from harness.tables import MEANS
+from harness.tables import mean_note
+from parsers import declaration_of
 from reports.about import about_runs
 from reports.analyses.steps import (
     HEADS,
@@ -71,13 +72,14 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
             a = [measured(record, metric, variant) for record, _ in members]
             b = [measured(record, metric, variant) for _, record in members]
             records.append(_record(group, metric, a, b, tasks))
+    macro = mean_note("macro", declaration_of(None))
     return described(
         records,
         FIELDS,
         title=f"Effect of the picture: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
         about=about_runs(opened),
         notes=(
-            f"Per cent; {MEANS['macro']}; 95 % intervals with tasks as clusters. Differences are "
+            f"Per cent; {macro}; 95 % intervals with tasks as clusters. Differences are "
             "in points, paired by step. Pixels are measured from the top of the page.",
             *_left_out(len(first) + len(second) - 2 * len(pairs)),
         ),

@@ -217,7 +217,9 @@ def _places(
         chosen = [float(pick.chosen == place) for pick in picks]
         reach = mean_interval(chosen, tasks, "micro")
         there = [record for record in steps if _right(record) == place]
-        hits = [float(record.scores is not None and record.scores.element) for record in there]
+        hits = [
+            float(record.scores is not None and record.scores["element"] == 1) for record in there
+        ]
         hit_reach = mean_interval(hits, [task_of(record) for record in there], "micro")
         listing = [pick for pick in picks if place < pick.size]
         yield {

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from harness.runs import Run, RunError, StepRecord
-from harness.tables import AVERAGES, interval_record
+from harness.tables import interval_record
 from parsers import (
     F1_VARIANTS,
+    Average,
     F1Variant,
     Interval,
-    Scores,
     cluster_t,
     mean_interval,
     t_interval,
@@ -23,6 +23,7 @@ from reports.settings import compare
 Key = tuple[str, int]
 Task = tuple[str, str]
 Rate = dict[str, Any]
+AVERAGES: tuple[Average, ...] = ("macro", "micro")
 METRICS = ("element", "operation_f1", "step_success")
 HEADS = {"element": "Ele. Acc", "operation_f1": "Op. F1", "step_success": "Step SR"}
 
@@ -51,11 +52,9 @@ def variant_of(run: Run) -> F1Variant:
 
 def measured(record: StepRecord, metric: str, variant: F1Variant) -> float:
     """A metric of a step that has scores."""
-    scores = record.scores
-    assert isinstance(scores, Scores)
-    if metric == "operation_f1":
-        return float(scores.operation_f1[variant])
-    return float(scores.element if metric == "element" else scores.success)
+    assert record.scores is not None
+    names = {"operation_f1": f"operation_f1.{variant}", "step_success": "success"}
+    return record.scores[names.get(metric, metric)] or 0.0
 
 
 def only_differ(runs: dict[str, Run], allowed: Collection[str], what: str) -> None:

@@ -11,7 +11,6 @@ from parsers import F1_VARIANTS, F1Variant
 from reports.output import CLUSTER, RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
-    from parsers.metrics import Cluster
     from reports.frames.rows import InvalidRule
     from reports.statistics import Correction
 
@@ -74,7 +73,7 @@ def compare(
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     difference: float | None,
-    cluster: Cluster,
+    cluster: str,
     out: Path | None,
 ) -> int:
     """Compare every RUN with the baseline, on the steps they share.

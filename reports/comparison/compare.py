@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from harness.runs import Run, RunError
-from harness.tables import AVERAGES
-from parsers import Average, F1Variant
+from parsers import F1Variant
 from parsers.clusters import clustered
-from parsers.metrics import Cluster
 from reports.comparison.pairing import METRICS, Pairs, pair
 from reports.comparison.results import Comparison, Comparisons, Contrast, Metric, Progress, verdict
 from reports.comparison.settings import Subject, check_comparable
@@ -33,6 +31,8 @@ from reports.statistics import (
     tasks_needed_for_success,
 )
 
+Mean = Literal["macro", "micro"]
+
 
 def compare_runs(
     runs: Iterable[RunLike],
@@ -44,7 +44,7 @@ def compare_runs(
     vary: Collection[str] = (),
     correction: Correction = "holm",
     planned: float | None = None,
-    cluster: Cluster = "task",
+    cluster: str = "task",
 ) -> Comparisons:
     """Compare every run with the baseline on the steps they share.
 
@@ -93,13 +93,14 @@ def compare_runs(
         corrupt=corrupt_lines(opened),
         planned=planned,
         cluster=cluster,
+        declared=rows[first].declared,
     )
 
 
 def _check_operations(label: str, rows: RunRows) -> None:
     """Reject runs without operations: they have no step success to give a verdict on."""
-    steps = rows.metrics().metrics.steps
-    if steps.element.micro.value is not None and steps.success.micro.value is None:
+    metrics = rows.metrics().metrics
+    if rows.declared.main.name in metrics.left_open:
         raise RunError(
             f"{label} was asked for elements and not for operations, so there is no success to "
             "compare; vlm-eval report shows runs side by side"
@@ -123,12 +124,12 @@ def _comparison(
     subject: Subject,
     pairs: Pairs,
     planned: float | None,
-    cluster: Cluster,
+    cluster: str,
 ) -> Comparison:
     contrasts = [
         _steps(metric, average, pairs, planned, cluster)  # type: ignore[arg-type]
         for metric in METRICS
-        for average in AVERAGES
+        for average in get_args(Mean)
     ]
     of_tasks = _tasks(pairs, planned, cluster)
     return Comparison(
@@ -147,7 +148,7 @@ def _comparison(
 
 
 def _steps(
-    metric: Metric, average: Average, pairs: Pairs, planned: float | None, cluster: Cluster
+    metric: Metric, average: Mean, pairs: Pairs, planned: float | None, cluster: str
 ) -> Contrast:
     first, second = pairs.scores[metric]
     clusters = pairs.websites if cluster == "website" else None
@@ -174,7 +175,7 @@ def _steps(
     )
 
 
-def _tasks(pairs: Pairs, planned: float | None, cluster: Cluster) -> Contrast | None:
+def _tasks(pairs: Pairs, planned: float | None, cluster: str) -> Contrast | None:
     first, second = pairs.successes
     places = list(range(len(first)))
     clusters = pairs.success_websites if cluster == "website" else None

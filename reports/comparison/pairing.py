@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from harness.runs import RunError
-from parsers import F1_VARIANTS, AggregationRules, ScoredStep, Scores
+from parsers import AggregationRules, ScoredUnit
+from parsers.parents import parent_of
 from parsers.repeats import Trial
 from reports.frames.rows import RunRows
 
-Task = tuple[str, str]
+Task = Hashable
 StepName = tuple[str, str]
 METRICS = ("element", "operation_f1", "step_success")
-_FAILED = Scores(False, dict.fromkeys(F1_VARIANTS, 0.0), False, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
                 values = scores[side]
                 assert values is not None
                 columns[metric][side].append(values[place])
-    tasks = tuple((name[0], ours[name][0].info.task_id) for name in kept)
+    tasks = tuple(parent_of(ours[name][0], first.declared.innermost) for name in kept)
     successes, websites, incomplete = _successes(first, second, splits)
     return Pairs(
         tasks=tasks,
-        websites=tuple(ours[name][0].info.website for name in kept),
+        websites=tuple(ours[name][0].group("website") for name in kept),
         scores=columns,
         successes=successes,
         success_websites=tuple(websites),
@@ -98,22 +98,22 @@ def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
     )
 
 
-def _by_step(rows: RunRows, splits: Sequence[str]) -> dict[StepName, list[ScoredStep]]:
-    steps: dict[StepName, list[ScoredStep]] = {}
+def _by_step(rows: RunRows, splits: Sequence[str]) -> dict[StepName, list[ScoredUnit]]:
+    steps: dict[StepName, list[ScoredUnit]] = {}
     for _, step in _counted(rows, splits):
-        steps.setdefault((step.info.split, step.step_id), []).append(step)
+        steps.setdefault((step.split, step.unit_id), []).append(step)
     return steps
 
 
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
     """The rows of these splits with the run's rules applied, as in `parsers.aggregate`."""
     for repeat, step in rows.trials:
-        if splits and step.info.split not in splits:
+        if splits and step.split not in splits:
             continue
         if step.status in rows.rules.exclude:
             yield repeat, replace(step, invalid=step.invalid or f"excluded_{step.status}")
         elif step.scores is None and step.invalid is None and rows.rules.unattempted == "fail":
-            yield repeat, replace(step, scores=_FAILED)
+            yield repeat, replace(step, scores=dict.fromkeys(rows.declared.scores, 0.0))
         else:
             yield repeat, step
 
@@ -131,23 +131,23 @@ def _check_pages(first: RunRows, second: RunRows, shared: set[StepName]) -> None
         )
 
 
-def _invalid(repeats: Sequence[ScoredStep]) -> bool:
+def _invalid(repeats: Sequence[ScoredUnit]) -> bool:
     return any(step.invalid is not None for step in repeats)
 
 
 def _scores(
-    repeats: Sequence[ScoredStep], rules: AggregationRules
+    repeats: Sequence[ScoredUnit], rules: AggregationRules
 ) -> tuple[float, float, float] | None:
     if _invalid(repeats):
         return 0.0, 0.0, 0.0
     known = [step.scores for step in repeats if step.scores is not None]
     if not known:
         return None
-    return (
-        fmean(scores.element for scores in known),
-        fmean(scores.operation_f1[rules.variant] for scores in known),
-        fmean(scores.success for scores in known),
+    element, operation, success = (
+        fmean(scores[name] or 0.0 for scores in known)
+        for name in ("element", f"operation_f1.{rules.variant}", "success")
     )
+    return element, operation, success
 
 
 def _successes(
@@ -161,7 +161,7 @@ def _successes(
         if task not in theirs:
             continue
         valid = [
-            frozenset(s.step_id for s in rows if s.invalid is None)
+            frozenset(s.unit_id for s in rows if s.invalid is None)
             for rows in _flat(task, ours, theirs)
         ]
         if first.rules.invalid != "fail" and not valid[0] and not valid[1]:
@@ -172,22 +172,22 @@ def _successes(
             continue
         values[0].append(first_share)
         values[1].append(second_share)
-        websites.append(next(iter(ours[task].values()))[0].info.website)
+        websites.append(next(iter(ours[task].values()))[0].group("website"))
     return values, websites, incomplete
 
 
-Repeats = dict[int, list[ScoredStep]]
+Repeats = dict[int, list[ScoredUnit]]
 
 
 def _by_task(rows: RunRows, splits: Sequence[str]) -> dict[Task, Repeats]:
     tasks: dict[Task, Repeats] = {}
     for repeat, step in _counted(rows, splits):
-        task = tasks.setdefault((step.info.split, step.info.task_id), {})
+        task = tasks.setdefault(parent_of(step, rows.declared.innermost), {})
         task.setdefault(repeat, []).append(step)
     return tasks
 
 
-def _flat(task: Task, *runs: dict[Task, Repeats]) -> list[list[ScoredStep]]:
+def _flat(task: Task, *runs: dict[Task, Repeats]) -> list[list[ScoredUnit]]:
     return [[step for steps in run[task].values() for step in steps] for run in runs]
 
 
@@ -198,11 +198,13 @@ def _share(rows: RunRows, repeats: Repeats) -> float | None:
     return fmean(known) if len(known) == len(outcomes) else None
 
 
-def _succeeds(rows: RunRows, task: Sequence[ScoredStep]) -> bool | None:
+def _succeeds(rows: RunRows, task: Sequence[ScoredUnit]) -> bool | None:
     valid = [step for step in task if step.invalid is None]
-    if len(task) < rows.lengths.get(task[0].info.task_id, 0) or any(
+    if len(task) < rows.lengths.get(task[0].parents["task"], 0) or any(
         s.scores is None for s in valid
     ):
         return None
     spoilt = rows.rules.invalid == "fail" and len(valid) < len(task)
-    return not spoilt and all(step.scores is not None and step.scores.success for step in valid)
+    return not spoilt and all(
+        step.scores is not None and step.scores["success"] == 1 for step in valid
+    )

@@ -5,11 +5,10 @@ Differences are the run's rate minus the baseline's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from parsers import FEW
-from parsers.metrics import Cluster
+from parsers import FEW, Declaration, declaration_of
 from reports.comparison.pairing import Left
 from reports.settings import Settings
 from reports.statistics import Correction, Difference, Effect, McNemar, Permutation
@@ -69,7 +68,7 @@ class Comparison:
     left: Left
     incomplete_tasks: int
     contrasts: tuple[Contrast, ...]
-    cluster: Cluster
+    cluster: str
     verdict: str
 
 
@@ -105,6 +104,7 @@ class Comparisons:
     corrupt: lines of runs that could not be read and are left out.
     planned: difference (a share) for which tasks are planned; None if none are.
     cluster: what intervals and tests take as independent.
+    declared: what the benchmark of the runs declares.
     """
 
     baseline: str
@@ -116,7 +116,8 @@ class Comparisons:
     correction: Correction
     corrupt: tuple[str, ...] = ()
     planned: float | None = None
-    cluster: Cluster = "task"
+    cluster: str = "task"
+    declared: Declaration = field(default_factory=lambda: declaration_of(None))
 
 
 PRIMARY: tuple[Metric, Average] = ("step_success", "macro")
@@ -178,7 +179,7 @@ def _claim(comparison: Comparison, steps: Contrast, planned: float | None) -> st
     )
 
 
-def _needs(steps: Contrast, planned: float | None, cluster: Cluster) -> str:
+def _needs(steps: Contrast, planned: float | None, cluster: str) -> str:
     sentence = ""
     if steps.visible is not None:
         sentence = (

@@ -10,16 +10,16 @@ import pandas as pd
 
 from harness import tables
 from harness.tables import (
-    CLUSTER_NOTES,
     FORMATS,
-    MEANS,
     Cell,
     Data,
     Grid,
     Row,
     Section,
     bounds,
+    cluster_note,
     few_notes,
+    mean_note,
     percent,
 )
 from reports.about import about
@@ -252,10 +252,12 @@ def _row(contrast: Contrast, needed: bool) -> Row:
 
 def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
     metric, average = PRIMARY
+    declared = comparisons.declared
+    means = f"{mean_note('macro', declared)}; {mean_note('micro', declared)}"
     lines = [
         "Rates in per cent, differences in points with 95 % intervals. "
-        f"{MEANS['macro']}; {MEANS['micro']}. Op. F1 variant: {comparisons.variant}.",
-        CLUSTER_NOTES[comparisons.cluster],
+        f"{means}. Op. F1 variant: {comparisons.variant}.",
+        cluster_note(declared, comparisons.cluster),
         f"Primary test: the permutation test of {NAMES[metric]} {average}, on which the verdict "
         "rests together with its interval. The other p values are secondary.",
         f"p (sign-flip): permutation test over {comparisons.cluster}s, two-sided. p (McNemar): "
@@ -275,4 +277,4 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
             f"({CORRECTED[comparisons.correction]}); intervals are not."
         )
     few = any(c.difference.few for one in comparisons.others for c in one.contrasts)
-    return (*lines, *few_notes(rates=False, differences=few, cluster=comparisons.cluster))
+    return (*lines, *few_notes(rates=False, differences=few, clusters=f"{comparisons.cluster}s"))

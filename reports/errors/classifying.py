@@ -136,7 +136,7 @@ def by_outcome(
     def value_of(measure: Measure) -> float | None:
         open_ = measure.unmeasured and measure.unmeasured in prediction.flags
         variant = str(config.get(measure.setting, ""))
-        return None if open_ else score_of(scores, measure.score(variant))
+        return None if open_ else scores.get(measure.score(variant))
 
     main = of_units(declared)
     reached = value_of(main)
@@ -157,15 +157,6 @@ def by_outcome(
     if reached > 0:
         return replace(bare, error_class=PARTIAL, detail=f"{reached:g}")
     return replace(bare, error_class=FAILED)
-
-
-def score_of(scores: Any, name: str) -> float | None:
-    """A score of a unit by its name; None where it was not measured."""
-    if isinstance(scores, Mapping):
-        return scores.get(name)
-    head, _, variant = name.partition(".")
-    value = getattr(scores, head)
-    return float(value[variant] if variant else value)
 
 
 def short(text: object) -> str:

@@ -87,7 +87,8 @@ def joined(tables: Mapping[str, pa.Table], columns: Sequence[Column]) -> pd.Data
     ]
     if not parts:
         parts = [from_values({c.name: [] for c in columns}, columns)]
-    whole = pa.concat_tables(parts)
+    # A column that a run does not have, because its benchmark declares no such measure, is missing.
+    whole = pa.concat_tables(parts, promote_options="default")
     data = {column.name: _pandas(whole[column.name], column.kind) for column in columns}
     return pd.DataFrame(data, copy=False)
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, cast, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
 from harness.runs import Manifest, Run, RunError
-from parsers import (
-    F1_VARIANTS,
-    AggregationRules,
-    F1Variant,
-    Operation,
-    ScoredStep,
-    Scores,
-    Status,
-    TaskMetrics,
-    TaskSuccess,
-)
-from parsers.metrics import Cluster
-from parsers.records import StepInfo
+from harness.settings import SETTINGS
+from parsers import AggregationRules, Declaration, Measure, ParentMetrics, ScoredUnit, Status
+from parsers.declaration import SPLIT
+from parsers.metrics import ParentRate
 from parsers.repeats import Repeated, Trial, aggregate_repeats
-from parsers.scoring import step_success
 from reports.frames.steps import steps_frame
 from reports.load import RunLike, open_runs
 
@@ -41,8 +30,9 @@ class RunRows:
     frame: its frame of steps.
     trials: the same rows for `parsers.aggregate`, in the same order.
     rules: how rows are aggregated.
-    lengths: number of rows of tasks that the data or the selection cut short, by task.
-    unreached: selected rows not on record yet; while there are any, task success is withheld.
+    lengths: number of rows of parents that the data or the selection cut short, by id.
+    unreached: selected rows not on record yet; while there are any, measures of parents are
+        withheld.
     """
 
     label: str
@@ -53,29 +43,38 @@ class RunRows:
     lengths: dict[str, int]
     unreached: int
 
-    def metrics(self, places: Iterable[int] | None = None, *, whole_tasks: bool = True) -> Repeated:
-        """Aggregate the rows at these positions of the frame, or all rows."""
+    @property
+    def declared(self) -> Declaration:
+        """What the run's benchmark declares."""
+        return self.run.manifest.declaration
+
+    def metrics(self, places: Iterable[int] | None = None, *, whole: str | None = None) -> Repeated:
+        """Aggregate the rows at these positions of the frame, or all rows.
+
+        `whole` is as in `parsers.aggregate.aggregate`.
+        """
         chosen = self.trials if places is None else [self.trials[place] for place in places]
         evaluated = aggregate_repeats(
-            chosen, self.rules, task_lengths=self.lengths, whole_tasks=whole_tasks
+            chosen, self.declared, self.rules, lengths=self.lengths, whole=whole
         )
-        tasks = evaluated.metrics.tasks
-        if tasks is None or not self.unreached:
+        if not self.unreached:
             return evaluated
-        return replace(evaluated, metrics=replace(evaluated.metrics, tasks=_withheld(tasks)))
+        parents = {name: _withheld(of) for name, of in evaluated.metrics.parents.items()}
+        return replace(evaluated, metrics=replace(evaluated.metrics, parents=parents))
 
 
 def run_rows(
     runs: RunLike | Iterable[RunLike],
     *,
-    f1: F1Variant | None = None,
+    f1: str | None = None,
     invalid: InvalidRule | None = None,
-    cluster: Cluster = "task",
+    cluster: str = "",
 ) -> list[RunRows]:
     """Return the rows of every run under its own scoring rules, or under `f1` and `invalid`.
 
-    `cluster` is what intervals take as independent. Raises `RunError` for runs that cannot be read
-    or cannot be scored under these rules.
+    `f1` is a variant of the measure that has several. `cluster` is the level of parents that
+    intervals take as independent, "" for each benchmark's own. Raises `RunError` for runs that
+    cannot be read or cannot be scored under these rules.
     """
     opened = open_runs(runs).items()
     return [_rows(label, run, f1, invalid, cluster) for label, run in opened]
@@ -93,7 +92,9 @@ def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
         )
     lengths: dict[str, int] = {}
     for rows in runs:
-        known = rows.frame.groupby("task_id", observed=True)["step_id"].nunique()
+        declared = rows.declared
+        parents = rows.frame.groupby(declared.innermost.column, observed=True)
+        known = parents[declared.id_column].nunique()
         for task, number in (*rows.lengths.items(), *known.items()):
             lengths[str(task)] = max(lengths.get(str(task), 0), int(number))
     return [_only(rows, shared, lengths) for rows in runs]
@@ -102,18 +103,16 @@ def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
 def _done(rows: RunRows) -> set[tuple[str, str]]:
     """The split and id of the rows that are invalid or settled in every repeat."""
     of_step: dict[tuple[str, str], bool] = {}
-    for _, step in rows.trials:
-        key = step.info.split, step.step_id
-        done = step.invalid is not None or step.scores is not None
+    for _, unit in rows.trials:
+        key = unit.split, unit.unit_id
+        done = unit.invalid is not None or unit.scores is not None
         of_step[key] = of_step.get(key, True) and done
     return {key for key, done in of_step.items() if done}
 
 
 def _only(rows: RunRows, kept: set[tuple[str, str]], lengths: dict[str, int]) -> RunRows:
     places = [
-        place
-        for place, (_, step) in enumerate(rows.trials)
-        if (step.info.split, step.step_id) in kept
+        place for place, (_, unit) in enumerate(rows.trials) if (unit.split, unit.unit_id) in kept
     ]
     return replace(
         rows,
@@ -125,52 +124,79 @@ def _only(rows: RunRows, kept: set[tuple[str, str]], lengths: dict[str, int]) ->
 
 
 def _rows(
-    label: str, run: Run, f1: F1Variant | None, invalid: InvalidRule | None, cluster: Cluster
+    label: str, run: Run, variant: str | None, invalid: InvalidRule | None, cluster: str
 ) -> RunRows:
-    rules = replace(_rules(label, run.manifest, f1, invalid), cluster=cluster)
+    declared = run.manifest.declaration
+    rules = _rules(label, run.manifest, variant, invalid, cluster)
     frame = steps_frame(run)
     frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
-    recorded_variant = run.manifest.config.get("f1", rules.variant)
-    exact = run.manifest.config.get("step_rule") == "exact"
-    if recorded_variant != rules.variant and exact:
-        raise RunError(
-            f"{label} was scored by exact match, which depends on the F1 variant: "
-            f"score it again with vlm-eval score {run.path} --f1 {rules.variant}"
-        )
-    known = frame["success"].notna()
-    if frame.loc[known, f"operation_f1.{rules.variant}"].isna().any():
-        raise RunError(f"{label} holds steps without operation F1 in the variant {rules.variant}")
+    again = _decided_again(label, run, rules.variant)
+    for measure in declared.of_units:
+        name = measure.score(rules.variant)
+        known = frame[declared.main.column].notna()
+        if measure.variants and frame.loc[known, name].isna().any():
+            raise RunError(
+                f"{label} holds steps without {measure.meaning} in the variant {rules.variant}"
+            )
     try:
-        trials = _trials(frame, rules.variant if recorded_variant != rules.variant else None)
+        trials = _trials(frame, declared, again, rules.variant)
     except ValueError as error:
         raise RunError(f"{run.path} holds a step that cannot be read: {error}") from error
     unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
     lengths = dict(run.manifest.dataset.get("partial_tasks") or {})
     if unreached:
-        # The missing rows are unknown, but no task has more rows than its trajectory has steps.
-        for task, total in zip(frame["task_id"], frame["total_steps"], strict=True):
-            lengths[task] = max(lengths.get(task, 0), int(total))
+        # The missing rows are unknown, but no parent has more rows than it is said to have.
+        parents, totals = frame[declared.innermost.column], frame[declared.total_column]
+        for parent, total in zip(parents, totals, strict=True):
+            lengths[parent] = max(lengths.get(parent, 0), int(total))
     return RunRows(label, run, frame, trials, rules, lengths, unreached)
 
 
+def _decided_again(label: str, run: Run, variant: str) -> tuple[Measure, ...]:
+    """The measures that another variant than the run's decides again."""
+    declared, config = run.manifest.declaration, run.manifest.config
+    setting = next((one.setting for one in declared.measures if one.variants), "")
+    if config.get(setting, variant) == variant:
+        return ()
+    again = tuple(measure for measure in declared.of_units if measure.needs)
+    for rule in {measure.rule for measure in again if measure.rule}:
+        usual, value = SETTINGS[rule].usual_value, config.get(rule)
+        if value not in (None, usual):
+            raise RunError(
+                f"{label} was scored with {rule} {value}, which depends on the variant: score it "
+                f"again with vlm-eval score {run.path} {SETTINGS[setting].option} {variant}"
+            )
+    return again
+
+
 def _rules(
-    label: str, manifest: Manifest, f1: F1Variant | None, invalid: InvalidRule | None
+    label: str, manifest: Manifest, variant: str | None, invalid: InvalidRule | None, cluster: str
 ) -> AggregationRules:
-    variant = f1 or manifest.config.get("f1") or "mind2web"
+    declared = manifest.declaration
+    varied = next((measure for measure in declared.measures if measure.variants), None)
+    known = varied.variants if varied else ("",)
+    setting = varied.setting if varied else ""
+    variant = (variant if varied else None) or manifest.config.get(setting) or known[0]
     rule = invalid or manifest.config.get("invalid") or "exclude"
-    if variant not in F1_VARIANTS:
-        raise RunError(f"{label} has an unknown F1 variant: {variant!r}")
+    if variant not in known:
+        raise RunError(f"{label} has an unknown variant of {varied and varied.name}: {variant!r}")
     if rule not in INVALID_RULES:
         raise RunError(f"{label} has an unknown rule for invalid rows: {rule!r}")
+    if cluster and cluster not in declared.clusters:
+        raise RunError(
+            f"{label} has no {cluster}s to take as clusters, but {', '.join(declared.clusters)}"
+        )
     excluded = manifest.config.get("exclude_statuses", ())
     if not set(excluded) <= {status.value for status in Status}:
         raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, excluded))}")
-    return AggregationRules(
-        variant=cast(F1Variant, variant),
+    rules = AggregationRules(
+        variant=variant,
         invalid="fail" if rule == "fail" else "valid",
         unattempted="fail" if manifest.config.get("unattempted") == "fail" else "exclude",
         exclude=frozenset(Status(status) for status in excluded),
+        cluster=cluster,
     )
+    return rules.resolved(declared)
 
 
 def _unreached(manifest: Manifest, recorded: int) -> int:
@@ -181,17 +207,53 @@ def _unreached(manifest: Manifest, recorded: int) -> int:
     return max(0, rows * max(repeats, shuffles) - recorded)
 
 
-_INFO = [field.name for field in fields(StepInfo) if field.name != "task"]
+def _trials(
+    frame: pd.DataFrame, declared: Declaration, again: tuple[Measure, ...], variant: str
+) -> tuple[Trial, ...]:
+    """The rows as scored, but for measures that are decided `again` by a variant."""
+    of_levels = {level.name: _objects(frame[level.column]) for level in declared.levels}
+    of_labels = {
+        group.name: _objects(frame[group.column])
+        for group in declared.groups
+        if group.name != SPLIT and group.name not in of_levels
+    }
+    of_scores = {
+        name: _objects(frame[name if measure.variants else measure.column])
+        for measure in declared.of_units
+        for name in measure.scores
+    }
+    columns = (
+        *(frame["repeat"], frame[declared.id_column], frame["split"]),
+        *(frame["invalid"], frame["status"], frame["flags"]),
+    )
+    outcomes = zip(*map(_objects, columns), strict=True)
+    trials = []
+    for place, (repeat, unit_id, split, invalid, status, flags) in enumerate(outcomes):
+        scores: dict[str, float | None] | None = None
+        if status is not None:
+            found = ((name, values[place]) for name, values in of_scores.items())
+            scores = {name: None if value is None else float(value) for name, value in found}
+            for measure in again:
+                scores[measure.name] = _all_right(measure, scores, declared, variant)
+        unit = ScoredUnit(
+            unit_id=unit_id,
+            split=split,
+            parents={name: values[place] for name, values in of_levels.items()},
+            labels={name: values[place] for name, values in of_labels.items()},
+            invalid=invalid,
+            scores=scores,
+            status=None if status is None else Status(status),
+            flags=tuple(flags.split()) if flags else (),
+        )
+        trials.append((int(repeat), unit))
+    return tuple(trials)
 
 
-def _trials(frame: pd.DataFrame, variant: F1Variant | None) -> tuple[Trial, ...]:
-    """The rows as scored; with a `variant`, step success is decided again by that variant."""
-    f1 = [f"operation_f1.{name}" for name in F1_VARIANTS]
-    names = ["repeat", "step_id", *_INFO]
-    names += ["gold_operation", "invalid", "status", "flags", "element_correct"]
-    names += ["operation_exact", "success", *f1]
-    columns = [_objects(frame[name]) for name in names]
-    return tuple(_trial(row, variant) for row in zip(*columns, strict=True))
+def _all_right(
+    measure: Measure, scores: Mapping[str, float | None], declared: Declaration, variant: str
+) -> float | None:
+    needed = [scores[declared[name].score(variant)] for name in measure.needs]
+    return None if None in needed else float(all(value == 1 for value in needed))
 
 
 def _objects(column: pd.Series[Any]) -> list[Any]:
@@ -199,32 +261,8 @@ def _objects(column: pd.Series[Any]) -> list[Any]:
     return plain.where(column.notna(), None).tolist()
 
 
-def _trial(row: Sequence[Any], variant: F1Variant | None) -> Trial:
-    repeat, step_id, *info = row[: len(_INFO) + 2]
-    operation, invalid, status, flags, element, exact, success, *variants = row[len(_INFO) + 2 :]
-    scores = None
-    if success is not None:
-        f1: dict[str, float] = {
-            name: math.nan if value is None else float(value)
-            for name, value in zip(F1_VARIANTS, variants, strict=True)
-        }
-        if variant is not None:
-            success = step_success(bool(element), f1[variant], bool(exact))
-        scores = Scores(bool(element), f1, bool(exact), bool(success))
-    step = ScoredStep(
-        step_id=step_id,
-        info=StepInfo(*info),
-        operation=cast(Operation, operation),
-        invalid=invalid,
-        scores=scores,
-        status=None if status is None else Status(status),
-        flags=tuple(flags.split()) if flags else (),
-    )
-    return int(repeat), step
+def _withheld(parents: ParentMetrics) -> ParentMetrics:
+    def without(rate: ParentRate) -> ParentRate:
+        return replace(rate, value=None, interval=None)
 
-
-def _withheld(tasks: TaskMetrics) -> TaskMetrics:
-    def without(success: TaskSuccess) -> TaskSuccess:
-        return replace(success, value=None, interval=None)
-
-    return TaskMetrics(without(tasks.default), without(tasks.strict), without(tasks.clean))
+    return ParentMetrics(without(parents.default), without(parents.strict), without(parents.clean))

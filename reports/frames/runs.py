@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from parsers import F1Variant
+from parsers import Declaration, declaration_of
 from reports.frames.rows import InvalidRule, RunRows, run_rows
-from reports.frames.schema import Column, Kind, schema, series, typed
-from reports.load import RunLike, corrupt_lines, open_runs
+from reports.frames.schema import Column, Kind, schema, series, typed, union
+from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import Setting, compare
 
 FACTS = (
@@ -33,31 +33,46 @@ FACTS = (
     Column("cached_tokens", "Int64", "input tokens read from a prompt cache"),
     Column("output_tokens", "Int64", "output tokens as billed"),
     Column("cost", "float64", "US dollars; missing without a price"),
-    Column("repeat_sd", "float64", "standard deviation of macro step success between repeats"),
+    Column("repeat_sd", "float64", "standard deviation of the main measure between repeats"),
 )
 """Facts about a run, in the order of a table."""
-COLUMNS = (
-    *FACTS,
-    Column("created", "str", "when the run was started"),
-    Column("sessions", "Int64", "how many times it was started or resumed"),
-    Column("tasks", "Int64", "tasks behind the headline"),
-    Column("steps", "Int64", "steps behind the headline"),
-    Column("element", "float64", "element accuracy, macro, headline"),
-    Column("operation_f1", "float64", "operation F1, macro, headline"),
-    Column("step_success", "float64", "step success, macro, headline"),
-    Column("task_success", "float64", "task success, headline; missing while a task is incomplete"),
-)
-"""What the frame holds, before a column for every setting in which the runs differ."""
-RUNS_SCHEMA = schema(COLUMNS)
+
+
+def columns(declared: Declaration) -> tuple[Column, ...]:
+    """What the frame holds, before a column for every setting in which the runs differ."""
+    level = declared.innermost
+    return (
+        *FACTS,
+        Column("created", "str", "when the run was started"),
+        Column("sessions", "Int64", "how many times it was started or resumed"),
+        Column(level.many, "Int64", f"{level.many} behind the headline"),
+        Column(declared.units, "Int64", f"{declared.units} behind the headline"),
+        *(
+            Column(one.result, "float64", f"{one.meaning}, {one.averages[0]}, headline")
+            for one in declared.in_tables
+        ),
+        *(
+            Column(
+                one.result,
+                "float64",
+                f"{one.meaning}, headline; missing while a {declared.level(one.over).one} is "
+                "incomplete",
+            )
+            for one in declared.of_parents
+        ),
+    )
+
+
+RUNS_SCHEMA = schema(columns(declaration_of(None)))
 
 
 def runs_frame(
     runs: RunLike | Iterable[RunLike],
     *,
-    f1: F1Variant | None = None,
+    f1: str | None = None,
     invalid: InvalidRule | None = None,
 ) -> pd.DataFrame:
-    """Return a row per run with the columns of `COLUMNS`.
+    """Return a row per run with the `columns` that the benchmarks declare.
 
     Settings in which the runs differ follow as columns `setting.<name>`; those they share are in
     `attrs["constants"]`. `f1` and `invalid` replace each run's own rules for the headline. Raises
@@ -65,7 +80,8 @@ def runs_frame(
     """
     opened = open_runs(runs)
     rows = [_row(one) for one in run_rows(opened.values(), f1=f1, invalid=invalid)]
-    frame = typed({c.name: [row[c.name] for row in rows] for c in COLUMNS}, COLUMNS)
+    described = union(columns(declared) for declared in declarations(opened.values()))
+    frame = typed({c.name: [row.get(c.name) for row in rows] for c in described}, described)
     settings = compare(opened)
     for name, values in settings.differences.items():
         frame[f"setting.{name}"] = _setting([values[label] for label in opened])
@@ -78,19 +94,17 @@ def runs_frame(
 
 
 def _row(rows: RunRows) -> dict[str, Any]:
-    metrics = rows.metrics().metrics
-    steps, tasks = metrics.steps, metrics.task_success
-    manifest = rows.run.manifest
+    metrics, declared = rows.metrics().metrics, rows.declared
+    units, manifest = metrics.headline, rows.run.manifest
+    of_parents = {one.result: metrics.of_parents(one.name) for one in declared.of_parents}
     return {
         **facts(rows),
         "created": manifest.created,
         "sessions": len(manifest.sessions),
-        "tasks": steps.n_tasks,
-        "steps": steps.n_steps,
-        "element": steps.element.macro.value,
-        "operation_f1": steps.operation_f1.macro.value,
-        "step_success": steps.success.macro.value,
-        "task_success": tasks.value if tasks else None,
+        declared.innermost.many: units.n_parents,
+        declared.units: units.n_units,
+        **{one.result: units.value(one.name, one.averages[0]) for one in declared.in_tables},
+        **{name: rate.value if rate else None for name, rate in of_parents.items()},
     }
 
 

@@ -23,6 +23,14 @@ def schema(columns: Iterable[Column]) -> dict[str, str]:
     return {column.name: column.kind for column in columns}
 
 
+def union(listed: Iterable[Sequence[Column]]) -> tuple[Column, ...]:
+    """The columns of frames of several benchmarks: those of the first, then what others add."""
+    columns: dict[str, Column] = {}
+    for one in listed:
+        columns.update((column.name, column) for column in one if column.name not in columns)
+    return tuple(columns.values())
+
+
 def typed(data: Mapping[str, Any] | pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
     """A frame with these columns, in this order, of these types."""
     return pd.DataFrame({column.name: series(data[column.name], column.kind) for column in columns})

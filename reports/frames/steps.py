@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 
 from harness.runs import Run, RunError, StepRecord
-from parsers import F1_VARIANTS, Prediction, Scores
+from parsers import Declaration, Prediction, declaration_of
 from reports.frames.arrow import from_table, from_values, joined
-from reports.frames.schema import Column, Kind, schema
-from reports.load import RunLike, corrupt_lines, open_runs, without_table
+from reports.frames.schema import Column, Kind, schema, union
+from reports.load import RunLike, corrupt_lines, declarations, open_runs, without_table
 from reports.settings import compare
 
 TABLE = "steps.parquet"
@@ -59,12 +59,24 @@ def _predicted(name: str) -> Getter:
     return get
 
 
-def _scored(get: Callable[[Scores], object]) -> Getter:
-    def get_from(record: StepRecord) -> object:
-        scores = record.scores if record.settled else None
-        return None if scores is None else get(scores)
+def _score(name: str, binary: bool) -> Getter:
+    def get(record: StepRecord) -> object:
+        value = (record.scores or {}).get(name) if record.settled else None
+        return bool(value) if binary and value is not None else value
 
-    return get_from
+    return get
+
+
+def _scores(declared: Declaration) -> tuple[_Step, ...]:
+    return tuple(
+        _of(
+            column,
+            "boolean" if measure.binary else "float64",
+            measure.meaning + (f", variant {name.partition('.')[2]}" if measure.variants else ""),
+            _score(name, measure.binary),
+        )
+        for column, name, measure in declared.columns
+    )
 
 
 def _used(name: str) -> Getter:
@@ -91,10 +103,6 @@ def _in(mapping: str, name: str) -> Getter:
 
 def _size(place: int) -> Getter:
     return lambda record: record.detail.page_size[place] if record.detail.page_size else None
-
-
-def _variant(name: str) -> Getter:
-    return _scored(lambda scores: scores.operation_f1.get(name))
 
 
 _ROW = (
@@ -149,18 +157,6 @@ _OUTCOME = (
     _of("operation", "category", "the predicted operation", _predicted("operation")),
     _of("value", "str", "its value", _predicted("value")),
     _of("flags", "str", "what the parser repaired, separated by spaces", _flags),
-    _of("element_correct", "boolean", "right element", _scored(lambda scores: scores.element)),
-    _of(
-        "operation_exact",
-        "boolean",
-        "operation and value are exactly the recorded ones",
-        _scored(attrgetter("operation_exact")),
-    ),
-    _of("success", "boolean", "step success by the run's rules", _scored(attrgetter("success"))),
-    *(
-        _of(f"operation_f1.{name}", "float64", f"operation F1, variant {name}", _variant(name))
-        for name in F1_VARIANTS
-    ),
 )
 _TEXTS = (
     _of("task", "str", "the goal in words"),
@@ -182,18 +178,25 @@ _TEXTS = (
     ),
 )
 
-COLUMNS = (
-    Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
-    *(step.column for step in (*_ROW, *_OUTCOME)),
-)
-"""Columns of the frame. Those from `status` on are missing while a step has no final outcome."""
+
+def columns(declared: Declaration) -> tuple[Column, ...]:
+    """The columns of the frame for runs of a benchmark.
+
+    Those from `status` on are missing while a step has no final outcome.
+    """
+    return (
+        Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
+        *(step.column for step in (*_ROW, *_OUTCOME, *_scores(declared))),
+    )
+
+
 TEXT_COLUMNS = tuple(step.column for step in _TEXTS)
 """Columns added by `texts=True`: long texts taken from pages."""
-STEPS_SCHEMA = schema(COLUMNS)
+STEPS_SCHEMA = schema(columns(declaration_of(None)))
 
 
 def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd.DataFrame:
-    """Return a row per run, step and repeat with the columns of `COLUMNS`.
+    """Return a row per run, step and repeat with the `columns` that the benchmarks declare.
 
     A complete run is read from its `steps.parquet`; an unfinished one, or one whose table is
     damaged, from `steps.jsonl`. `texts` adds `TEXT_COLUMNS`. Raises `RunError` for runs that cannot
@@ -204,8 +207,9 @@ def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd
     corrupt: lines about what could not be read and is left out.
     """
     opened = open_runs(runs)
-    columns = (*COLUMNS, *TEXT_COLUMNS) if texts else COLUMNS
-    frame = joined({label: _read(run, texts) for label, run in opened.items()}, columns)
+    described = union(columns(declared) for declared in declarations(opened.values()))
+    described = (*described, *TEXT_COLUMNS) if texts else described
+    frame = joined({label: _read(run, texts) for label, run in opened.items()}, described)
     settings = compare(opened)
     frame.attrs = {
         "constants": settings.constants,
@@ -216,16 +220,18 @@ def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd
 
 
 def _read(run: Run, texts: bool) -> pa.Table:
+    declared = run.manifest.declaration
+    outcomes = (*_OUTCOME, *_scores(declared))
     if run.complete and not texts:
-        outcome = frozenset(step.column.name for step in _OUTCOME)
+        outcome = frozenset(step.column.name for step in outcomes)
         try:
-            table = from_table(run.path / TABLE, COLUMNS[1:], outcome)
+            table = from_table(run.path / TABLE, columns(declared)[1:], outcome)
         except RunError as error:
             without_table(run, error)
             table = None
         if table is not None:
             return table
-    wanted = (*_ROW, *_OUTCOME, *(_TEXTS if texts else ()))
+    wanted = (*_ROW, *outcomes, *(_TEXTS if texts else ()))
     records = run.records()
     values = {step.column.name: [step.get(record) for record in records] for step in wanted}
     try:

@@ -1,4 +1,4 @@
-"""A row per run, task and repeat."""
+"""A row per run, innermost parent (task) and repeat."""
 
 from __future__ import annotations
 
@@ -7,47 +7,79 @@ from typing import Any
 
 import pandas as pd
 
-from parsers import F1Variant, TaskSuccess, aggregate
+from harness.tables import average_of
+from parsers import Declaration, Measure, Metrics, aggregate, declaration_of
+from parsers.metrics import ParentRate
+from parsers.parents import parent_of
 from reports.frames.rows import RunRows, run_rows
-from reports.frames.schema import Column, schema, typed
-from reports.load import RunLike, corrupt_lines, open_runs
+from reports.frames.schema import Column, schema, typed, union
+from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare
 
-COLUMNS = (
-    Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
-    Column("repeat", "Int64", "number of the repeat, from 0"),
-    Column("split", "category", "the split"),
-    Column("task_id", "category", "the task"),
-    Column("website", "category", "the website"),
-    Column("domain", "category", "its domain"),
-    Column("subdomain", "category", "its subdomain"),
-    Column("rows", "Int64", "rows of the task on record"),
-    Column("valid", "Int64", "valid rows"),
-    Column("settled", "Int64", "valid rows with a final outcome"),
-    Column("complete", "boolean", "whether all its rows are selected and have a final outcome"),
-    Column("element", "float64", "element accuracy, mean over settled valid steps"),
-    Column("operation_f1", "float64", "operation F1 in the run's variant, likewise"),
-    Column("step_success", "float64", "step success, likewise"),
-    Column("success", "boolean", "task success; missing if incomplete or without a valid row"),
-    Column("strict", "boolean", "task success where an invalid row is a failure"),
-    Column("clean", "boolean", "task success of tasks without invalid rows"),
-    Column("input_tokens", "Int64", "input tokens as billed"),
-    Column("output_tokens", "Int64", "output tokens as billed"),
-    Column("cost", "float64", "US dollars; missing without a price"),
-)
-TASKS_SCHEMA = schema(COLUMNS)
+
+def columns(declared: Declaration) -> tuple[Column, ...]:
+    """The columns for runs of a benchmark. Shares are means over settled valid units."""
+    level = declared.innermost
+    over = f"mean over settled valid {declared.units}"
+    measure = _success(declared)
+    success = (
+        (
+            Column(
+                measure.column,
+                "boolean",
+                f"{measure.meaning}; missing if incomplete or without a valid row",
+            ),
+            Column("strict", "boolean", f"{measure.meaning} where an invalid row is a failure"),
+            Column("clean", "boolean", f"{measure.meaning} of {level.many} without invalid rows"),
+        )
+        if measure
+        else ()
+    )
+    return (
+        Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
+        Column("repeat", "Int64", "number of the repeat, from 0"),
+        Column("split", "category", "the split"),
+        Column(level.column, "category", f"the {level.one}"),
+        *(Column(name, "category", meaning) for name, meaning in _wholes(declared)),
+        Column("rows", "Int64", f"rows of the {level.one} on record"),
+        Column("valid", "Int64", "valid rows"),
+        Column("settled", "Int64", "valid rows with a final outcome"),
+        Column("complete", "boolean", "whether all its rows are selected and have a final outcome"),
+        *(Column(m.result, "float64", f"{m.meaning}, {over}") for m in declared.in_tables),
+        *success,
+        Column("input_tokens", "Int64", "input tokens as billed"),
+        Column("output_tokens", "Int64", "output tokens as billed"),
+        Column("cost", "float64", "US dollars; missing without a price"),
+    )
 
 
-def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: F1Variant | None = None) -> pd.DataFrame:
-    """Return a row per run, task and repeat with the columns of `COLUMNS`.
+def _wholes(declared: Declaration) -> list[tuple[str, str]]:
+    """What all units of an innermost parent share: further parents and labels."""
+    named = [(group.name, group.meaning) for group in declared.groups[1:] if group.whole]
+    known = {name for name, _ in named}
+    above = [(level.name, f"its {level.one}") for level in declared.levels[1:]]
+    return [*named, *((name, meaning) for name, meaning in above if name not in known)]
+
+
+def _success(declared: Declaration) -> Measure | None:
+    """The measure of innermost parents, if there is one."""
+    of_innermost = (one for one in declared.of_parents if not declared.rank(one.over))
+    return next(of_innermost, None)
+
+
+TASKS_SCHEMA = schema(columns(declaration_of(None)))
+
+
+def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: str | None = None) -> pd.DataFrame:
+    """Return a row per run, task and repeat with the `columns` that the benchmarks declare.
 
     `f1` replaces each run's own variant of operation F1. Raises `RunError` for runs that cannot be
     read.
     """
     opened = open_runs(runs)
-    parts = [_tasks(rows) for rows in run_rows(opened.values(), f1=f1)]
-    data = {c.name: [value for part in parts for value in part[c.name]] for c in COLUMNS}
-    frame = typed(data, COLUMNS)
+    parts = [row for rows in run_rows(opened.values(), f1=f1) for row in _tasks(rows)]
+    described = union(columns(declared) for declared in declarations(opened.values()))
+    frame = typed({c.name: [part.get(c.name) for part in parts] for c in described}, described)
     settings = compare(opened)
     frame.attrs = {
         "constants": settings.constants,
@@ -57,51 +89,63 @@ def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: F1Variant | None = Non
     return frame
 
 
-def _tasks(rows: RunRows) -> dict[str, list[Any]]:
-    places: dict[tuple[str, str, int], list[int]] = {}
-    for place, (repeat, step) in enumerate(rows.trials):
-        places.setdefault((step.info.split, step.info.task_id, repeat), []).append(place)
-    columns: dict[str, list[Any]] = {column.name: [] for column in COLUMNS}
+def _tasks(rows: RunRows) -> Iterable[dict[str, Any]]:
+    level = rows.declared.innermost
+    places: dict[Any, list[int]] = {}
+    for place, (repeat, unit) in enumerate(rows.trials):
+        places.setdefault((parent_of(unit, level), unit.split, repeat), []).append(place)
     spent = {
         name: rows.frame[name].astype("float64").tolist()
         for name in ("input_tokens", "output_tokens", "cost")
     }
-    for (split, task, repeat), positions in places.items():
-        values = _task(rows, positions)
-        values |= {"run": rows.label, "repeat": repeat, "split": split, "task_id": task}
-        values |= {
+    for (_, split, repeat), positions in places.items():
+        totals = {
             name: _sum([values_of[place] for place in positions])
             for name, values_of in spent.items()
         }
-        for name, value in values.items():
-            columns[name].append(value)
-    return columns
+        yield {
+            "run": rows.label,
+            "repeat": repeat,
+            "split": split,
+            **_task(rows, positions),
+            **totals,
+        }
 
 
 def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
-    steps = [rows.trials[place][1] for place in places]
-    metrics = aggregate(steps, rows.rules, task_lengths=rows.lengths)
-    counts, valid, tasks = metrics.counts, metrics.valid, metrics.tasks
-    assert tasks is not None
-    cut = len(steps) < rows.lengths.get(steps[0].info.task_id, 0)
+    declared = rows.declared
+    units = [rows.trials[place][1] for place in places]
+    parent = units[0].parents[declared.innermost.name]
+    metrics = aggregate(units, declared, rows.rules, lengths=rows.lengths)
+    counts = metrics.counts
+    cut = len(units) < rows.lengths.get(parent, 0)
     return {
-        "website": steps[0].info.website,
-        "domain": steps[0].info.domain,
-        "subdomain": steps[0].info.subdomain,
+        declared.innermost.column: parent,
+        **{name: units[0].group(name) for name, _ in _wholes(declared)},
         "rows": counts.n_rows,
         "valid": counts.n_valid,
         "settled": counts.n_settled,
         "complete": counts.n_unsettled == 0 and not cut,
-        "element": valid.element.micro.value,
-        "operation_f1": valid.operation_f1.micro.value,
-        "step_success": valid.success.micro.value,
-        "success": _succeeded(tasks.default),
-        "strict": _succeeded(tasks.strict),
-        "clean": _succeeded(tasks.clean),
+        **{
+            one.result: metrics.valid.value(one.name, average_of(one, "micro"))
+            for one in declared.in_tables
+        },
+        **_outcomes(_success(declared), metrics),
     }
 
 
-def _succeeded(success: TaskSuccess) -> bool | None:
+def _outcomes(measure: Measure | None, metrics: Metrics) -> dict[str, bool | None]:
+    rates = metrics.parents.get(measure.name) if measure else None
+    if measure is None or rates is None:
+        return {}
+    return {
+        measure.column: _succeeded(rates.default),
+        "strict": _succeeded(rates.strict),
+        "clean": _succeeded(rates.clean),
+    }
+
+
+def _succeeded(success: ParentRate) -> bool | None:
     return None if success.value is None else success.successes == 1
 
 

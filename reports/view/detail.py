@@ -43,10 +43,14 @@ def detail(record: StepRecord, calls: Iterable[CallRecord]) -> dict[str, Any]:
         "scores": None
         if scores is None
         else {
-            "element": scores.element,
-            "exact": scores.operation_exact,
-            "success": scores.success,
-            "f1": [[name, value] for name, value in scores.operation_f1.items()],
+            "element": bool(scores["element"]),
+            "exact": bool(scores["operation_exact"]),
+            "success": bool(scores["success"]),
+            "f1": [
+                [name.removeprefix("operation_f1."), value]
+                for name, value in scores.items()
+                if name.startswith("operation_f1.")
+            ],
         },
         "tokens": [record.usage.input, record.usage.output] if record.usage else None,
         "cost": record.cost,

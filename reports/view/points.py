@@ -131,8 +131,8 @@ def _outcome(record: StepRecord, error_class: str | None, variant: str) -> Outco
     prediction, scores = record.prediction, record.scores
     if not record.settled or prediction is None or scores is None:
         return Outcome(OPEN, None, error_class, None, None)
-    result = RIGHT if scores.success else PART if scores.element else WRONG
-    f1 = scores.operation_f1.get(variant)
+    result = RIGHT if scores["success"] else PART if scores["element"] else WRONG
+    f1 = scores.get(f"operation_f1.{variant}")
     return Outcome(result, str(prediction.status), error_class, chosen_element(record), f1)
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from harness.runs import Run, RunError
-from harness.tables import HEADS, POOLED, Cell, Column, Grid, Row, Section, html_table
-from parsers import GROUP_KEYS
+from harness.tables import POOLED, Cell, Column, Grid, Row, Section, heads, html_table
+from parsers import Declaration, declaration_of
 from reports.formats import fact_texts, results_grid
 from reports.keys import KEYS, MEANINGS, Key
 from reports.settings import Setting
@@ -88,7 +88,10 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
         frames=frames,
         grids=grids,
         micro=results_grid(main, "micro"),
-        cards=list(map(_card, main.attrs["runs"], grids["split"].sections)),
+        cards=[
+            _card(fact, section, main.attrs["declared"])
+            for fact, section in zip(main.attrs["runs"], grids["split"].sections, strict=True)
+        ],
         settings=[
             (name, setting_text(value)) for name, value in constants.items() if value is not None
         ],
@@ -99,13 +102,16 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
     )
 
 
+_PLAIN = {group.name for group in declaration_of(None).groups}
+
+
 def title_of(key: Key) -> str:
     """The title of a table by this key."""
     named = f"By {key.replace('_', ' ')}"
-    return named if key in GROUP_KEYS else f"{named}: {MEANINGS[key]}"
+    return named if key in _PLAIN else f"{named}: {MEANINGS[key]}"
 
 
-def _card(fact: Mapping[str, Any], section: Section) -> Card:
+def _card(fact: Mapping[str, Any], section: Section, declared: Declaration) -> Card:
     rows = _headlines(section)
     row = rows.get(POOLED) or next(iter(rows.values()), None)
     return Card(
@@ -113,8 +119,8 @@ def _card(fact: Mapping[str, Any], section: Section) -> Card:
         complete=bool(fact["complete"]),
         done=int(fact["rows"]) - int(fact["unsettled"]),
         rows=int(fact["rows"]) + int(fact["unreached"]),
-        headline=tuple(zip(HEADS, _rates(row), strict=True)) if row else (),
-        facts=fact_texts(fact),
+        headline=tuple(zip(heads(declared), _rates(row), strict=True)) if row else (),
+        facts=fact_texts(fact, declared.main.head),
     )
 
 
@@ -159,14 +165,15 @@ def side_by_side_tables(summary: Summary) -> list[Shown]:
 def side_by_side(grid: Grid) -> Grid:
     """The headlines of the runs side by side, a row per group and metric."""
     runs = [_headlines(section) for section in grid.sections]
+    key, _, _, *measures = grid.columns
+    named = [column.head for column in measures]
     rows = []
     for group in sorted({group for headlines in runs for group in headlines}):
         cells = [
-            _rates(headlines[group]) if group in headlines else [Cell("")] * len(HEADS)
+            _rates(headlines[group]) if group in headlines else [Cell("")] * len(named)
             for headlines in runs
         ]
-        rows += [Row((group, head, *column)) for head, *column in zip(HEADS, *cells, strict=True)]
-    key, *_ = grid.columns
+        rows += [Row((group, head, *column)) for head, *column in zip(named, *cells, strict=True)]
     labels = (Column(section.title) for section in grid.sections)
     return Grid(
         title=f"Rates by {key.head}",

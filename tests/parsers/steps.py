@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from parsers import F1_VARIANTS, OPERATIONS, ScoredStep, Scores, Status
-from parsers.records import StepInfo
+from parsers import F1_VARIANTS, OPERATIONS, ScoredUnit, Status
+from parsers.records import Scores
+from tests.units import step_scores
 
 
 def scores(success: bool, f1: float | None = None, element: bool | None = None) -> Scores:
     """Scores of a step; F1 is that of the success unless given."""
-    f1 = float(success) if f1 is None else f1
-    return Scores(
-        success if element is None else element, dict.fromkeys(F1_VARIANTS, f1), success, success
-    )
+    variants = dict.fromkeys(map(str, F1_VARIANTS), float(success) if f1 is None else f1)
+    return step_scores(success if element is None else element, variants, success, success)
 
 
 def step(
@@ -25,16 +24,16 @@ def step(
     status: Status | None = Status.ANSWERED,
     flags: tuple[str, ...] = (),
     **names: str,
-) -> ScoredStep:
+) -> ScoredUnit:
     """A row of a task; `outcome` None leaves it unsettled."""
     if isinstance(outcome, bool):
         outcome = scores(outcome)
-    named = {"split": "test_task", "website": "w", "domain": "d", "subdomain": "s", **names}
-    operation = named.pop("operation", "CLICK")
-    return ScoredStep(
-        step_id=f"{task}_{index}",
-        info=StepInfo(task, f"{index}", index, 9, "test", **named),
-        operation=operation,  # type: ignore[arg-type]
+    named = {"website": "w", "domain": "d", "subdomain": "s", "operation": "CLICK", **names}
+    return ScoredUnit(
+        unit_id=f"{task}_{index}",
+        split=named.pop("split", "test_task"),
+        parents={"task": task, "website": named.pop("website")},
+        labels=named,
         invalid=invalid,
         scores=outcome,
         status=None if outcome is None else status,
@@ -45,7 +44,7 @@ def step(
 @st.composite
 def selections(
     draw: st.DrawFn, *, unsettled: bool = True, invalid: bool = True
-) -> list[ScoredStep]:
+) -> list[ScoredUnit]:
     """Rows of some tasks; website, domain and split belong to the task, the operation to a step."""
     rows = []
     for number in range(draw(st.integers(0, 6))):

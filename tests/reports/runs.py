@@ -21,8 +21,8 @@ from harness.runs import (
     Setup,
     StepRecord,
 )
-from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
-from tests.units import step_of
+from parsers.records import F1_VARIANTS, Gold, Prediction, Status
+from tests.units import step_of, step_scores
 
 WORKED = {"A": (True, True), "B": (True, None, True), "C": (True, False)}
 
@@ -86,7 +86,7 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
         "prompt_tokens": 900,
         "calls": (f"{task}_{index}/0/round-1",) if asked else (),
         "prediction": prediction if said else None,
-        "scores": Scores(success, f1, success, success) if said else None,
+        "scores": step_scores(success, f1, success, success) if said else None,
         "usage": Usage(100, output=5) if asked else None,
         "cost": 0.25 if asked else None,
     }

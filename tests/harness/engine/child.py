@@ -18,8 +18,8 @@ from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup, StepRecord
-from parsers.records import Gold, Prediction, Scores, Status
-from tests.units import step_of
+from parsers.records import Gold, Prediction, Status
+from tests.units import step_of, step_scores
 
 
 class Chat:
@@ -109,7 +109,7 @@ def step_record(outcome: Outcome) -> StepRecord:
         prompt_tokens=None,
         calls=outcome.calls,
         prediction=outcome.prediction,
-        scores=Scores(right, {"mind2web": float(right)}, right, right),
+        scores=step_scores(right, {"mind2web": float(right)}, right, right),
         usage=outcome.usage,
         cost=outcome.cost,
     )

@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
+from harness.benchmarks.recorded import scoring_rules
 from harness.errors import UserError
 from harness.evaluation import bounds as module
 from harness.evaluation.bounds import bounds_of
 from harness.evaluation.rescoring import settings_of
-from harness.evaluation.summary import aggregation_rules, part, scoring_rules
+from harness.evaluation.summary import aggregation_rules, part
 from harness.runs import StepRecord, open_run
 from harness.settings import Settings
-from parsers import score
+from parsers import MIND2WEB, score
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import DEV, ONE_TASK, call, summary, table
 
@@ -73,7 +74,7 @@ def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: boo
     records, settings = _records(*DEV)
     settings = replace(settings, wrong_element_zeroes_operation=joint)
     rules = scoring_rules(settings)
-    found = bounds_of(records, settings, rules).floor(records, aggregation_rules(settings))
+    found = bounds_of(records, settings).floor(records, aggregation_rules(settings, MIND2WEB))
     asked = [record for record in records if record.invalid is None]
     clicks = {
         record.unit_id: [
@@ -87,12 +88,12 @@ def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: boo
         for record in asked
     }
     for name, pick in (
-        ("element", lambda s: s.element),
-        ("operation_f1", lambda s: s.operation_f1["mind2web"]),
-        ("success", lambda s: s.success),
+        ("element", lambda s: s["element"]),
+        ("operation_f1", lambda s: s["operation_f1.mind2web"]),
+        ("success", lambda s: s["success"]),
     ):
         wanted = _over_tasks([(r, fmean(map(pick, clicks[r.unit_id]))) for r in asked])
-        assert math.isclose(getattr(found, name), wanted)
+        assert math.isclose(found[name] or 0.0, wanted)
 
 
 def test_floor_ceiling_and_headline_are_of_the_same_rows() -> None:
@@ -111,21 +112,24 @@ def test_floor_ceiling_and_headline_are_of_the_same_rows() -> None:
 
     def found(rows: Sequence[StepRecord], **rules: Any) -> Any:
         own = replace(settings, **rules)
-        whole = part(rows, aggregation_rules(own), bounds=bounds_of(rows, own, scoring_rules(own)))
-        return whole.floor, whole.oracle, whole.metrics.steps.n_steps
+        whole = part(rows, MIND2WEB, aggregation_rules(own, MIND2WEB), bounds=bounds_of(rows, own))
+        return whole.floor, whole.oracle, whole.metrics.headline.n_units
 
     some = {"exclude_statuses": ("refusal",)}
     assert found(mixed, **some) == found(kept)
     # Counted as failed, rows stay in all three: excluded ones as zero, open ones as the oracle's.
     floor, oracle, steps = found(mixed, **some, invalid="fail", unattempted="fail")
     assert steps == len(records)
-    best = bounds_of(records, settings, scoring_rules(settings)).oracle
+    best = bounds_of(records, settings).oracle
     assert best is not None
     wanted = _over_tasks(
-        [(r, 0.0 if r.invalid or r is refused else best["dev", r.unit_id, 0][0]) for r in records]
+        [
+            (r, 0.0 if r.invalid or r is refused else best["dev", r.unit_id, 0]["element"])
+            for r in records
+        ]
     )
-    assert math.isclose(oracle.element, wanted)
-    assert floor.element < found(records)[0].element
+    assert math.isclose(oracle["element"], wanted)
+    assert floor["element"] < found(records)[0]["element"]
 
 
 def test_the_table_says_what_floor_and_ceiling_are(monkeypatch: pytest.MonkeyPatch) -> None:

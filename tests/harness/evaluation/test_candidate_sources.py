@@ -165,11 +165,11 @@ def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
     zero = [step for step in steps("zero") if step["invalid"] is None]
     assert not any(step["asked"] for step in zero)
     assert {step["prediction"]["status"] for step in zero} == {"not_offered"}
-    assert macro(zero, lambda step: step["scores"]["operation_f1"]["mind2web"]) == 0.0
+    assert macro(zero, lambda step: step["scores"]["operation_f1.mind2web"]) == 0.0
     ask = [step for step in steps("ask") if step["invalid"] is None]
     assert all(step["asked"] for step in ask)
     assert {step["prediction"]["status"] for step in ask} == {"none"}
-    assert macro(ask, lambda step: step["scores"]["operation_f1"]["mind2web"]) == 1.0
+    assert macro(ask, lambda step: step["scores"]["operation_f1.mind2web"]) == 1.0
     whole = call("--model", "oracle", *asked, "--top-k", "3", "--out", "whole")
     assert "positive not among the top 3: 0 of" in whole.out
     assert summary("whole")["total"]["metrics"]["valid"]["success"]["macro"]["value"] == 1.0

@@ -9,12 +9,15 @@ from harness.evaluation.report import result_grid
 from harness.evaluation.summary import plain
 from harness.runs import StepRecord
 from harness.settings import read_settings
+from parsers import MIND2WEB
 from parsers.records import Status
 from tests.reports.runs import step, worked
 
 
 def below(steps: Sequence[StepRecord], **settings: object) -> list[str]:
-    return list(result_grid(steps, read_settings({"model": "m", **settings}), {}).footnotes)
+    return list(
+        result_grid(steps, read_settings({"model": "m", **settings}), MIND2WEB, {}).footnotes
+    )
 
 
 def line(lines: list[str], start: str) -> str:
@@ -39,7 +42,7 @@ def test_steps_left_out_by_their_status_were_asked() -> None:
 def test_rows_and_clean_tasks_of_repeats_are_counted_once() -> None:
     # Of the three tasks B has an invalid row; every step is asked three times.
     steps = [replace(one, repeat=repeat) for repeat in range(3) for one in worked()]
-    grid = result_grid(steps, read_settings({"model": "m", "repeats": 3}), {})
+    grid = result_grid(steps, read_settings({"model": "m", "repeats": 3}), MIND2WEB, {})
     labels = [str(row.cells[0]) for section in grid.sections for row in section.rows]
     assert "clean tasks: 2" in labels
     told = line(list(grid.footnotes), "rows:")

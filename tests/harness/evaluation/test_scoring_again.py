@@ -57,7 +57,7 @@ def test_scores_are_worked_out_from_replies_and_not_copied() -> None:
     path = Path("a/steps.jsonl")
     lines = []
     for line in last_lines("a"):
-        line["scores"] |= {"element": True, "success": True}
+        line["scores"] |= {"element": 1.0, "success": 1.0}
         line["prediction"]["action"]["element"] = "0"
         lines.append(json.dumps(line))
     path.write_text("\n".join(lines) + "\n")

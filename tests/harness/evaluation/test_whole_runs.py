@@ -38,7 +38,7 @@ def element(line: Line) -> float:
 
 
 def operation_f1(line: Line) -> float:
-    return float(line["scores"]["operation_f1"]["mind2web"])
+    return float(line["scores"]["operation_f1.mind2web"])
 
 
 def test_the_oracle_gets_everything_that_can_be_got() -> None:

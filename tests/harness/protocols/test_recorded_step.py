@@ -112,9 +112,9 @@ def test_the_released_replies_score_as_they_must(
         expected["gold"]["op"], expected["gold"]["value"], tuple(expected["gold"]["positive_ids"])
     )
     scores, metrics = score(prediction, gold), expected["expected_metrics"]
-    assert scores.element == metrics["element_correct"]
-    assert scores.operation_f1["mind2web"] == metrics["operation_f1"]
-    assert scores.success == metrics["step_success"]
+    assert scores["element"] == metrics["element_correct"]
+    assert scores["operation_f1.mind2web"] == metrics["operation_f1"]
+    assert scores["success"] == metrics["step_success"]
 
 
 def test_the_question_of_a_fine_tuned_model_is_the_stored_one_in_its_own_words(

@@ -15,8 +15,8 @@ from harness.runs import (
     Setup,
     StepRecord,
 )
-from parsers.records import Gold, Prediction, Scores, Status
-from tests.units import step_of
+from parsers.records import Gold, Prediction, Status
+from tests.units import step_of, step_scores
 
 SETUP = Setup(config={"candidates": {"count": 17}, "protocol": "seeact"}, seed=1)
 
@@ -75,7 +75,7 @@ def step(step_id: str, *, settled: bool = True, letter: str = "A", **more: Any) 
         "prediction": Prediction.of(Status.ANSWERED, letter, "7", None, "CLICK")
         if settled
         else None,
-        "scores": Scores(True, {"mind2web": 1.0}, True, True) if settled else None,
+        "scores": step_scores(True, {"mind2web": 1.0}, True, True) if settled else None,
         "usage": Usage(100, output=5),
         "cost": 0.25,
     }

@@ -141,7 +141,7 @@ def test_a_run_is_read_as_it_was_written(run: Path) -> None:
     assert settled.detail.gold == Gold("CLICK", "", ("68",), (box,), "68", "68")
     assert settled.detail.choices[0].description == Description("link", "", ("Baking",), "Baking")
     assert settled.prediction is not None and settled.prediction.status is Status.ANSWERED
-    assert settled.scored().info.website == "copperquince"
+    assert settled.scored().group("website") == "copperquince"
     assert passed_over.detail.gold == Gold("TYPE", "2", ())
 
 
@@ -151,7 +151,7 @@ def test_a_run_of_an_earlier_version_is_read(run: Path) -> None:
     assert record.detail.gold.original is None
     assert record.detail.choices[0].rank is None
     assert record.detail.choices[0].description is None
-    assert record.scores is not None and record.scores.element_in_box is None
+    assert record.scores is not None and record.scores["element_in_box"] is None
 
 
 def test_a_run_is_continued_and_finished_as_it_was_written(run: Path) -> None:

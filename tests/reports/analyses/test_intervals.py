@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.runs import StepRecord
+from parsers import MIND2WEB
 from parsers.bootstrap import bootstrap
 from parsers.records import Status
 from reports.analyses.command import analyse
@@ -40,7 +41,7 @@ def test_first_intervals_are_those_of_the_run(tmp_path: Path) -> None:
     (rows,) = run_rows(run)
     metrics = rows.metrics().metrics
     found = _rows(run)
-    macro = metrics.steps.success.macro
+    macro = metrics.headline.rates["success"]["macro"]
     assert macro.interval is not None
     row = found["Step SR", "macro"]
     assert row["rate"] == macro.value
@@ -78,10 +79,10 @@ def test_values_follow_the_rules_of_the_run(tmp_path: Path, config: dict[str, ob
     run = write(tmp_path / "a", [*worked(), *more], setup(**config))
     (rows,) = run_rows(run)
     metrics = rows.metrics().metrics
-    values, tasks = headline_values((s for _, s in rows.trials), metrics, lambda s: s.success)
-    assert len(values) == metrics.steps.n_steps
-    assert len(set(tasks)) == metrics.steps.n_tasks
-    assert sum(values) / len(values) == pytest.approx(metrics.steps.success.micro.value)
+    values, tasks = headline_values((s for _, s in rows.trials), metrics, MIND2WEB["success"])
+    assert len(values) == metrics.headline.n_units
+    assert len(set(tasks)) == metrics.headline.n_parents
+    assert sum(values) / len(values) == pytest.approx(metrics.headline.value("success", "micro"))
 
 
 def test_tasks_that_are_all_alike_have_no_second_interval(tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from harness.runs import ChoiceRecord, StepRecord
-from parsers import Prediction, Scores, Status
+from parsers import Prediction, Status
 from parsers.records import F1_VARIANTS
 from reports.analyses.positions import Pick, chosen_letters, option_positions, pick_of, place_test
 from reports.formats import render
 from reports.frames import steps_frame
 from tests.reports.runs import setup, step, worked, write
-from tests.units import changed, flat
+from tests.units import changed, flat, step_scores
 
 
 def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) -> StepRecord:
@@ -34,7 +34,7 @@ def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) 
         else Prediction.of(Status.ANSWERED, letters[chosen], str(chosen), None, "CLICK", "")
     )
     hit = chosen == right
-    scores = Scores(hit, dict.fromkeys(F1_VARIANTS, 1.0), True, hit)
+    scores = step_scores(hit, dict.fromkeys(F1_VARIANTS, 1.0), True, hit)
     gold = replace(record.detail.gold, elements=(str(right),), shown=str(right))
     return changed(record, choices=choices, prediction=said, scores=scores, gold=gold)
 

@@ -94,7 +94,7 @@ def test_an_operation_that_nobody_asked_for_is_no_wrong_one() -> None:
     said = Prediction.of(Status.ANSWERED, element=TARGET, flags=(ELEMENT_ONLY,))
     right = replace(record(operation=None), prediction=said)
     assert right.scores is not None
-    assert not right.scores.success
+    assert not right.scores["success"]
     assert _class(right) is ErrorClass.SUCCESS
     wrong = replace(
         record("27", None), prediction=Prediction.of(said.status, element="27", flags=said.flags)
@@ -105,7 +105,7 @@ def test_an_operation_that_nobody_asked_for_is_no_wrong_one() -> None:
 def test_an_operation_that_the_rules_do_not_accept_is_a_wrong_one() -> None:
     made = record()
     assert made.scores is not None
-    strict = replace(made, scores=replace(made.scores, success=False))
+    strict = replace(made, scores={**made.scores, "success": 0.0})
     assert _class(strict) is ErrorClass.WRONG_OPERATION
 
 
@@ -236,12 +236,12 @@ def _predicates(made: StepRecord, found: StepError) -> dict[str, bool]:
     said, scores = made.prediction, made.scores
     valid = made.invalid is None
     settled = valid and made.settled and said is not None and scores is not None
-    failed = settled and scores is not None and not scores.success
+    failed = settled and scores is not None and not scores["success"]
     status = said.status if said is not None else None
     offered = any(choice.positive for choice in made.detail.choices)
     answered = failed and status is Status.ANSWERED
-    right = answered and scores is not None and scores.element
-    wrong = answered and scores is not None and not scores.element
+    right = answered and scores is not None and scores["element"] == 1
+    wrong = answered and scores is not None and scores["element"] == 0
     same = said is not None and said.operation == made.detail.gold.operation
     plain = made.detail.gold.operation == "CLICK"
     silent = failed and status not in (Status.ANSWERED, Status.NONE, Status.NOT_OFFERED)

@@ -23,9 +23,10 @@ from harness.runs import (
     StepRecord,
 )
 from harness.runs.files import encode
-from parsers.records import F1_VARIANTS, Gold, Prediction, Scores, Status
+from parsers.records import F1_VARIANTS, Gold, Prediction, Status
 from reports.view.write import Made, Page
 from tests.reports.runs import call, setup, step, write
+from tests.units import step_scores
 
 HOSTILE = (
     "</script><script>window.HACKED = 1</script>",
@@ -95,7 +96,7 @@ def _record(task: str, index: int, sign: str, site: str, text: str) -> StepRecor
         prediction=Prediction.of(status, letter, chosen, None, operation, text)  # type: ignore[arg-type]
         if settled
         else None,
-        scores=Scores(element, f1, success, success) if settled else None,
+        scores=step_scores(element, f1, success, success) if settled else None,
     )
     return replace(made, goal=f"Task {task}: {HOSTILE[int(task[1:]) % 4]}")
 

@@ -1,0 +1,81 @@
+"""What stands beside the measures of a kind of units: bounds of what can be reached, and counts.
+
+A kind that brings none is told about by its measures alone. A package registers what it has to say
+in the entry-point group `vlm_eval.beside`, under the name of the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from adapters.registry import Registry, UnknownName
+from harness.runs import UnitRecord
+from harness.settings import Settings
+from parsers import AggregationRules, Counts
+from parsers.records import Status
+
+Records = Sequence[UnitRecord[Any]]
+Bound = Mapping[str, float | None]
+"""Values of measures by name, in their headline's average."""
+
+FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
+
+
+class Bounds(Protocol):
+    """What a run could at least and at most have reached."""
+
+    def floor(self, records: Records, rules: AggregationRules) -> Bound:
+        """What an agent gets that knows nothing, in expectation, on the rows of the headline."""
+        ...
+
+    def ceiling(self, records: Records, rules: AggregationRules) -> Bound:
+        """What an agent gets that always knows the answer."""
+        ...
+
+
+class Beside:
+    """What a kind of units tells beside its measures: nothing, unless it overrides this."""
+
+    def bounds(self, records: Records, settings: Settings) -> Bounds | None:
+        """Floor and ceiling on the rows of a run; None for kinds that have none."""
+        return None
+
+    def rows(self, records: Records) -> dict[str, int]:
+        """Further counts of rows, for `summary.json`."""
+        return {}
+
+    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
+        """Footnotes of the table that define its measures and bounds."""
+        return iter(())
+
+    def answers(self, records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
+        """Lines on how the settled units ended."""
+        yield f"settled without an answer: {unanswered(counts)}"
+
+    def places(self, records: Records) -> Iterator[str]:
+        """Lines on answers that name a place."""
+        return iter(())
+
+    def questions(self, asked: Records) -> Iterator[str]:
+        """Lines on what was asked."""
+        return iter(())
+
+
+def unanswered(counts: Counts) -> str:
+    """The settled units without an answer by status, and the share that could not be read."""
+    failures = {name: n for name, n in counts.statuses.items() if name not in FINE}
+    by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "0"
+    return f"{by_status} ({100 * (counts.parse_failure_rate or 0):.1f} % unreadable)"
+
+
+KINDS: Registry[Beside] = Registry("kind of unit", "vlm_eval.beside", has=("bounds",))
+KINDS.add("step", "harness.evaluation.choices:StepsBeside", "recorded steps and their choices")
+
+
+def beside(kind: str) -> Beside:
+    """What a kind of units tells beside its measures."""
+    try:
+        return KINDS.make(kind)
+    except UnknownName:
+        return Beside()

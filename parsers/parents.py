@@ -1,0 +1,149 @@
+"""Measures of parents: whether every unit of a task (or of another parent) succeeds.
+
+Such a measure is withheld while a parent is incomplete, because parents with few units are complete
+first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from parsers.declaration import Declaration, Level, Measure
+from parsers.intervals import clopper_pearson
+from parsers.metrics import AggregationRules, ParentMetrics, ParentRate
+from parsers.rates import mean, mean_interval
+from parsers.records import ScoredUnit
+
+Parent = Hashable
+Outcomes = Mapping[Parent, bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ParentOutcomes:
+    """Whether parents succeed in one repeat, by the ways of `ParentMetrics`; None while incomplete.
+
+    above: the cluster of each parent; None if parents are the clusters themselves.
+    """
+
+    default: Outcomes
+    strict: Outcomes
+    clean: Outcomes
+    above: Mapping[Parent, Hashable] | None
+
+
+def parent_of(unit: ScoredUnit, level: Level) -> Parent:
+    """The parent of a unit: the same id in two splits is two parents, unless they are shared."""
+    identity = unit.parents.get(level.name, "")
+    return identity if level.shared else (unit.split, identity)
+
+
+def cluster_above(declared: Declaration, rules: AggregationRules, over: str) -> Level:
+    """The level that intervals take as independent: never one inside what is averaged over."""
+    return declared.levels[max(declared.rank(rules.cluster), declared.rank(over))]
+
+
+def measures_of_whole(declared: Declaration, whole: str | None) -> list[Measure]:
+    """The measures of parents that rows can have which hold parents whole up to a level.
+
+    None stands for the outermost level, "" for rows that split all parents.
+    """
+    if whole == "":
+        return []
+    most = len(declared.levels) if whole is None else declared.rank(whole)
+    return [measure for measure in declared.of_parents if declared.rank(measure.over) <= most]
+
+
+def parent_outcomes(
+    rows: Iterable[ScoredUnit],
+    measure: Measure,
+    declared: Declaration,
+    rules: AggregationRules,
+    lengths: Mapping[str, int] | None = None,
+) -> ParentOutcomes:
+    """Whether each parent succeeds, in the ways of `ParentMetrics`; None while it is incomplete.
+
+    rows: after exclusion (`parsers.aggregate.after_exclusion`). Those that the measure leaves open
+        do not count, and a parent of such rows neither.
+    lengths: as in `parsers.aggregate.aggregate`.
+    """
+    level, name = declared.level(measure.over), declared[measure.all_of].score(rules.variant)
+    parents: dict[Parent, list[ScoredUnit]] = {}
+    for row in rows:
+        if row.scores is None or row.scores.get(name) is not None:
+            parents.setdefault(parent_of(row, level), []).append(row)
+    valid = {parent: sum(row.invalid is None for row in of) for parent, of in parents.items()}
+
+    def succeeds(of: Sequence[ScoredUnit], *, strict: bool = False) -> bool | None:
+        scores = [row.scores for row in of if row.invalid is None]
+        missing = _cut_short(of, declared, lengths or {})
+        if (None in scores or missing) and rules.unattempted != "fail":
+            return None
+        failed = missing or (strict and len(scores) < len(of))
+        return not failed and all(one is not None and one[name] == 1 for one in scores)
+
+    cluster = cluster_above(declared, rules, measure.over)
+    return ParentOutcomes(
+        default={parent: succeeds(of) for parent, of in parents.items() if valid[parent]},
+        strict={parent: succeeds(of, strict=True) for parent, of in parents.items()},
+        clean={parent: succeeds(of) for parent, of in parents.items() if valid[parent] == len(of)},
+        above=(
+            None
+            if cluster == level
+            else {parent: parent_of(of[-1], cluster) for parent, of in parents.items()}
+        ),
+    )
+
+
+def _cut_short(
+    rows: Sequence[ScoredUnit], declared: Declaration, lengths: Mapping[str, int]
+) -> bool:
+    """Whether an innermost parent of the rows has fewer of them than it should."""
+    if not lengths:
+        return False
+    found = Counter(row.parents.get(declared.innermost.name, "") for row in rows)
+    return any(number < lengths.get(parent, 0) for parent, number in found.items())
+
+
+def parent_metrics(repeats: Sequence[ParentOutcomes], rules: AggregationRules) -> ParentMetrics:
+    """A measure of parents over one or more repeats; counts add up over repeats."""
+    above: dict[Parent, Hashable] | None = None
+    if all(outcomes.above is not None for outcomes in repeats):
+        above = {p: c for outcomes in repeats for p, c in (outcomes.above or {}).items()}
+
+    def rate(pick: Callable[[ParentOutcomes], Outcomes]) -> ParentRate:
+        return _rate([pick(outcomes) for outcomes in repeats], rules, above)
+
+    return ParentMetrics(
+        rate(lambda outcomes: outcomes.default),
+        rate(lambda outcomes: outcomes.strict),
+        rate(lambda outcomes: outcomes.clean),
+    )
+
+
+def _rate(
+    repeats: Sequence[Outcomes], rules: AggregationRules, above: Mapping[Parent, Hashable] | None
+) -> ParentRate:
+    known = [[won for won in outcomes.values() if won is not None] for outcomes in repeats]
+    complete, total = sum(map(len, known)), sum(map(len, repeats))
+    successes = sum(map(sum, known))
+    if complete < total or not all(known):
+        return ParentRate(None, None, successes, complete, total)
+    value = mean([sum(won) / len(won) for won in known])
+    interval = None
+    if len(repeats) == 1 and above is None:
+        interval = clopper_pearson(successes, total, rules.level)
+    elif all(outcomes.keys() == repeats[0].keys() for outcomes in repeats):
+        each = [(float(bool(won)), one) for outcomes in repeats for one, won in outcomes.items()]
+        parents = [parent for _, parent in each]
+        interval = mean_interval(
+            [won for won, _ in each],
+            parents,
+            "macro",
+            clusters=None if above is None else [above[parent] for parent in parents],
+            level=rules.level,
+            draws=rules.draws,
+            seed=rules.seed,
+        )
+    return ParentRate(value, interval, successes, complete, total)

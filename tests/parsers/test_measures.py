@@ -1,0 +1,223 @@
+"""Measures that a benchmark declares for itself: cells, other parents, units left open, main."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from parsers import (
+    AggregationRules,
+    Declaration,
+    Group,
+    Level,
+    Measure,
+    ScoredUnit,
+    Status,
+    aggregate,
+    by,
+)
+from parsers.aggregate import main_value
+from parsers.repeats import aggregate_repeats
+
+ITEMS = Declaration(
+    measures=(
+        Measure("hit", main=True, averages=("cells", "micro"), cells=("platform", "form")),
+        Measure("nearness", binary=False, averages=("micro",)),
+    ),
+    levels=(Level("picture", shared=True),),
+    groups=(Group("platform", whole="picture"), Group("form")),
+    kind="item",
+)
+CONVERSATIONS = Declaration(
+    measures=(
+        Measure("right"),
+        Measure("turn_success", main=True, all_of="right"),
+        Measure("conversation_success", all_of="right", over="conversation"),
+        Measure("right_by_conversation", over="conversation", averages=("macro",)),
+    ),
+    levels=(Level("turn"), Level("conversation")),
+    groups=(Group("site", whole="turn"), Group("operation")),
+    clusters=("conversation", "turn"),
+)
+
+
+def item(
+    number: int, platform: str, form: str, hit: float | None, picture: str = "", **more: float
+) -> ScoredUnit:
+    return ScoredUnit(
+        unit_id=f"i{number}",
+        split="test",
+        parents={"picture": picture or f"p{number}"},
+        labels={"platform": platform, "form": form},
+        invalid=None,
+        scores={"hit": hit, "nearness": more.get("nearness", 0.0)},
+        status=Status.ANSWERED,
+    )
+
+
+def turn(name: str, place: int, right: bool | None, invalid: str | None = None) -> ScoredUnit:
+    conversation, _, _ = name.partition(".")
+    scores = None if right is None else {"right": float(right)}
+    if scores is not None:
+        scores["right_by_conversation"] = scores["right"]
+    return ScoredUnit(
+        unit_id=f"{name}.{place}",
+        split="test",
+        parents={"turn": name, "conversation": conversation},
+        labels={"site": conversation.upper(), "operation": "CLICK"},
+        invalid=invalid,
+        scores=scores,
+        status=Status.ANSWERED if scores else None,
+    )
+
+
+def test_the_mean_over_cells_weighs_cells_alike_and_the_one_over_units_does_not() -> None:
+    # Cells: (web, text) 1 of 4, (web, icon) 1 of 1, (mobile, text) 0 of 1; (mobile, icon) is empty.
+    hits = [
+        ("web", "text", 1),
+        *[("web", "text", 0)] * 3,
+        ("web", "icon", 1),
+        ("mobile", "text", 0),
+    ]
+    rows = [item(number, *cell) for number, cell in enumerate(hits)]
+    hit = aggregate(rows, ITEMS).valid.rates["hit"]
+    assert hit["cells"].value == pytest.approx((1 / 4 + 1 + 0) / 3)
+    assert hit["cells"].n == 3
+    assert hit["micro"].value == pytest.approx(2 / 6)
+    assert list(hit) == ["cells", "micro"]
+    assert main_value(rows, ITEMS, AggregationRules()) == hit["cells"].value
+
+
+def test_the_interval_over_cells_adds_up_residuals_within_cells_by_cluster() -> None:
+    # Cell a: 1 1 0 over pictures p, p, q; cell b: 1 0 over pictures q, r. Means 2/3 and 1/2.
+    # Residuals over (2 cells x units of the cell): p (1/3 + 1/3)/6, q -2/3/6 + 1/2/4, r -1/2/4.
+    placed = [("a", 1, "p"), ("a", 1, "p"), ("a", 0, "q"), ("b", 1, "q"), ("b", 0, "r")]
+    rows = [item(n, cell, "text", hit, picture) for n, (cell, hit, picture) in enumerate(placed)]
+    estimate = aggregate(rows, ITEMS).valid.rates["hit"]["cells"]
+    value = (2 / 3 + 1 / 2) / 2
+    sums = [1 / 9, -1 / 9 + 1 / 8, -1 / 8]
+    error = math.sqrt(3 / 2 * sum(total**2 for total in sums))
+    reach = student.ppf(0.975, 2) * error
+    assert estimate.value == pytest.approx(value)
+    assert estimate.interval is not None
+    assert estimate.interval.low == pytest.approx(max(0, value - reach))
+    assert estimate.interval.high == pytest.approx(min(1, value + reach))
+    assert (estimate.interval.clusters, estimate.interval.few) == (3, True)
+
+
+def test_cells_that_all_hit_have_the_exact_interval() -> None:
+    rows = [item(number, "web", form, 1) for number, form in enumerate(["text", "icon"] * 5)]
+    estimate = aggregate(rows, ITEMS).valid.rates["hit"]["cells"]
+    assert estimate.interval is not None
+    assert estimate.interval.method == "clopper-pearson"
+    assert estimate.interval.low == pytest.approx(0.025 ** (1 / 10))
+    assert estimate.interval.high == 1
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.booleans()), min_size=1))
+def test_the_mean_over_cells_is_that_of_the_cells_own_means(
+    cells: list[tuple[str, str, bool]],
+) -> None:
+    rows = [item(n, platform, form, float(hit)) for n, (platform, form, hit) in enumerate(cells)]
+    together: dict[tuple[str, str], list[bool]] = {}
+    for platform, form, hit in cells:
+        together.setdefault((platform, form), []).append(hit)
+    expected = sum(sum(hits) / len(hits) for hits in together.values()) / len(together)
+    estimate = aggregate(rows, ITEMS).valid.rates["hit"]["cells"]
+    assert estimate.value == pytest.approx(expected)
+    if estimate.interval is not None:
+        assert 0 <= estimate.interval.low <= estimate.interval.high <= 1
+
+
+def test_a_unit_without_a_score_is_left_out_of_that_measure_alone() -> None:
+    rows = [
+        item(0, "web", "text", 1, nearness=0.5),
+        item(1, "web", "text", None, nearness=0.75),
+        item(2, "web", "icon", None, nearness=0.25),
+    ]
+    metrics = aggregate(rows, ITEMS).valid
+    assert metrics.n_units == 3
+    assert metrics.value("hit", "micro") == 1 and metrics.rates["hit"]["micro"].n == 1
+    assert metrics.value("hit", "cells") == 1 and metrics.rates["hit"]["cells"].n == 1
+    assert metrics.value("nearness", "micro") == 0.5
+
+
+def test_a_measure_without_any_score_is_unknown_and_not_zero() -> None:
+    metrics = aggregate([item(0, "web", "text", None)], ITEMS)
+    assert not metrics.measured("hit")
+    assert metrics.valid.value("hit", "cells") is None
+    assert metrics.measured("nearness")
+
+
+def test_success_of_turns_and_of_conversations() -> None:
+    # Conversation a: turns 2 of 2 and 1 of 1 right; b: one turn wrong, one right.
+    rows = [
+        turn("a.0", 0, True),
+        turn("a.0", 1, True),
+        turn("a.1", 0, True),
+        turn("b.0", 0, False),
+        turn("b.1", 0, True),
+    ]
+    metrics = aggregate(rows, CONVERSATIONS)
+    turns, conversations = (
+        metrics.parents[name].default for name in ("turn_success", "conversation_success")
+    )
+    assert (turns.value, turns.successes, turns.total) == (3 / 4, 3, 4)
+    assert (conversations.value, conversations.total) == (1 / 2, 2)
+    assert metrics.counts.n_parents == 4
+    # Macro over turns is 3/4, over conversations (1 + 1/2)/2.
+    assert metrics.valid.value("right", "macro") == 3 / 4
+    assert metrics.valid.value("right_by_conversation", "macro") == 3 / 4
+    assert metrics.valid.rates["right_by_conversation"]["macro"].n == 2
+    assert main_value(rows, CONVERSATIONS, AggregationRules()) == 3 / 4
+
+
+def test_intervals_of_turns_take_conversations_as_clusters_and_never_less_than_a_parent() -> None:
+    rows = [turn(f"c{n}.{k}", 0, (n + k) % 3 > 0) for n in range(4) for k in range(2)]
+    usual = aggregate(rows, CONVERSATIONS)
+    assert usual.rules.cluster == "conversation"
+    found = usual.parents["turn_success"].default.interval
+    assert found is not None and found.clusters == 4
+    turns = aggregate(rows, CONVERSATIONS, AggregationRules(cluster="turn"))
+    found = turns.valid.rates["right"]["micro"].interval
+    assert found is not None and found.clusters == 8
+    found = turns.valid.rates["right_by_conversation"]["macro"].interval
+    assert found is not None and found.clusters == 4
+
+
+def test_success_of_a_conversation_is_withheld_while_a_turn_of_it_is_incomplete() -> None:
+    rows = [turn("a.0", 0, True), turn("a.1", 0, None), turn("b.0", 0, True)]
+    parents = aggregate(rows, CONVERSATIONS).parents
+    assert str(parents["conversation_success"].default) == "n/a (1 of 2)"
+    assert str(parents["turn_success"].default) == "n/a (2 of 3)"
+    cut = aggregate([turn("a.0", 0, True), turn("b.0", 0, True)], CONVERSATIONS, lengths={"a.0": 2})
+    assert str(cut.parents["conversation_success"].default) == "n/a (1 of 2)"
+
+
+def test_an_invalid_unit_fails_its_parents_in_the_strict_line_alone() -> None:
+    rows = [turn("a.0", 0, True), turn("a.0", 1, None, "no_positive"), turn("a.1", 0, True)]
+    success = aggregate(rows, CONVERSATIONS).parents["conversation_success"]
+    assert (success.default.value, success.strict.value, success.clean.total) == (1, 0, 0)
+
+
+def test_groups_have_the_measures_of_parents_that_they_hold_whole() -> None:
+    rows = [turn("a.0", 0, True), turn("b.0", 0, False)]
+    by_site = by(rows, "site", CONVERSATIONS)
+    assert {name: list(found.parents) for name, found in by_site.items()} == {
+        "A": ["turn_success"],
+        "B": ["turn_success"],
+    }
+    (clicks,) = by(rows, "operation", CONVERSATIONS).values()
+    assert clicks.parents == {}
+
+
+def test_repeats_of_a_main_measure_of_parents_spread_by_it() -> None:
+    trials = [(0, turn("a.0", 0, True)), (1, turn("a.0", 0, False))]
+    found = aggregate_repeats(trials, CONVERSATIONS)
+    assert found.spread == pytest.approx(0.5**0.5)
+    rate = found.metrics.of_parents("conversation_success")
+    assert rate is not None and rate.value == 0.5
