@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
@@ -22,11 +23,30 @@ from parsers.records import Gold, Prediction, Status
 from tests.units import step_of, step_scores
 
 
+async def complete(url: str, messages: Sequence[dict[str, str]]) -> dict[str, Any]:
+    """The completion that the server gives."""
+    address = urlsplit(url)
+    body = json.dumps({"messages": messages}).encode()
+    head = (
+        f"POST {address.path}/chat/completions HTTP/1.1\r\nhost: {address.hostname}\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    )
+    try:
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        writer.write(head.encode() + body)
+        answer = await reader.read()
+        writer.close()
+    except OSError as error:
+        raise Fault("connection", str(error)) from error
+    completion: dict[str, Any] = json.loads(answer.partition(b"\r\n\r\n")[2])
+    return completion
+
+
 class Chat:
     """As little of a chat client as will do."""
 
     def __init__(self, url: str, concurrency: int) -> None:
-        self._url = urlsplit(url)
+        self._url = url
         self._info = AdapterInfo("chat", "counted", "chat", endpoint=None, concurrency=concurrency)
 
     @property
@@ -35,20 +55,7 @@ class Chat:
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         messages = [{"role": m.role, "content": m.text} for m in request.conversation.messages]
-        body = json.dumps({"messages": messages}).encode()
-        host, port = self._url.hostname, self._url.port
-        head = (
-            f"POST {self._url.path}/chat/completions HTTP/1.1\r\nhost: {host}\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        try:
-            reader, writer = await asyncio.open_connection(host, port)
-            writer.write(head.encode() + body)
-            answer = await reader.read()
-            writer.close()
-        except OSError as error:
-            raise Fault("connection", str(error)) from error
-        data = json.loads(answer.partition(b"\r\n\r\n")[2])
+        data = await complete(self._url, messages)
         text = data["choices"][0]["message"]["content"]
         usage = Usage(input=data["usage"]["prompt_tokens"])
         return Reply(text, model=data["model"], usage=usage, request_id=data["id"], latency_s=0.03)
