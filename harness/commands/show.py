@@ -117,9 +117,9 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
     for (step_id, repeat), record in records.items():
         if step_id not in found:
             continue
-        status = record.prediction.status if record.prediction else "unsettled"
         number = f", repeat {repeat}" if repeat else ""
-        say(f"{record.kind} {step_id}{number} in {directory}: {status}")
+        ended = unit_kind(record.kind).ended(record)
+        say(f"{record.kind} {step_id}{number} in {directory}: {ended}")
         calls = run.calls_of(step_id, repeat)
         for call in calls:
             _print_recorded(call)

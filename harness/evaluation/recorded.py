@@ -262,6 +262,11 @@ class RecordedSteps(UnitKind):
         )
 
     @classmethod
+    def ended(cls, record: StepRecord) -> str:
+        """See `UnitKind.ended`: the reply is in the words of the protocol, which follow."""
+        return str(record.prediction.status) if record.prediction else "unsettled"
+
+    @classmethod
     def answer(cls, record: StepRecord) -> str:
         """See `UnitKind.answer`."""
         gold = record.detail.gold

@@ -207,6 +207,14 @@ class UnitKind:
         return f"its outcome is known: {status}; no model is asked about it"
 
     @classmethod
+    def ended(cls, record: UnitRecord[Any]) -> str:
+        """How a unit ended, with the action that was answered."""
+        said = record.prediction
+        if said is None:
+            return "unsettled"
+        return f"{said.status}: {said.action}" if said.action else str(said.status)
+
+    @classmethod
     def answer(cls, record: UnitRecord[Any]) -> str:
         """A line with the right answer of a unit."""
         return f"right: {cls.right(record)}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import harness
 from adapters.contract import Request
 from harness.protocols import PROTOCOLS
+from parsers import MIND2WEB
 from parsers.actions import Action
 from tests.harness.commands.tool import DEV, call, calls, last_lines, steps
 
@@ -117,3 +120,11 @@ def test_actions_without_counterparts_are_refused_before_anything_is_asked(
     done = call("--model", "oracle", *DEV, "--protocol", name, "--out", "run")
     assert done.code == 2 and complaint in done.complaint
     assert not Path("run").exists()
+
+
+def test_a_run_has_the_action_space_on_record() -> None:
+    assert call("--model", "oracle", *ASKED, "--limit", "1", "--out", "run").code == 0
+    manifest: dict[str, Any] = json.loads(Path("run/manifest.json").read_text())
+    names = [action["name"] for action in manifest["declared"]["actions"]["actions"]]
+    assert names == ["CLICK", "TYPE", "SELECT"]
+    assert harness.open_run("run").manifest.declaration.actions == MIND2WEB.actions
