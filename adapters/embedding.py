@@ -74,6 +74,15 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class Loading(Protocol):
+    """An embedder that takes minutes to load, and would otherwise do so within its first call."""
+
+    def load(self) -> None:
+        """Load the model. Raises `Fatal`."""
+        ...
+
+
 def batches(texts: Sequence[str], info: EmbedderInfo) -> Iterator[tuple[str, ...]]:
     """The texts in calls that the embedder takes, in order.
 

@@ -32,12 +32,12 @@ def sentence_transformer(
     *,
     model_path: str | None = None,
     revision: str | None = None,
-    device: str | None = None,
+    devices: tuple[str, ...] | None = None,
     batch_size: Count = 32,
 ) -> Embedder:
-    """A checkpoint of the hub or a folder, in float32; it is loaded by the first call.
+    """A checkpoint of the hub or a folder, in float32, on one device.
 
-    Without a `device` the first GPU is taken, else the CPU. Code that comes with a checkpoint is
+    Unless one is named, that is the first GPU, else the CPU. Code that comes with a checkpoint is
     never run. Raises `Fatal` if the library or the checkpoint is missing.
     """
     if not model and not model_path:
@@ -46,7 +46,8 @@ def sentence_transformer(
         if find_spec(package) is None:
             raise Fatal(f"the embedder 'hf' needs sentence-transformers: {INSTALL}")
     named = model or str(model_path)
-    devices = None if device is None else (device,)
+    if devices and len(devices) > 1:
+        raise Fatal("an embedder runs on one device: name one")
     chosen = devices_of(LocalOptions(named, devices=devices))[0]
     folder = Path(model_path or model).expanduser()
     if model_path or folder.is_dir() or looks_like_path(model):
@@ -110,10 +111,18 @@ class LocalEmbedder:
     async def close(self) -> None:
         await asyncio.to_thread(self._thread.shutdown)
 
+    def load(self) -> None:
+        """Load the model. Raises `Fatal`."""
+        self._thread.submit(self._loaded).result()
+
     # The methods below run in the embedder's own thread.
 
+    def _loaded(self) -> SentenceTransformer:
+        self._model = self._model or self._load()
+        return self._model
+
     def _encode(self, texts: list[str]) -> tuple[tuple[Vector, ...], int]:
-        model = self._model = self._model or self._load()
+        model = self._loaded()
         try:
             ids = model.tokenizer(texts, truncation=True, max_length=model.max_seq_length)
             rows = model.encode(texts, batch_size=self._batch_size, show_progress_bar=False)

@@ -25,6 +25,7 @@ from adapters import (
     UnknownName,
 )
 from adapters.contract import Generation
+from adapters.embedding import Loading
 from adapters.prices import PriceSheet
 from adapters.secrets import masked
 from harness.engine import EmbedRequest, Lane, Pricing
@@ -141,6 +142,8 @@ class EmbeddingRole:
         return identity_of(self.info)
 
     def loaded(self) -> EmbeddingRole:
+        if isinstance(self.embedder, Loading):
+            self.embedder.load()
         return self
 
     async def close(self) -> None:

@@ -150,17 +150,17 @@ def on_record(settings: Settings) -> dict[str, Any]:
         if name in plain:
             plain[name] = masked(dict(getattr(settings, name)))
     if "roles" in plain:
-        plain["roles"] = {k: v for k, v in plain["roles"].items() if not _of_session(k)}
+        plain["roles"] = {k: v for k, v in plain["roles"].items() if _is_recorded(k)}
     if settings.candidates not in (None, "snapshot"):
         # Nothing is drawn. A kind of units without candidates leaves this open.
         plain["distractors"] = None
     return plain
 
 
-def _of_session(key: str) -> bool:
-    """Whether a setting of a role (`planner.concurrency`) changes no result."""
+def _is_recorded(key: str) -> bool:
+    """Whether a run has a setting of a role on record, as it would one of the model's."""
     setting = SETTINGS.get(key.partition(".")[2])
-    return setting is not None and setting.about == "session"
+    return setting is None or setting.recorded != "never"
 
 
 def of_session(settings: Settings) -> dict[str, Any]:

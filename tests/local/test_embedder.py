@@ -18,9 +18,12 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (extra embed)")
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
 
+import harness
 from adapters import EMBEDDING_MODELS, Embedded, Embedder, Fatal
 from adapters.checks import checked_vectors
+from adapters.embedding import Loading
 from benchmarks.tiny_encoder import build
+from harness.protocols import PROTOCOLS
 
 WORDS = ["find a flight to oslo", "book a table for two", "rent a van"]
 
@@ -33,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(model: str, **options: Any) -> Embedder:
-    return EMBEDDING_MODELS.make(model, device="cpu", **options)
+    return EMBEDDING_MODELS.make(model, devices="cpu", **options)
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> Embedded:
@@ -76,6 +79,16 @@ def test_the_loop_goes_on_while_texts_are_embedded(folder: Path) -> None:
     assert threads == {"embedder_0"}
 
 
+def test_a_checkpoint_is_loaded_once_and_before_its_first_call_if_wanted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = made(f"hf:{folder}")
+    assert isinstance(embedder, Loading)
+    embedder.load()
+    monkeypatch.delattr(embedder.__class__, "_load")
+    assert len(embed(embedder, WORDS).vectors) == 3
+
+
 def test_another_checkpoint_is_another_model_on_record(folder: Path, tmp_path: Path) -> None:
     before = made(f"hf:{folder}").info
     assert before.provider == "local" and str(before.revision).startswith("sha256:")
@@ -93,7 +106,8 @@ def test_another_checkpoint_is_another_model_on_record(folder: Path, tmp_path: P
         ("hf", {}, "which model"),
         ("hf:./nowhere", {}, "no such folder"),
         ("hf:FOLDER", {"revision": "main"}, "a folder has none"),
-        ("hf:FOLDER", {"device": "tpu"}, "device"),
+        ("hf:FOLDER", {"devices": "tpu"}, "device"),
+        ("hf:FOLDER", {"devices": "cpu,cuda:0"}, "one device"),
         ("hf:FOLDER", {"batch_size": "0"}, "batch_size must be"),
         ("hf:FOLDER", {"colour": "red"}, "takes no option 'colour'"),
     ],
@@ -145,3 +159,29 @@ def test_a_cancelled_call_leaves_the_embedder_usable(folder: Path) -> None:
         return len(embedded.vectors)
 
     assert asyncio.run(run()) == 3
+
+
+def test_a_role_of_a_run_embeds_on_this_machine(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache-home"))
+    monkeypatch.setattr(PROTOCOLS, "_entries", dict(PROTOCOLS._entries))
+    PROTOCOLS.add("planned", "tests.harness.evaluation.planned:Planned")
+    Path("script.jsonl").write_text('{"default": true, "text": "find a flight"}')
+    run = harness.evaluate(
+        model="scripted:script.jsonl",
+        benchmark="sample",
+        split="dev",
+        limit=1,
+        protocol="planned",
+        role={"embedding": {"model": "hf", "model_path": str(folder), "devices": "cpu"}},
+        out="run",
+        progress="off",
+    )
+    assert run.complete
+    config = run.manifest.config
+    # Where it lies and what it runs on is not what it is.
+    assert config["roles"] == {"embedding": "hf"}
+    assert config["role_models"]["embedding"]["revision"].startswith("sha256:")
+    assert run.summary["by_role"]["embedding"]["cost"] == 0

@@ -342,23 +342,30 @@ def texts_of(run: str) -> list[str]:
     return [text for call in calls(run) if "embed" in call for text in call["embed"]["texts"]]
 
 
-def test_a_failing_embedder_leaves_steps_unsettled_and_the_same_line_goes_on() -> None:
-    broken = True
+def test_the_cost_limit_holds_for_all_roles_together_and_the_same_line_goes_on() -> None:
+    """The planner is the dear one here."""
+    dollars = {"main": 1e3, "planner": 4e4, "vectors": 2e3}
+    prices = (f'["openai:{name}"]\ninput = {price}\noutput = 0' for name, price in dollars.items())
+    Path("prices.toml").write_text("\n".join(prices))
+    paid: list[float] = []
 
     def react(ask: Ask) -> Answer:
-        if ask.model == "vectors" and broken:
-            return Answer(raw=b'{"data": [{"index": 0, "embedding": [NaN]}]}')
-        return Answer(text="Search for it")
+        texts = ask.body["input"] if ask.model == "vectors" else [ask.text]
+        words = sum(len(text.split()) for text in texts)
+        paid.append(words * dollars[ask.model] / 1e6)
+        return Answer(text="Search for it", usage={"input": words, "output": 1})
 
     with WireServer(react) as server:
-        run = line(server, "--out", "run", "--no-preflight")
-        limited = call(*run, "--timeout", "5", "--max-cost", "0.0000001", "--prices", "prices.toml")
-        assert limited.code == 1
-        broken = False
-        assert call(*run).code == 0
+        run = line(server, "--out", "run", "--no-preflight", "--prices", "prices.toml")
+        called = call(*run, "--max-cost", "4")
+        assert called.code == 1
+        assert "with a higher --max-cost" in called.err
+        assert 0.5 < sum(paid) <= 4
+        assert call(*run, "--max-cost", "60").code == 0
+        assert summary("run")["cost"] == pytest.approx(sum(paid))
         steps = summary("run")["rows"]["asked"]
         # What was answered is not asked again.
-        assert asked(server)["planner"] == steps
+        assert asked(server) == {"main": steps, "planner": steps, "vectors": steps}
 
 
 def test_roles_from_python() -> None:
