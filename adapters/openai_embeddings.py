@@ -15,7 +15,7 @@ import msgspec
 
 from adapters.api import Json, facts_of_endpoint
 from adapters.checks import checked_vectors
-from adapters.contract import Fatal
+from adapters.contract import Fault
 from adapters.conversation import Finish, Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
@@ -95,7 +95,10 @@ class OpenAIEmbedder(OpenAIClient[EmbedderInfo]):
         self._dimensions = info.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """See `Embedder.embed`; `Fatal` also for a text that is longer than the model takes."""
+        """See `Embedder.embed`; `Fault` also for a text that is longer than the model takes.
+
+        Other texts may still be embedded, so that it is no reason to end a run.
+        """
 
         async def compose() -> tuple[Json, Json]:
             # The protocol takes no empty text.
@@ -116,12 +119,11 @@ class OpenAIEmbedder(OpenAIClient[EmbedderInfo]):
         def end(finish: Finish, failure: Failure, sent: Json) -> Embedded:
             longest = max(map(len, texts))
             what = "too long" if finish is Finish.TOO_LONG else "not allowed"
-            raise Fatal(
-                self._clean(
-                    f"{self._speaker} embeds no text that is {what} (the longest of these has "
-                    f"{longest:,} characters): {failure.message}"
-                )
+            line = (
+                f"{self._speaker} embeds no text that is {what} (the longest of these has "
+                f"{longest:,} characters): {failure.message}"
             )
+            raise Fault("server", self._clean(line), status=failure.status)
 
         return await self._exchange(compose, read, end)
 
