@@ -25,11 +25,13 @@ class KindReports:
     analyses: the commands of `vlm-eval analyse` that suit its units, among those that not all do.
     keys: a function of a run and its settings to what published results have to share with it,
         beyond the keys of all results.
+    page: what the page shows of its units, a `reports.view.parts.UnitPage`; None for what all have.
     """
 
     errors: Any = None
     analyses: tuple[str, ...] = ()
     keys: Keys | None = None
+    page: Any = None
 
 
 REPORTS: Registry[KindReports] = Registry(

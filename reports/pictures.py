@@ -3,7 +3,7 @@
 from reports import open_runs
 from reports.pictures import as_jpeg, boxes_on_screenshot
 [run] = open_runs("runs/a").values()
-as_jpeg(boxes_on_screenshot(run, run.records()[0].step_id))   # the last line of a cell
+as_jpeg(boxes_on_screenshot(run, run.records()[0].unit_id))   # the last line of a cell
 """
 
 from __future__ import annotations

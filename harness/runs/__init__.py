@@ -12,7 +12,7 @@ A line is a record of `harness.runs.records`. A run directory holds
     set_aside.jsonl lines that do not count any more (`harness.runs.revision`)
 """
 
-from harness.runs.blobs import Blobs, digest_of
+from harness.runs.blobs import BLOBS, Blobs, digest_of
 from harness.runs.directory import (
     SUMMARY,
     RunDirectory,
@@ -48,6 +48,7 @@ from harness.runs.spent import by_role, roles_of, spent_on
 from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
 
 __all__ = [
+    "BLOBS",
     "KINDS",
     "SCHEMA",
     "STEP",

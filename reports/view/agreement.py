@@ -1,4 +1,8 @@
-"""Agreement of runs on outcomes and on chosen elements, over the steps that both settled."""
+"""Agreement of runs on outcomes and on answers, over the units that both settled.
+
+Where the main measure is a number, a unit counts for the run that has more of it, and runs agree on
+a unit where both have the same.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from reports.view.points import PART, RIGHT, WRONG, Outcome, Points
+from reports.view.points import PART, RIGHT, SCORED, WRONG, Outcome, Points
 
-SETTLED = {RIGHT, PART, WRONG}
+SETTLED = {RIGHT, PART, WRONG, SCORED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +20,9 @@ class Pair:
     """The agreement of two lanes.
 
     first, second: numbers of the lanes.
-    both, only_first, only_second, neither: steps that these got right.
-    same: steps with the same chosen element, or none in both.
+    both, only_first, only_second, neither: units that these got right. Where outcomes are numbers:
+        `only_first` and `only_second` those of which these have more, `both` the others.
+    same: units with the same answer, or none in both.
     """
 
     first: int
@@ -29,19 +34,19 @@ class Pair:
     same: int
 
     @property
-    def steps(self) -> int:
-        """Steps that both settled."""
+    def units(self) -> int:
+        """Units that both settled."""
         return self.both + self.only_first + self.only_second + self.neither
 
     @property
     def agreement(self) -> float | None:
-        """The share of steps that both got right or both got wrong."""
-        return (self.both + self.neither) / self.steps if self.steps else None
+        """The share of units with the same outcome in both."""
+        return (self.both + self.neither) / self.units if self.units else None
 
     @property
-    def same_choice(self) -> float | None:
-        """The share of steps in which both chose the same element."""
-        return self.same / self.steps if self.steps else None
+    def same_answer(self) -> float | None:
+        """The share of units with the same answer in both."""
+        return self.same / self.units if self.units else None
 
 
 def pairs(points: Points) -> list[Pair]:
@@ -50,12 +55,12 @@ def pairs(points: Points) -> list[Pair]:
 
 
 def matrix(points: Points) -> list[list[float | None]]:
-    """Agreement on outcomes above the diagonal, on chosen elements below it."""
+    """Agreement on outcomes above the diagonal, on answers below it."""
     size = len(points.lanes)
     cells: list[list[float | None]] = [[None] * size for _ in range(size)]
     for pair in pairs(points):
         cells[pair.first][pair.second] = pair.agreement
-        cells[pair.second][pair.first] = pair.same_choice
+        cells[pair.second][pair.first] = pair.same_answer
     return cells
 
 
@@ -63,8 +68,8 @@ def _pair(points: Points, first: int, second: int) -> Pair:
     counts = {(one, other): 0 for one in (True, False) for other in (True, False)}
     same = 0
     for one, other in _settled(points, first, second):
-        counts[one.result == RIGHT, other.result == RIGHT] += 1
-        same += one.choice == other.choice
+        counts[_beside(one, other)] += 1
+        same += one.answer == other.answer
     return Pair(
         first,
         second,
@@ -76,8 +81,16 @@ def _pair(points: Points, first: int, second: int) -> Pair:
     )
 
 
+def _beside(one: Outcome, other: Outcome) -> tuple[bool, bool]:
+    """Whether each of two outcomes is right, or at least as high as the other."""
+    if one.result == SCORED or other.result == SCORED:
+        first, second = one.main or 0.0, other.main or 0.0
+        return first >= second, second >= first
+    return one.result == RIGHT, other.result == RIGHT
+
+
 def _settled(points: Points, first: int, second: int) -> Iterator[tuple[Outcome, Outcome]]:
-    for point in points.steps.values():
+    for point in points.units.values():
         one, other = point.outcomes.get(first), point.outcomes.get(second)
         if one and other and one.result in SETTLED and other.result in SETTLED:
             yield one, other

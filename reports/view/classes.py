@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from harness.runs import Run
-from reports.errors import CLASSES, DEFAULT_LABELS, Label, classify_run, read_labels
+from reports.errors import DEFAULT_LABELS, Label, classify_run, read_labels
+from reports.errors import classes_of as all_classes
 from reports.view.points import Classes, Points
 
-__all__ = ["CLASS_TITLES", "DEFAULT_LABELS", "class_rows", "classes_of", "labels_of"]
-
-CLASS_TITLES = [[str(info.error_class), info.title] for info in CLASSES]
+__all__ = ["DEFAULT_LABELS", "class_rows", "class_titles", "classes_of", "labels_of"]
 
 
 def label_problems(runs: Mapping[str, Run]) -> tuple[str, ...]:
@@ -25,15 +24,20 @@ def label_problems(runs: Mapping[str, Run]) -> tuple[str, ...]:
 
 
 class ClassRow(NamedTuple):
-    """A class with its count in every lane, each with a link to the steps."""
+    """A class with its count in every lane, each with a link to the units."""
 
     title: str
     meaning: str
     counts: list[tuple[int, str]]
 
 
+def class_titles(runs: Iterable[Run]) -> list[list[str]]:
+    """The name and the title of every class that units of the runs can have."""
+    return [[str(info.error_class), info.title] for info in all_classes(runs)]
+
+
 def classes_of(run: Run) -> Classes:
-    """The class of every row of a run, by step and repeat."""
+    """The class of every row of a run, by unit and repeat."""
     return {(one.unit_id, one.repeat): str(one.error_class) for one in classify_run(run)}
 
 
@@ -42,18 +46,18 @@ def labels_of(run: Run) -> tuple[Label, ...]:
     return read_labels(run).labels
 
 
-def class_rows(points: Points) -> list[ClassRow]:
-    """The classes that occur, in order of precedence."""
+def class_rows(points: Points, runs: Iterable[Run], route: Callable[..., str]) -> list[ClassRow]:
+    """The classes that occur, in order of precedence; `route` gives the address of a filter."""
     counts: Counter[tuple[int, str | None]] = Counter(
         (lane, outcome.error_class)
-        for point in points.steps.values()
+        for point in points.units.values()
         for lane, outcome in point.outcomes.items()
     )
     rows: list[ClassRow] = []
     lanes = range(len(points.lanes))
-    for info in CLASSES:
+    for info in all_classes(runs):
         name = str(info.error_class)
-        cells = [(counts[n, name], f"#/steps?lane={n}&class={name}") for n in lanes]
+        cells = [(counts[n, name], route(lane=n, **{"class": name})) for n in lanes]
         if any(count for count, _ in cells):
             rows.append(ClassRow(info.title, info.meaning, cells))
     return rows

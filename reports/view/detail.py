@@ -1,77 +1,128 @@
-"""Everything about one step in one run, as plain data for its script."""
+"""Everything about one unit in one run, as plain data for its script."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adapters.conversation import Picture
-from harness.runs import CallRecord, ChoiceRecord, MessageRecord, StepRecord, sent_picture
-from reports.view.points import chosen_element
+from harness.runs import CallRecord, MessageRecord, UnitRecord, sent_picture
+from parsers import Declaration
+from reports.view.parts import Score, UnitPage, key_of, main_of
+from reports.view.tree import tree
 
 
-def detail(record: StepRecord, calls: Iterable[CallRecord]) -> dict[str, Any]:
-    """The data of the step view. Untrusted texts are values only, never keys."""
-    gold, prediction, scores = record.detail.gold, record.prediction, record.scores
+def detail(
+    record: UnitRecord[Any],
+    calls: Sequence[CallRecord],
+    declared: Declaration,
+    page: UnitPage,
+    blobs: Mapping[str, Sequence[Any]],
+) -> dict[str, Any]:
+    """The data of a unit's view. Untrusted texts are values only, never keys.
+
+    blobs: file name, width and height by digest, of the blobs that are pictures.
+    """
+    part, prediction = page.part(record), record.prediction
+    shown = _scores(record, declared) if part.scores is None else part.scores
     return {
-        "history": list(record.detail.history),
-        "page": list(record.detail.page_size) if record.detail.page_size else None,
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
         "invalid": record.invalid,
         "error": record.error,
-        "positives": record.detail.positives,
-        "negatives": record.detail.negatives,
-        "gold": {
-            "operation": gold.operation,
-            "value": gold.value,
-            "boxes": [list(box) if box else None for box in gold.boxes],
-        },
-        "choices": [_choice(choice) for choice in record.detail.choices],
-        "none": record.detail.none_letter,
-        "chosen": chosen_element(record),
+        "trial": record.trial,
+        "told": _told(record, declared, page),
+        "page": list(part.page) if part.page else None,
+        "boxes": None if part.boxes is None else [_plain(one) for one in part.boxes],
+        "point": list(part.point) if part.point else None,
+        "focus": list(part.focus) if part.focus else None,
+        "heads": list(part.heads),
+        "lines": [
+            [line.name, [[cell.text, cell.code] for cell in line.cells], line.right]
+            for line in part.lines
+        ],
+        "lists": [_listed(one) for one in part.lists if one.items or one.empty],
+        "raw": None if _is_empty(part.raw) else tree(part.raw),
         "prediction": None
         if prediction is None
-        else {
-            "status": str(prediction.status),
-            "letter": prediction.letter,
-            "element": prediction.element,
-            "point": list(prediction.point) if prediction.point else None,
-            "operation": prediction.operation,
-            "value": prediction.value,
-            "flags": list(prediction.flags),
-        },
-        "scores": None
-        if scores is None
-        else {
-            "element": bool(scores["element"]),
-            "exact": bool(scores["operation_exact"]),
-            "success": bool(scores["success"]),
-            "f1": [
-                [name.removeprefix("operation_f1."), value]
-                for name, value in scores.items()
-                if name.startswith("operation_f1.")
-            ],
-        },
+        else {"status": str(prediction.status), "flags": list(prediction.flags)},
+        "scores": [[one.name, one.value, one.binary, one.meaning] for one in shown],
         "tokens": [record.usage.input, record.usage.output] if record.usage else None,
         "cost": record.cost,
+        "roles": _roles(calls),
         "sent": [
             [sent.name, list(sent.part)]
             for picture in record.pictures
             if (sent := sent_picture(picture)) is not None and sent.part is not None
         ],
-        "rounds": [_round(call) for call in calls],
+        "rounds": [_round(call, blobs) for call in calls],
     }
 
 
-def _choice(choice: ChoiceRecord) -> list[Any]:
-    box = list(choice.box) if choice.box else None
-    return [choice.letter, choice.tag, choice.text, box, int(choice.positive), choice.id]
+def _plain(drawn: Any) -> list[Any]:
+    return [drawn.kind, list(drawn.box), drawn.text]
 
 
-def _round(call: CallRecord) -> dict[str, Any]:
+def _listed(one: Any) -> list[Any]:
+    items = [list(item) for item in one.items]
+    return [one.title, items, one.note, one.empty, one.early]
+
+
+def _is_empty(raw: Any) -> bool:
+    return raw is None or raw == {} or raw == []
+
+
+def _told(record: UnitRecord[Any], declared: Declaration, page: UnitPage) -> list[tuple[str, str]]:
+    """What else a unit is grouped by, beyond the facts of the list."""
+    if not page.labels:
+        return []
+    listed = {fact.key for fact in page.facts(declared)}
+    return [(name, text) for name, text in record.labels.items() if key_of(name) not in listed]
+
+
+def _scores(record: UnitRecord[Any], declared: Declaration) -> Iterator[Score]:
+    """The scores as declared, the main one first; then what nobody declared."""
+    scores, main = record.scores or {}, main_of(declared)
+    if not scores:
+        return
+    known = set()
+    for measure in sorted(declared.measures, key=lambda one: one is not main):
+        for name in measure.scores:
+            if name not in scores:
+                continue
+            known.add(name)
+            head = f"{measure.head} {name.removeprefix(f'{measure.name}.')}"
+            yield Score(
+                head if measure.variants else measure.head,
+                scores.get(name),
+                measure.binary,
+                measure.meaning,
+            )
+    for name, value in scores.items():
+        if name not in known:
+            yield Score(name, value, binary=False)
+
+
+def _roles(calls: Sequence[CallRecord]) -> list[list[Any]]:
+    """Calls, tokens in and out and cost by role; () where only the model under test was asked."""
+    if not any(call.role for call in calls):
+        return []
+    sums: dict[str, list[Any]] = {}
+    for call in calls:
+        if call.act is not None:
+            continue
+        entry = sums.setdefault(call.role, [0, 0, 0, 0.0])
+        usage = call.reply.usage
+        entry[0] += 1
+        entry[1] += usage.input if usage else 0
+        entry[2] += usage.output if usage else 0
+        entry[3] = None if entry[3] is None or call.cost is None else entry[3] + call.cost
+    return [[role, *entry] for role, entry in sums.items()]
+
+
+def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     reply = call.reply
     messages, answer = call.told
-    return {
+    told: dict[str, Any] = {
         "place": call.place,
         "messages": [[message.role, _parts(message)] for message in messages],
         "reasoning": reply.reasoning,
@@ -84,6 +135,19 @@ def _round(call: CallRecord) -> dict[str, Any]:
         "attempts": call.attempts,
         "cached": call.from_cache,
     }
+    if call.role:
+        told["role"] = call.role
+    if call.trial:
+        told["trial"] = call.trial
+    if call.asked_by:
+        told["shared"] = call.asked_by
+    if call.embed is not None:
+        told["embed"] = True
+    if call.act is not None:
+        told |= {"messages": [], "reply": ""}
+        seen = [[name, *blobs.get(digest, ())] for name, digest in call.act.blobs.items()]
+        told["act"] = [tree(call.act.action), tree(call.act.observation), seen]
+    return told
 
 
 def _parts(message: MessageRecord) -> list[list[str]]:

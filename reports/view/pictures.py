@@ -1,6 +1,7 @@
 """The pictures of the page: screenshots, downscaled, and what models were sent of them.
 
-Each is written once, even if several steps or runs share it.
+A screenshot comes from the run's blobs where they hold it, else from its benchmark. Each is written
+once, even if several units or runs share it. Pictures that environments showed are among the blobs.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ import hashlib
 import io
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import Image
 
 from adapters.conversation import Picture as Reference
-from harness.runs import DataGone, Run, StepRecord, made_again, sent_picture
+from harness.runs import BLOBS, DataGone, Run, RunError, UnitRecord, made_again, sent_picture
 
 WIDTH = 800
 """Largest width of a screenshot in pixels: a page of 1280 is readable beside its conversation."""
@@ -30,14 +31,14 @@ width that the screenshot would have, or more."""
 
 
 class Wanted(NamedTuple):
-    """A step whose pictures are needed.
+    """A unit whose pictures are needed.
 
-    step_id: the step.
+    unit_id: the unit.
     digest: digest of its screenshot.
     sent: the pictures that the model was sent, by file name.
     """
 
-    step_id: str
+    unit_id: str
     digest: str | None
     sent: dict[str, Reference]
 
@@ -56,8 +57,8 @@ class Picture(NamedTuple):
     reason: str
 
 
-def wanted_of(record: StepRecord) -> Wanted:
-    """The pictures of a step."""
+def wanted_of(record: UnitRecord[Any]) -> Wanted:
+    """The pictures of a unit."""
     sent = {known.name: picture for picture in record.pictures if (known := sent_picture(picture))}
     return Wanted(record.unit_id, record.digests.get("screenshot"), sent)
 
@@ -68,19 +69,19 @@ class PictureFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.screenshots: dict[str, Picture] = {}
-        """The screenshots of steps by step id."""
+        """The screenshots of units by id."""
         self._by_digest: dict[str, Picture] = {}
         self._sent: set[str] = set()
 
     def lacks(self, wanted: Wanted) -> bool:
-        """Whether a picture of the step has not been written."""
-        known = self.screenshots.get(wanted.step_id)
+        """Whether a picture of the unit has not been written."""
+        known = self.screenshots.get(wanted.unit_id)
         return known is None or known.name is None or not self._sent.issuperset(wanted.sent)
 
     def write(
-        self, run: Run, wanted: Iterable[Wanted], step_done: Callable[[], None] = lambda: None
+        self, run: Run, wanted: Iterable[Wanted], unit_done: Callable[[], None] = lambda: None
     ) -> None:
-        """Write the pictures of steps, calling `step_done` after each.
+        """Write the pictures of units, calling `unit_done` after each.
 
         A few pictures are in memory at a time: one thread reads while the others decode, shrink and
         encode, which Pillow does without holding up other threads.
@@ -89,34 +90,64 @@ class PictureFolder:
         for one in wanted:
             known = self._by_digest.get(one.digest or "")
             if known is not None:
-                self.screenshots[one.step_id] = known
+                self.screenshots[one.unit_id] = known
             if known is not None and self._sent.issuperset(one.sent):
-                step_done()
+                unit_done()
             else:
-                missing[one.step_id] = one
+                missing[one.unit_id] = one
         workers = os.cpu_count() or 1
         running: deque[tuple[Wanted, Future[Picture]]] = deque()
         with ThreadPoolExecutor(workers) as pool:
-            for step_id, data in run.screenshots(missing):
-                one = missing[step_id]
+            for unit_id, data in _screenshots(run, missing):
+                one = missing[unit_id]
                 if isinstance(data, DataGone):
-                    self.screenshots.setdefault(step_id, Picture(None, 0, 0, str(data)))
-                    step_done()
+                    self.screenshots.setdefault(unit_id, Picture(None, 0, 0, str(data)))
+                    unit_done()
                     continue
                 known = self._by_digest.get(one.digest or "")
                 running.append((one, pool.submit(write_files, data, one, self.folder, known)))
                 if len(running) > 2 * workers:
                     self._take(*running.popleft())
-                    step_done()
+                    unit_done()
             for one, made in running:
                 self._take(one, made)
-                step_done()
+                unit_done()
+
+    def blobs(self, run: Run, digests: Iterable[str]) -> dict[str, list[Any]]:
+        """Write the blobs of a run that are pictures: name, width and height by digest."""
+        found = {}
+        for digest in digests:
+            picture = self._by_digest.get(digest)
+            if picture is None and (data := _blob(run, digest)) is not None:
+                picture = _shrunk(data, self.folder, digest)
+                self._by_digest[digest] = picture
+            if picture is not None and picture.name is not None:
+                found[digest] = [picture.name, picture.width, picture.height]
+        return found
 
     def _take(self, wanted: Wanted, made: Future[Picture]) -> None:
-        picture = self.screenshots[wanted.step_id] = made.result()
+        picture = self.screenshots[wanted.unit_id] = made.result()
         self._sent |= wanted.sent.keys()
         if wanted.digest:
             self._by_digest[wanted.digest] = picture
+
+
+def _screenshots(run: Run, wanted: Mapping[str, Wanted]) -> Iterator[tuple[str, bytes | DataGone]]:
+    """The encoded screenshots of units, or why there is none."""
+    left = dict.fromkeys(wanted)
+    if (run.path / BLOBS).is_dir():
+        for one in wanted.values():
+            if one.digest and (data := _blob(run, one.digest)) is not None:
+                del left[one.unit_id]
+                yield one.unit_id, data
+    yield from run.screenshots(left)
+
+
+def _blob(run: Run, digest: str) -> bytes | None:
+    try:
+        return run.blobs.get(digest)
+    except RunError:  # It is missing, damaged, or no digest.
+        return None
 
 
 def write_files(data: bytes, wanted: Wanted, folder: Path, known: Picture | None) -> Picture:
@@ -128,7 +159,7 @@ def write_files(data: bytes, wanted: Wanted, folder: Path, known: Picture | None
         except DataGone:
             continue  # The page says that the file is missing.
         known = known or _as_screenshot(name, reference, data)
-    return known or _shrunk(data, folder, wanted)
+    return known or _shrunk(data, folder, wanted.digest or wanted.unit_id)
 
 
 def _as_screenshot(name: str, reference: Reference, data: bytes) -> Picture | None:
@@ -152,7 +183,7 @@ def _factor(width: int, height: int) -> float:
     return min(1.0, WIDTH / width, TALLEST / height)
 
 
-def _shrunk(data: bytes, folder: Path, wanted: Wanted) -> Picture:
+def _shrunk(data: bytes, folder: Path, key: str) -> Picture:
     try:
         with Image.open(io.BytesIO(data)) as image:
             image.draft("RGB", (WIDTH, image.height * WIDTH // max(image.width, 1)))
@@ -161,6 +192,6 @@ def _shrunk(data: bytes, folder: Path, wanted: Wanted) -> Picture:
             small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         return Picture(None, 0, 0, f"the picture cannot be read: {error}")
-    name = hashlib.sha256((wanted.digest or wanted.step_id).encode()).hexdigest()[:20] + ".jpg"
+    name = hashlib.sha256(key.encode()).hexdigest()[:20] + ".jpg"
     small.save(folder / name, "JPEG", quality=QUALITY)
     return Picture(name, *size, "")

@@ -1,17 +1,21 @@
-"""The list of steps with their outcome in every run."""
+"""The list of units with their outcome in every run, as what they were declared to be."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.runs import Run, StepRecord
+from harness.runs import Run, UnitRecord
+from parsers import Declaration, Measure
+from reports.kinds import reports_of
+from reports.view.parts import Fact, UnitPage, key_of, main_of
 
-LONGEST = 90
-"""Longest text of an element in the list, in characters."""
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
+SCORED, UNMEASURED = "scored", "unmeasured"
+MOST_VALUES = 300
+"""Most values of a fact that a filter offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,172 +29,265 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a step in a lane.
+    """The outcome of a unit in a lane.
 
-    result: RIGHT, PART (right element only), WRONG, OPEN (no final outcome) or NOT_ASKED.
-    status: how the step ended, see `parsers.Status`.
+    result: RIGHT, PART (the main measure missed, but not the first that it needs) or WRONG where
+        the main measure is 0 or 1, SCORED where it is a number; UNMEASURED, OPEN (no final outcome)
+        or NOT_ASKED.
+    status: how the unit ended, see `parsers.Status`.
     error_class: its error class.
-    choice: the chosen element.
-    f1: operation F1 in the run's variant.
+    answer: what was answered, in a line that equal answers share.
+    main: the main measure.
+    scores: the measures that the list shows.
     """
 
     result: str
     status: str | None
     error_class: str | None
-    choice: str | None
-    f1: float | None
+    answer: str | None = None
+    main: float | None = None
+    scores: tuple[float | None, ...] = ()
 
 
 @dataclass(slots=True)
 class Point:
-    """A step of the data, with its outcome by number of the lane."""
+    """A unit of the data, with its facts by key and its outcome by number of the lane.
 
-    step_id: str
-    task_id: str
-    task: str
+    parents: the ids of what it belongs to, from the outside in.
+    """
+
+    unit_id: str
+    parents: tuple[str, ...]
+    goal: str
     index: int
     total: int
     split: str
-    website: str
-    domain: str
-    operation: str
-    value: str
-    target: str
+    facts: dict[str, str | None]
     invalid: str | None
     outcomes: dict[int, Outcome] = field(default_factory=dict)
+
+    @property
+    def parent(self) -> str:
+        """Its innermost parent."""
+        return self.parents[-1]
 
 
 @dataclass(slots=True)
 class Points:
-    """The lanes, and all steps of the runs by id, in order."""
+    """The lanes, and all units of the runs by id, in order.
 
-    lanes: list[Lane]
-    steps: dict[str, Point]
+    declared: what the benchmark of the runs declares.
+    page: what the page shows of units of this kind.
+    measures: those that the list shows beside the main one.
+    facts: those that some unit has.
+    own_goals: whether units of the same parent have goals of their own.
+    """
+
+    declared: Declaration
+    page: UnitPage
+    measures: list[Measure]
+    lanes: list[Lane] = field(default_factory=list)
+    units: dict[str, Point] = field(default_factory=dict)
+    facts: list[Fact] = field(default_factory=list)
+    own_goals: bool = False
 
 
 Classes = Mapping[tuple[str, int], str]
-"""Error classes by step and repeat."""
+"""Error classes by unit and repeat."""
+
+
+def page_of(run: Run) -> UnitPage:
+    """What the page shows of a run's units beyond what all have."""
+    brought: UnitPage | None = reports_of(run).page
+    return brought or UnitPage()
 
 
 def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
-    """Collect the steps of runs, one run's records in memory at a time. Raises `RunError`."""
-    lanes: list[Lane] = []
-    steps: dict[str, Point] = {}
+    """Collect the units of runs, one run's records in memory at a time. Raises `RunError`.
+
+    The runs share what is declared of them.
+    """
+    first = next(iter(runs.values()))
+    declared, page = first.manifest.declaration, page_of(first)
+    points = Points(declared, page, _listed(declared, page))
+    units: dict[str, Point] = {}
     for label, run in runs.items():
         records = run.records()
         repeats = sorted({record.repeat for record in records}) or [0]
-        numbers = {repeat: len(lanes) + i for i, repeat in enumerate(repeats)}
-        variant = str(run.manifest.config.get("f1") or "mind2web")
+        places = {repeat: len(points.lanes) + i for i, repeat in enumerate(repeats)}
         named = len(repeats) > 1
-        lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
+        points.lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
+        outcome_of = _outcomes(points, run.manifest.config)
         for record in records:
-            point = steps.get(record.unit_id)
+            point = units.get(record.unit_id)
             if point is None:
-                point = steps[record.unit_id] = _point(record)
-            elif not point.target:
-                point.target = _target(record)
+                point = units[record.unit_id] = _point(record, page, declared)
+            elif not all(point.facts.values()):
+                # A run may have listed what an earlier one has not.
+                known = page.values(record, declared)
+                point.facts |= {key: known[key] for key, old in point.facts.items() if not old}
             error_class = classes.get(label, {}).get((record.unit_id, record.repeat))
-            point.outcomes[numbers[record.repeat]] = _outcome(record, error_class, variant)
-    ordered = sorted(steps.values(), key=lambda p: (p.split, p.website, p.task_id, p.index))
-    return Points(lanes, {point.step_id: point for point in ordered})
+            point.outcomes[places[record.repeat]] = outcome_of(record, error_class)
+    ordered = sorted(units.values(), key=lambda one: (one.split, one.parents, one.index))
+    points.units = {point.unit_id: point for point in ordered}
+    goals: dict[str, str] = {}
+    points.own_goals = any(goals.setdefault(p.parent, p.goal) != p.goal for p in ordered)
+    points.facts = _facts(points, goals=any(goals.values()) and not points.own_goals)
+    return points
 
 
-def chosen_element(record: StepRecord) -> str | None:
-    """The id of the chosen element, from the prediction or its letter."""
-    prediction = record.prediction
-    if prediction is None:
-        return None
-    by_letter = (c.id for c in record.detail.choices if c.letter == prediction.letter)
-    return prediction.element or next(by_letter, None)
+def _facts(points: Points, *, goals: bool) -> list[Fact]:
+    """The facts that some unit has, without filters that would not tell units apart.
+
+    goals: whether the goal that all units of a parent share stands for the parent.
+    """
+    inner = key_of(points.declared.innermost.name)
+    facts = []
+    for fact in points.page.facts(points.declared):
+        values = [point.facts.get(fact.key) for point in points.units.values()]
+        distinct = {value for value in values if value}
+        if not distinct or (goals and fact.key == inner):
+            continue
+        alone = fact.early and len(distinct) == len(values) > 1
+        many = len(distinct) > MOST_VALUES or alone
+        facts.append(fact._replace(filter="") if many else fact)
+    return facts
 
 
-def _point(record: StepRecord) -> Point:
+def _listed(declared: Declaration, page: UnitPage) -> list[Measure]:
+    """The measures in the list: where the main one is yes or no, the outcome says it."""
+    main = main_of(declared)
+    shown = [one for one in declared.of_units if one.in_tables or one is main]
+    if page.measures is not None:
+        shown = [one for one in declared.of_units if one.name in page.measures]
+    return [one for one in shown if one is not main or not main.binary]
+
+
+def _point(record: UnitRecord[Any], page: UnitPage, declared: Declaration) -> Point:
     return Point(
-        step_id=record.unit_id,
-        task_id=record.parents["task"],
-        task=record.goal,
+        unit_id=record.unit_id,
+        parents=tuple(record.parents.get(one.name, "") for one in reversed(declared.levels)),
+        goal=record.goal,
         index=record.position,
         total=record.total,
         split=record.split,
-        website=record.parents["website"],
-        domain=record.labels["domain"],
-        operation=record.detail.gold.operation,
-        value=record.detail.gold.value[:LONGEST],
-        target=_target(record),
+        facts=dict(page.values(record, declared)),
         invalid=record.invalid,
     )
 
 
-def _target(record: StepRecord) -> str:
-    return next((c.text[:LONGEST] for c in record.detail.choices if c.positive), "")
+def _outcomes(
+    points: Points, config: Mapping[str, Any]
+) -> Callable[[UnitRecord[Any], str | None], Outcome]:
+    """What makes the outcomes of a run, whose settings choose among variants of measures."""
 
+    def named(measure: Measure) -> str:
+        return measure.score(str(config.get(measure.setting) or ""))
 
-def _outcome(record: StepRecord, error_class: str | None, variant: str) -> Outcome:
-    if not record.asked and record.scores is None:
-        return Outcome(NOT_ASKED, None, error_class, None, None)
-    prediction, scores = record.prediction, record.scores
-    if not record.settled or prediction is None or scores is None:
-        return Outcome(OPEN, None, error_class, None, None)
-    result = RIGHT if scores["success"] else PART if scores["element"] else WRONG
-    f1 = scores.get(f"operation_f1.{variant}")
-    return Outcome(result, str(prediction.status), error_class, chosen_element(record), f1)
+    declared = points.declared
+    main = main_of(declared)
+    measure = named(main)
+    needed = named(declared[main.needs[0]]) if main.needs else ""
+    names = [named(one) for one in points.measures]
+
+    def outcome(record: UnitRecord[Any], error_class: str | None) -> Outcome:
+        if not record.asked and record.scores is None:
+            return Outcome(NOT_ASKED, None, error_class)
+        prediction = record.prediction
+        if not record.settled or prediction is None or record.scores is None:
+            return Outcome(OPEN, None, error_class)
+        scores = record.scores or {}
+        value = scores.get(measure)
+        result = SCORED
+        if value is None:
+            result = UNMEASURED
+        elif main.binary:
+            part = PART if needed and scores.get(needed) else WRONG
+            result = RIGHT if value else part
+        answer = points.page.answer(record)
+        listed = tuple(scores.get(name) for name in names)
+        return Outcome(result, str(prediction.status), error_class, answer, value, listed)
+
+    return outcome
 
 
 def as_rows(
-    points: Points, numbers: Mapping[str, int], pictures: Mapping[str, Any]
+    points: Points, scripts: Mapping[str, int], pictures: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The list as plain data; repeated strings are indices into `words`.
 
-    numbers: the numbers of the scripts of the steps to list, in the order of the list.
+    scripts: the numbers of the scripts of the units to list, in the order of the list.
     """
     words: dict[str, int] = {}
-    tasks: dict[str, tuple[int, str]] = {}
+    parents: dict[str, tuple[int, str]] = {}
 
     def word(text: str | None) -> int | None:
         return None if text is None else words.setdefault(text, len(words))
 
+    def told(fact: Fact, text: str | None) -> str | int | None:
+        return word(text) if fact.word else text
+
     rows = []
-    for step_id, number in numbers.items():
-        point = points.steps[step_id]
-        task = tasks.setdefault(point.task_id, (len(tasks), point.task))[0]
+    for unit_id, number in scripts.items():
+        point = points.units[unit_id]
+        text = "" if points.own_goals else point.goal
+        parent = parents.setdefault(point.parent, (len(parents), text or point.parent))[0]
         outcomes = [
-            [word(o.result), word(o.status), word(o.error_class), word(o.choice), o.f1]
+            [word(o.result), word(o.status), word(o.error_class), word(o.answer), *o.scores]
             if o is not None
             else None
             for o in (point.outcomes.get(n) for n in range(len(points.lanes)))
         ]
         rows.append(
             [
-                step_id,
-                task,
+                unit_id,
+                parent,
                 point.index,
                 point.total,
                 word(point.split),
-                word(point.website),
-                word(point.domain),
-                word(point.operation),
-                point.value,
-                point.target,
+                *(told(fact, point.facts.get(fact.key)) for fact in points.facts),
+                *([point.goal] if points.own_goals else []),
                 word(point.invalid),
-                pictures.get(step_id) or [None, ""],
+                pictures.get(unit_id) or [None, ""],
                 outcomes,
                 number,
             ]
         )
-    listed = [[task_id, text] for task_id, (_, text) in tasks.items()]
+    listed = [[parent, text] for parent, (_, text) in parents.items()]
     return {"words": list(words), "tasks": listed, "steps": rows}
 
 
-def sample(points: Points, count: int) -> list[str]:
-    """Choose at most `count` steps, in the order of the list.
+def terms(points: Points) -> dict[str, Any]:
+    """In which words the page tells of these units, as plain data."""
+    declared, inner, main = points.declared, points.declared.innermost, main_of(points.declared)
+    needed = declared[main.needs[0]].name.replace("_", " ") if main.needs else ""
+    return {
+        "unit": declared.unit,
+        "units": declared.units,
+        "parent": inner.one,
+        "facts": [list(fact) for fact in points.facts],
+        "goals": points.own_goals,
+        "goal": any(point.goal for point in points.units.values()),
+        "places": any(point.total or point.index for point in points.units.values()),
+        "measures": [[one.name, one.head, one.meaning, one.binary] for one in points.measures],
+        "main": [main.name, main.head, main.binary],
+        "part": f"{needed} only",
+        "searched": points.page.searched,
+        "answers": points.page.answers,
+        "card": list(points.page.card),
+    }
 
-    Steps are grouped by their outcomes in all runs and drawn from the groups in turn, so that rare
+
+def sample(points: Points, count: int) -> list[str]:
+    """Choose at most `count` units, in the order of the list.
+
+    Units are grouped by their outcomes in all runs and drawn from the groups in turn, so that rare
     outcomes are included. Within a group they are ordered by a hash of their id, so no seed is
     needed.
     """
     groups: dict[tuple[object, ...], list[str]] = {}
-    for point in points.steps.values():
-        groups.setdefault(_kind(point, len(points.lanes)), []).append(point.step_id)
+    for point in points.units.values():
+        groups.setdefault(_kind(point, len(points.lanes)), []).append(point.unit_id)
     queues = [sorted(group, key=_digest) for group in groups.values()]
     queues.sort(key=lambda group: (-len(group), group[0]))
     chosen: list[str] = []
@@ -199,7 +296,7 @@ def sample(points: Points, count: int) -> list[str]:
         chosen += [group[place] for group in queues if place < len(group)][: count - len(chosen)]
         place += 1
     kept = set(chosen)
-    return [step_id for step_id in points.steps if step_id in kept]
+    return [unit_id for unit_id in points.units if unit_id in kept]
 
 
 def _kind(point: Point, lanes: int) -> tuple[object, ...]:
@@ -208,5 +305,5 @@ def _kind(point: Point, lanes: int) -> tuple[object, ...]:
     return tuple(o and (o.result, o.status, o.error_class) for o in by_lane)
 
 
-def _digest(step_id: str) -> str:
-    return hashlib.sha256(step_id.encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(unit_id: str) -> str:
+    return hashlib.sha256(unit_id.encode("utf-8", "surrogatepass")).hexdigest()

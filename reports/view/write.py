@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,31 +14,15 @@ import jinja2
 from harness.runs import STEPS, SUMMARY, Run, open_run
 from harness.tables import TEST_DATA_NOTE, clean
 from reports.load import corrupt_lines, open_runs
-from reports.settings import settings_of
 from reports.view import POLICY
-from reports.view.agreement import matrix, pairs
-from reports.view.classes import (
-    CLASS_TITLES,
-    DEFAULT_LABELS,
-    class_rows,
-    classes_of,
-    label_problems,
-    labels_of,
-)
 from reports.view.detail import detail
 from reports.view.folder import check, prepare
+from reports.view.parts import title_of
 from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
 from reports.view.plots import Plot, rates_plot
-from reports.view.points import Points, as_rows, collect, sample
+from reports.view.points import sample
 from reports.view.script import call, note
-from reports.view.tables import (
-    Summary,
-    setting_text,
-    shown_tables,
-    side_by_side_tables,
-    summarise,
-    verdicts,
-)
+from reports.view.sheets import Sheet, listed, sheets_of
 
 HERE = Path(__file__).parent
 SCRIPTS = (
@@ -51,6 +34,7 @@ SCRIPTS = (
     "list",
     "boxes",
     "talk",
+    "parts",
     "step",
     "task",
     "keys",
@@ -63,7 +47,7 @@ Bar = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 
 
 class Made(NamedTuple):
-    """The number of steps that the page shows, and of all steps."""
+    """The number of units that the page shows, and of all units."""
 
     shown: int
     total: int
@@ -80,7 +64,7 @@ class Page:
 
     paths: the run directories.
     out: the folder.
-    count: show at most this many steps; by default all.
+    count: show at most this many units of a benchmark; by default all.
     pictures: whether to write the screenshots.
     follow: whether the page, served, asks from time to time whether it has been written again.
     warn: called with a message about missing pictures.
@@ -101,13 +85,14 @@ class Page:
         self._paths = list(paths)
         self._out = out
         self._count = count
-        self._pictures = PictureFolder(out / "pictures") if pictures else None
+        self._pictures = pictures
+        self._folders: dict[int, PictureFolder] = {}
         self._follow = follow
         self._warn = warn
         self._bar = bar
         self._written: tuple[object, ...] | None = None
-        self._numbers: dict[str, int] = {}
-        """The numbers of the steps' scripts, which they keep when the page is written again."""
+        self._numbers: dict[tuple[int, str], int] = {}
+        """The numbers of the units' scripts, which they keep when the page is written again."""
 
     @property
     def outdated(self) -> bool:
@@ -132,85 +117,111 @@ class Page:
             check(self._out, overwrite=overwrite)
         state = self._state()
         runs = open_runs(self._paths)
-        summary = summarise(runs)
-        points = collect(runs, {label: classes_of(run) for label, run in runs.items()})
+        sheets = sheets_of(runs)
         if not again:
             prepare(self._out, overwrite=overwrite)
             for name in [*(f"{s}.js" for s in SCRIPTS), *(f"{s}.css" for s in STYLES)]:
                 shutil.copyfile(HERE / "assets" / name, self._out / "assets" / name)
-        shown = list(points.steps) if self._count is None else sample(points, self._count)
-        numbers = {step: self._numbers.setdefault(step, len(self._numbers)) for step in shown}
-        wanted = self._write_details(runs, points, numbers)
-        files = self._write_pictures(runs, wanted)
-        listed = as_rows(points, numbers, files)
-        listed |= _about(runs, points, len(shown))
         stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         going_on = not all(run.complete for run in runs.values())
-        listed["stamp"] = stamp if self._follow and going_on else ""
-        plots = _plots(summary, self._out / "data")
-        page = _page(runs, points, summary, plots, len(shown))
-        script = note(TEST_DATA_NOTE) + call("VLM.load", listed) + "\n"
+        script = note(TEST_DATA_NOTE)
+        for sheet in sheets:
+            scripts = self._scripts(sheet)
+            sheet.shown = len(scripts)
+            wanted = self._write_details(sheet, scripts)
+            files = self._write_pictures(sheet, wanted)
+            rows = listed(sheet, scripts, files)
+            rows["stamp"] = stamp if self._follow and going_on else ""
+            sheet.plots = _plots(sheet, self._out / "data")
+            script += call("VLM.load", rows) + "\n"
+        page = _page(runs, sheets)
         _replace(self._out / "data" / "steps.js", script.encode("ascii"))
         _replace(self._out / "index.html", page.encode("utf-8", "replace"))
         if self._follow:
             _replace(self._out / "data" / "stamp.js", (call("VLM.stamp", stamp) + "\n").encode())
         self._written = state
-        return Made(len(shown), len(points.steps))
+        return Made(sum(sheet.shown for sheet in sheets), sum(sheet.total for sheet in sheets))
+
+    def _scripts(self, sheet: Sheet) -> dict[str, int]:
+        """The numbers of the scripts of the units to show."""
+        points = sheet.points
+        shown = list(points.units) if self._count is None else sample(points, self._count)
+        numbers = self._numbers
+        return {unit: numbers.setdefault((sheet.number, unit), len(numbers)) for unit in shown}
 
     def _write_details(
-        self, runs: Mapping[str, Run], points: Points, numbers: Mapping[str, int]
+        self, sheet: Sheet, scripts: Mapping[str, int]
     ) -> list[tuple[str, list[Wanted]]]:
-        """Write a script per step, with a statement per lane. Return the pictures needed by run."""
-        folder = self._out / "data"
+        """Write a script per unit, with a statement per lane. Return the pictures needed by run."""
+        folder, points = self._out / "data", sheet.points
+        pictures = self._pictures_of(sheet)
         wanted: list[tuple[str, list[Wanted]]] = []
         begun: set[str] = set()
         lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
-        with self._bar("steps", len(numbers) * len(lanes)) as advance:
-            for label, run in runs.items():
+        with self._bar(sheet.declared.units, len(scripts) * len(lanes)) as advance:
+            for label, run in sheet.runs.items():
                 of_run: dict[str, Wanted] = {}
                 for record in run.records():
-                    number = numbers.get(record.unit_id)
+                    number = scripts.get(record.unit_id)
                     if number is None:
                         continue
                     new = record.unit_id not in begun
                     begun.add(record.unit_id)
-                    if self._pictures is not None and record.unit_id not in of_run:
-                        of_run[record.unit_id] = wanted_of(record)
-                    values = detail(record, run.calls_of(record.unit_id, record.repeat))
+                    if pictures is not None and record.unit_id not in of_run:
+                        one = wanted_of(record)
+                        if one.digest or points.page.pictured:
+                            of_run[record.unit_id] = one
+                    calls = run.calls_of(record.unit_id, record.repeat)
+                    seen = (
+                        digest for made in calls if made.act for digest in made.act.blobs.values()
+                    )
+                    blobs = pictures.blobs(run, seen) if pictures else {}
+                    values = detail(record, calls, points.declared, points.page, blobs)
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:
                         file.write((note(TEST_DATA_NOTE) if new else "") + line + "\n")
                     advance()
                 wanted.append((label, list(of_run.values())))
-        for step_id in begun:
-            path = folder / f"step-{numbers[step_id]}.js.new"
+        for unit_id in begun:
+            path = folder / f"step-{scripts[unit_id]}.js.new"
             path.replace(path.with_suffix(""))
         return wanted
 
-    def _write_pictures(
-        self, runs: Mapping[str, Run], wanted: list[tuple[str, list[Wanted]]]
-    ) -> dict[str, list[Any]]:
-        """Write the pictures of steps; return name, width and height by step, or the reason."""
-        folder = self._pictures
+    def _pictures_of(self, sheet: Sheet) -> PictureFolder | None:
+        if not self._pictures:
+            return None
+        folder = self._folders.get(sheet.number)
         if folder is None:
+            folder = self._folders[sheet.number] = PictureFolder(self._out / "pictures")
+        return folder
+
+    def _write_pictures(
+        self, sheet: Sheet, wanted: list[tuple[str, list[Wanted]]]
+    ) -> dict[str, list[Any]]:
+        """Write the pictures of units; return name, width and height by unit, or the reason."""
+        folder = self._pictures_of(sheet)
+        if folder is None:
+            if not sheet.points.page.pictured:
+                return {}
             gone = [None, "the page was written without pictures"]
-            return dict.fromkeys(self._numbers, gone)
-        with self._bar("pictures", sum(len(listed) for _, listed in wanted)) as advance:
-            for label, listed in wanted:
+            return dict.fromkeys(sheet.points.units, gone)
+        with self._bar("pictures", sum(len(one) for _, one in wanted)) as advance:
+            for label, of_run in wanted:
                 # A later run may have a picture that an earlier one lost.
-                lacking = [one for one in listed if folder.lacks(one)]
-                for _ in range(len(listed) - len(lacking)):
+                lacking = [one for one in of_run if folder.lacks(one)]
+                for _ in range(len(of_run) - len(lacking)):
                     advance()
                 if lacking:
                     # Opened separately, so that its index of the data is freed afterwards.
-                    run = open_run(runs[label].path, tolerant=True)
+                    run = open_run(sheet.runs[label].path, tolerant=True)
                     folder.write(run, lacking, advance)
         lost = [picture for picture in folder.screenshots.values() if picture.name is None]
         if lost:
-            steps = "1 step" if len(lost) == 1 else f"{len(lost):,} steps"
-            self._warn(f"{steps} without a picture: {clean(lost[0].reason)}")
-        return {step: _picture(picture) for step, picture in folder.screenshots.items()}
+            declared = sheet.declared
+            units = f"{len(lost):,} {declared.unit if len(lost) == 1 else declared.units}"
+            self._warn(f"{units} without a picture: {clean(lost[0].reason)}")
+        return {unit: _picture(picture) for unit, picture in folder.screenshots.items()}
 
 
 def _replace(path: Path, data: bytes) -> None:
@@ -226,52 +237,19 @@ def _picture(picture: Picture) -> list[Any]:
     return [picture.name, picture.width, picture.height]
 
 
-def _about(runs: Mapping[str, Run], points: Points, shown: int) -> dict[str, Any]:
-    settings = {
-        label: [[name, setting_text(value)] for name, value in settings_of(run.manifest).items()]
-        for label, run in runs.items()
-    }
-    labels = {label: labels_of(run) for label, run in runs.items()}
-    manifests = "".join(f"{run.manifest.created} {run.manifest.name}" for run in runs.values())
-    return {
-        "key": hashlib.sha256(manifests.encode("utf-8", "replace")).hexdigest()[:16],
-        "total": len(points.steps),
-        "shown": shown,
-        "lanes": [
-            {
-                "label": lane.label,
-                "run": lane.run,
-                "name": runs[lane.run].name,
-                "repeat": lane.repeat,
-                "settings": settings[lane.run],
-            }
-            for lane in points.lanes
-        ],
-        "classes": CLASS_TITLES,
-        "defaults": list(DEFAULT_LABELS),
-        "labels": [
-            [number, one.step_id, one.label, one.note, one.who, one.when]
-            for number, lane in enumerate(points.lanes)
-            for one in labels[lane.run]
-            if one.repeat == lane.repeat
-        ],
-        "note": TEST_DATA_NOTE,
-    }
-
-
 def _readable(value: Any) -> Any:
     """Strip control and formatting characters from what templates print."""
     return clean(value) if type(value) is str else value
 
 
-def _plots(summary: Summary, folder: Path) -> list[Plot]:
+def _plots(sheet: Sheet, folder: Path) -> tuple[Plot, ...]:
+    prefix = f"{sheet.number}-" if sheet.number else ""
     drawn = (("split", "Step success by split"), ("website", "Step success by website"))
-    return [rates_plot(summary.frames[key], title, key, folder) for key, title in drawn]
+    frames = sheet.summary.frames
+    return tuple(rates_plot(frames[key], title, f"{prefix}{key}", folder) for key, title in drawn)
 
 
-def _page(
-    runs: Mapping[str, Run], points: Points, summary: Summary, plots: list[Plot], shown: int
-) -> str:
+def _page(runs: Mapping[str, Run], sheets: Sequence[Sheet]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -280,24 +258,14 @@ def _page(
         lstrip_blocks=True,
         finalize=_readable,
     )
+    environment.filters["title_of"] = title_of
+    problems = (problem for sheet in sheets for problem in sheet.label_problems)
     return environment.get_template("index.html").render(
         policy=POLICY,
         note=TEST_DATA_NOTE,
         title=", ".join(runs),
-        labels=list(runs),
-        lanes=points.lanes,
-        summary=summary,
-        plots=plots,
-        tables=shown_tables(summary),
-        beside=side_by_side_tables(summary),
-        classes=class_rows(points),
-        paired=verdicts(runs),
-        pairs=pairs(points),
-        matrix=matrix(points),
-        left_out=(*corrupt_lines(dict(runs)), *label_problems(runs)),
-        shown=shown,
-        total=len(points.steps),
-        tasks=len({point.task_id for point in points.steps.values()}),
+        sheets=sheets,
+        left_out=(*corrupt_lines(dict(runs)), *problems),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         scripts=SCRIPTS,
         styles=STYLES,

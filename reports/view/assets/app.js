@@ -1,5 +1,6 @@
 "use strict";
-/* Which view the address asks for: #/, #/compare, #/steps?..., #/step/ID?run=N, #/task/ID. */
+/* Which view the address asks for: #/, #/compare, #/steps?..., #/step/ID?run=N, #/task/ID;
+   `sheet=N` among what follows the question mark says of which sheet, if not of the first. */
 (function () {
   const VIEWS = ["summary", "compare", "steps", "step", "task"];
   const TITLE = document.title;
@@ -20,25 +21,27 @@
   function show() {
     const { name, id, query } = parse(location.hash);
     const entered = VLM.view !== name;
+    if (["steps", "step", "task"].includes(name)) VLM.use(query.get("sheet") || 0);
     VLM.view = name;
     for (const view of VIEWS) VLM.byId("view-" + view).hidden = view !== name;
     for (const link of document.querySelectorAll("#top nav a")) {
       const on = link.dataset.view === name || (link.dataset.view === "steps" && ["step", "task"].includes(name));
       if (on) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
+      if (link.dataset.view === "steps") link.textContent = VLM.plain(VLM.title(VLM.terms.units));
     }
     document.body.dataset.view = name;
     if (name !== "steps") scrollTo(0, 0);
     let title = "";
     if (name === "steps") {
       const wanted = {};
-      for (const field of Object.keys(VLM.EMPTY)) wanted[field] = query.get(field) || "";
+      for (const field of Object.keys(VLM.empty())) wanted[field] = query.get(field) || "";
       if (!(Number(wanted.lane) in VLM.lanes)) wanted.lane = "";
       VLM.steplist.apply(wanted);
       if (VLM.searching) VLM.byId("f-q").focus();
       else if (entered) VLM.steplist.focus();
       VLM.searching = false;
-      title = "Steps";
+      title = VLM.title(VLM.terms.units);
     } else if (name === "step") {
       title = VLM.stepview.show(id, Number(query.get("run")) || 0);
     } else if (name === "task") {

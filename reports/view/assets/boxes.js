@@ -1,5 +1,5 @@
 "use strict";
-/* A screenshot with the boxes of target, chosen element and distractors, in pixels of the page. */
+/* A screenshot with the boxes that the kind of unit has, in pixels of the page. */
 (function () {
   const kinds = [
     { id: "target", text: "target", on: true },
@@ -46,22 +46,8 @@
       role: "img",
       "aria-label": "Boxes of the target, the chosen element and the distractors",
     });
-    const letters = new Map();
-    for (const [letter, , , box, positive, id] of detail.choices) {
-      letters.set(id, letter);
-      if (box && !positive && id !== detail.chosen)
-        svg.append(rect(box, "distractor", letter, width));
-    }
-    const right = detail.choices.find((choice) => choice[4]);
-    /* Of several acceptable elements one is listed; the others get no name of their own. */
-    const shown = (right && right[3]) || detail.gold.boxes.find(Boolean);
-    const others = detail.gold.boxes.filter((box) => box && box.join() !== shown.join());
-    for (const box of others) svg.append(rect(box, "target", "", width));
-    const name = right ? "target " + right[0] : "target";
-    if (shown) svg.append(rect(shown, "target", name, width));
-    const chosen = detail.choices.find((choice) => choice[5] === detail.chosen);
-    if (chosen && chosen[3]) svg.append(rect(chosen[3], "chosen", "chosen " + chosen[0], width));
-    const point = detail.prediction && detail.prediction.point;
+    for (const [kind, box, text] of detail.boxes || []) svg.append(rect(box, kind, VLM.plain(text), width));
+    const point = detail.point;
     if (point) {
       const r = width / 60;
       const [x, y] = point;
@@ -102,12 +88,12 @@
     stage.scrollTop = middle[1] * sheet.clientHeight - stage.clientHeight / 2;
   }
 
-  function legend(stage) {
+  function legend(stage, detail) {
     return VLM.el(
       "fieldset",
       { class: "legend" },
       VLM.el("legend", { class: "unseen" }, "Boxes"),
-      kinds.map((kind) => {
+      (detail.boxes ? kinds : []).map((kind) => {
         const box = VLM.el("input", { type: "checkbox", id: "show-" + kind.id });
         box.checked = on[kind.id];
         box.addEventListener("change", () => {
@@ -163,9 +149,11 @@
   /* The picture panel: legend and stage, scrolled to the target (or the chosen element). */
   VLM.picture = function (step, detail) {
     const page = size(step, detail);
+    /* A unit that has none is no unit that lacks one. */
+    if (!step.picture[0] && !step.picture[1]) return null;
     if (!page) {
       const why = step.picture[0] ? "its size is not known" : step.picture[1];
-      return VLM.el("div", { class: "panel" }, VLM.el("p", { class: "warn" }, "No picture: " + why));
+      return VLM.el("div", { class: "panel" }, VLM.el("p", { class: "warn" }, "No picture: " + VLM.plain(why)));
     }
     const shot = image(step, page);
     const note = shot.length > 1 ? shot.shift() : null;
@@ -177,16 +165,10 @@
       sheet,
     );
     classes(stage);
-    const [x, y, w, h] = VLM.targetBox(detail) || [0, 0, 0, 0];
+    const [x, y, w, h] = detail.focus || [0, 0, 0, 0];
     sheet.dataset.middle = (x + w / 2) / page[0] + " " + (y + h / 2) / page[1];
     requestAnimationFrame(() => centre(stage));
-    return VLM.el("div", { class: "panel picture" }, legend(stage), note, stage);
-  };
-
-  VLM.targetBox = function (detail) {
-    const right = detail.choices.find((choice) => choice[4] && choice[3]);
-    const chosen = detail.choices.find((choice) => choice[5] === detail.chosen && choice[3]);
-    return (right && right[3]) || detail.gold.boxes.find(Boolean) || (chosen && chosen[3]) || null;
+    return VLM.el("div", { class: "panel picture" }, legend(stage, detail), note, stage);
   };
 
   VLM.toggleBoxes = function () {

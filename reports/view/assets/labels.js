@@ -1,17 +1,20 @@
 "use strict";
-/* Labels that a person gives to steps: kept in the browser where it lets us, saved as files. */
+/* Labels that a person gives to units: kept in the browser where it lets us, saved as files. */
 (function () {
-  const PLACE = "vlm-eval-labels-" + VLM.list.key;
+  const PLACE = "vlm-eval-labels-" + VLM.sheets.map((sheet) => sheet.list.key).join("-");
   const own = new Map();
   const given = new Map();
   let who = "";
 
-  const keyOf = (step, lane) => lane + " " + step.id;
-  for (const [lane, id, label, note, person, when] of VLM.list.labels) {
-    const key = lane + " " + id;
-    if (!given.has(key)) given.set(key, []);
-    given.get(key).push({ label, note, who: person, when });
-  }
+  const named = (sheet, lane, id) => (sheet ? sheet + "/" : "") + lane + " " + id;
+  const keyOf = (step, lane) => named(step.sheet, lane, step.id);
+  VLM.sheets.forEach((sheet, n) => {
+    for (const [lane, id, label, note, person, when] of sheet.list.labels) {
+      const key = named(n, lane, id);
+      if (!given.has(key)) given.set(key, []);
+      given.get(key).push({ label, note, who: person, when });
+    }
+  });
 
   try {
     const kept = JSON.parse(localStorage.getItem(PLACE) || "null");
@@ -59,7 +62,9 @@
     const labels = [];
     for (const [key, entry] of own) {
       const cut = key.indexOf(" ");
-      const lane = VLM.lanes[Number(key.slice(0, cut))];
+      const [place, sheet] = key.slice(0, cut).split("/").reverse();
+      const known = VLM.sheets[sheet || 0];
+      const lane = known && known.lanes[place];
       if (!lane || lane.run !== run) continue;
       labels.push({
         run: lane.name,
@@ -76,13 +81,14 @@
   }
 
   function open() {
-    const runs = [...new Set(VLM.lanes.map((lane) => lane.run))];
+    const lanes = VLM.sheets.flatMap((sheet) => sheet.lanes);
+    const runs = [...new Set(lanes.map((lane) => lane.run))];
     const files = runs.map((run) => [run, file(run)]).filter(([, made]) => made.count);
     VLM.put(
       VLM.byId("labels-say"),
       files.length
         ? "Save the labels of a run, then put them beside it: vlm-eval errors RUN --import-labels FILE"
-        : "There are no labels yet. Open a step to give it one.",
+        : "There are no labels yet. Open a " + VLM.terms.unit + " to give it one.",
     );
     const name = VLM.el("input", { type: "text", maxlength: 100, value: who, id: "labels-who" });
     name.addEventListener("change", () => {

@@ -1,23 +1,58 @@
 "use strict";
-/* The list of steps. Only the rows in sight are in the document. */
+/* The list of units. Only the rows in sight are in the document. */
 (function () {
   const body = VLM.byId("grid-body");
   const space = VLM.byId("grid-space");
   const head = VLM.byId("grid-head");
-  const FIELDS = ["q", "split", "site", "op", "lane", "result", "status", "class", "agree", "label"];
   const AROUND = 8;
-  let wanted = { ...VLM.EMPTY };
-  let shown = VLM.steps;
+  const WIDE = { site: 120, op: 160, target: 112 };
+  const BOUNDS = ["eq1", "ge0.75", "ge0.5", "lt0.5", "lt0.25", "eq0", "none"];
+  const BOUND_TEXT = { ge: "≥ ", lt: "< ", eq: "= " };
+  let sheet = null;
+  let fields = [];
+  let columns = [];
+  let wanted = {};
+  let shown = [];
   let active = 0;
 
-  const columns = [
-    { key: "split", name: "Split", text: (step) => step.split },
-    { key: "site", name: "Site", text: (step) => step.site },
-    { key: "task", name: "Task", text: (step) => VLM.tasks[step.task].text },
-    { key: "index", name: "Step", text: (step) => step.index + 1 + "/" + step.total },
-    { key: "op", name: "Action", text: (step) => VLM.action(step.op, step.value) },
-    { key: "target", name: "Target", text: (step) => VLM.brief(step.target) || "–" },
-  ];
+  /* The columns of the sheet in use; with a single run, its answers and scores are among them. */
+  function columnsOf() {
+    const one = VLM.lanes.length === 1;
+    const { terms, facts } = VLM;
+    const column = (fact) => ({
+      key: fact.key,
+      name: fact.head,
+      text: (step) => VLM.factText(step, fact),
+      kind: "c-" + fact.key + " c-fact",
+      wide: WIDE[fact.key] || 130,
+    });
+    const early = facts.filter((fact) => fact.head && fact.early).map(column);
+    const late = facts.filter((fact) => fact.head && !fact.early).map(column);
+    const place = (step) =>
+      terms.places ? step.index + 1 + (step.total ? "/" + step.total : "") : step.id;
+    const answer = (step) => (step.outs[0] && step.outs[0].choice) || "–";
+    const score = (n, binary) => (step) => {
+      const value = step.outs[0] ? step.outs[0].scores[n] : undefined;
+      return value === undefined ? "–" : VLM.scoreText(value, binary);
+    };
+    const goal = { key: "task", name: VLM.title(terms.goals ? "goal" : terms.parent), text: VLM.goal, wide: 180 };
+    const listed = [
+      { key: "split", name: "Split", text: (step) => step.split, wide: 104 },
+      ...early,
+      ...(terms.goal ? [goal] : []),
+      { key: "index", name: VLM.title(terms.unit), text: place, wide: terms.places ? 64 : 110 },
+      ...late,
+    ];
+    if (one && terms.answers)
+      listed.push({ key: "answer", name: "Answer", text: answer, wide: 130 });
+    if (one && terms.answers)
+      VLM.measures.forEach((measure, n) => {
+        if (measure.name === terms.main[0]) return;
+        const text = score(n, measure.binary);
+        listed.push({ key: measure.key, name: measure.head, text, kind: "c-score", wide: 104 });
+      });
+    return listed.map((made) => ({ kind: "c-" + made.key, ...made }));
+  }
 
   const rowHeight = () => parseFloat(getComputedStyle(body).getPropertyValue("--row")) || 40;
 
@@ -43,35 +78,89 @@
     ]);
   }
 
+  /* A filter for every fact and every score, before and behind those that every sheet has. */
+  function controls() {
+    const select = (id, name, kind) =>
+      VLM.el("label", { class: kind }, VLM.plain(name), VLM.el("select", { id: "f-" + id }));
+    const facts = VLM.facts.filter((fact) => fact.filter);
+    const scores = VLM.terms.answers ? VLM.measures : [];
+    for (const old of document.querySelectorAll(".selects .own")) old.remove();
+    VLM.byId("f-lane").parentElement.before(...facts.map((fact) => select(fact.key, fact.filter, "own")));
+    VLM.byId("f-agree").parentElement.before(...scores.map((one) => select(one.key, one.head, "own")));
+    fields = VLM.fields().filter((field) => VLM.byId("f-" + field));
+  }
+
   function offer() {
+    controls();
     choose("split", counted(VLM.steps.map((step) => step.split)));
-    choose("site", counted(VLM.steps.map((step) => step.site)));
-    choose("op", counted(VLM.steps.map((step) => step.op)));
+    for (const fact of VLM.facts)
+      if (fact.filter) choose(fact.key, counted(VLM.steps.map((step) => step.facts.get(fact.key))));
     choose("lane", [["", "any"], ...VLM.lanes.map((lane, n) => [n, lane.label])]);
     const pairs = [];
+    const binary = VLM.terms.main[2];
     VLM.lanes.forEach((one, a) =>
       VLM.lanes.forEach((other, b) => {
         if (a < b && VLM.lanes.length <= 6) {
-          pairs.push([a + "." + b + ".11", "right: " + one.label + " and " + other.label]);
-          pairs.push([a + "." + b + ".10", "right: " + one.label + ", not " + other.label]);
-          pairs.push([a + "." + b + ".01", "right: " + other.label + ", not " + one.label]);
-          pairs.push([a + "." + b + ".00", "neither " + one.label + " nor " + other.label]);
+          const [, head] = VLM.terms.main;
+          const said = binary
+            ? [
+                "right: " + one.label + " and " + other.label,
+                "right: " + one.label + ", not " + other.label,
+                "right: " + other.label + ", not " + one.label,
+              ]
+            : [
+                "equal: " + one.label + " and " + other.label,
+                "more " + head + ": " + one.label + " than " + other.label,
+                "more " + head + ": " + other.label + " than " + one.label,
+              ];
+          ["11", "10", "01"].forEach((pattern, n) => pairs.push([a + "." + b + "." + pattern, said[n]]));
+          if (binary) pairs.push([a + "." + b + ".00", "neither " + one.label + " nor " + other.label]);
         }
       }),
     );
     const all = [["", "any"], ["differ", "runs disagree"], ["right", "all right"]];
-    choose("agree", [...all, ["wrong", "none right"], ["choice", "different elements"], ...pairs]);
+    const answers = VLM.terms.answers ? "different answers" : "different elements";
+    choose("agree", [...all, ["wrong", "none right"], ["choice", answers], ...pairs]);
     const labels = VLM.list.defaults.map((label) => ["=" + label, label]);
     choose("label", [["", "any"], ["any", "with a label"], ["none", "without"], ...labels]);
     const sorts = [["", "their order"], ...columns.map((c) => [c.key, c.name.toLowerCase()])];
     choose("sort", [...sorts, ...VLM.lanes.map((lane, n) => ["lane" + n, "outcome: " + lane.label])]);
+    VLM.byId("f-q").placeholder = "Search " + VLM.terms.searched + " ( / )";
     document.body.classList.toggle("one-lane", VLM.lanes.length === 1);
+    VLM.byId("grid").setAttribute("aria-label", VLM.title(VLM.terms.units));
+    if (!VLM.byId("sheets")) return;
+    const tab = (one, n) => {
+      const current = n === VLM.sheet ? "true" : null;
+      const href = "#/steps" + (n ? "?sheet=" + n : "");
+      return VLM.el("a", { href, "aria-current": current }, VLM.plain(one.list.name));
+    };
+    VLM.put(VLM.byId("sheets"), VLM.sheets.map(tab));
+  }
+
+  function bounds(values) {
+    const text = (bound) =>
+      bound === "none" ? "not measured" : BOUND_TEXT[bound.slice(0, 2)] + bound.slice(2);
+    const count = (bound) => values.filter((value) => VLM.scoreFits(value, bound)).length;
+    return BOUNDS.map((bound) => [bound, text(bound), count(bound)]);
   }
 
   function offerOutcomes() {
-    choose("result", counted(outcomes((out) => out.result), (id) => VLM.RESULTS[id].text));
+    choose("result", counted(outcomes((out) => out.result), VLM.resultText));
     choose("status", counted(outcomes((out) => out.status)));
     choose("class", counted(outcomes((out) => out.cls), VLM.classTitle));
+    if (!VLM.terms.answers) return;
+    VLM.measures.forEach((measure, n) => {
+      const own = outcomes((out) => (out.scores.length ? [out.scores[n]] : [])).flat();
+      const words = { eq1: "yes", eq0: "no" };
+      const offered = bounds(own).filter(([bound, , count]) =>
+        count ? !measure.binary || bound === "none" || words[bound] : bound === wanted[measure.key],
+      );
+      const named = ([bound, text, count]) =>
+        [bound, ((measure.binary && words[bound]) || text) + " (" + count + ")"];
+      const typed = wanted[measure.key];
+      const known = !typed || offered.some(([bound]) => bound === typed);
+      choose(measure.key, [["", "any"], ...offered.map(named), ...(known ? [] : [[typed, typed]])]);
+    });
   }
 
   function header(key, name, kind) {
@@ -90,11 +179,12 @@
   }
 
   function heads() {
-    const lane = (one) => (VLM.lanes.length > 1 ? VLM.plain(one.label) : "Outcome");
+    const only = VLM.terms.main[2] ? "Outcome" : VLM.plain(VLM.terms.main[1]);
+    const lane = (one) => (VLM.lanes.length > 1 ? VLM.plain(one.label) : only);
     const cells = VLM.el(
       "div",
       { role: "presentation", class: "heads-row" },
-      columns.map((column) => header(column.key, column.name, "c-" + column.key)),
+      columns.map((column) => header(column.key, VLM.plain(column.name), column.kind)),
       VLM.lanes.map((one, n) => header("lane" + n, lane(one), "c-lane")),
     );
     VLM.put(head, cells);
@@ -103,12 +193,12 @@
   function row(step, place, height) {
     const cells = columns.map((column) => {
       const text = VLM.plain(column.text(step));
-      return VLM.el("div", { role: "gridcell", class: "cell c-" + column.key, title: text }, text);
+      return VLM.el("div", { role: "gridcell", class: "cell " + column.kind, title: text }, text);
     });
     const outs = VLM.lanes.map((lane, n) =>
       VLM.el(
         "div",
-        { role: "gridcell", class: "cell c-lane" },
+        { role: "gridcell", class: "cell c-lane " + (n < 2 ? "l" + n : "more") },
         VLM.chip(step.outs[n]),
         VLM.labels.text(step, n) ? VLM.el("span", { class: "flag", title: "has a label" }, "⚑") : null,
       ),
@@ -140,12 +230,12 @@
       Math.ceil((body.scrollTop + body.clientHeight) / height) + AROUND,
     );
     /* Wider than the window with many runs; on a phone a row is a card. */
-    const least = 740 + 158 * VLM.lanes.length;
+    const least = columns.reduce((sum, column) => sum + column.wide, 158 * VLM.lanes.length);
     space.style.minWidth = head.clientHeight ? "max(100%, " + least + "px)" : "";
     space.style.height = shown.length * height + "px";
     const rows = [];
     for (let place = first; place < last; place++) rows.push(row(shown[place], place, height));
-    VLM.put(space, rows.length ? rows : VLM.el("p", { class: "nothing" }, "No step fits."));
+    VLM.put(space, rows.length ? rows : VLM.el("p", { class: "nothing" }, "No " + VLM.terms.unit + " fits."));
     if (rows.length) body.setAttribute("aria-activedescendant", "row-" + active);
     else body.removeAttribute("aria-activedescendant");
     /* The header is as wide as the rows and moves with them. */
@@ -163,13 +253,22 @@
     draw();
   }
 
+  /* What depends on the sheet, where another one has come into use. */
+  function take() {
+    if (sheet === VLM.sheet) return;
+    sheet = VLM.sheet;
+    columns = columnsOf();
+    offer();
+  }
+
   function apply(params) {
     const changed = JSON.stringify(params) !== JSON.stringify(wanted);
     const current = shown[active];
     wanted = params;
+    take();
     offerOutcomes();
     shown = VLM.filter(wanted);
-    for (const field of [...FIELDS, "sort"]) {
+    for (const field of [...fields, "sort"]) {
       const control = VLM.byId("f-" + field);
       if (control !== document.activeElement || control.tagName === "SELECT")
         control.value = wanted[field];
@@ -178,9 +277,9 @@
     active = again >= 0 ? again : 0;
     const all = VLM.steps.length;
     VLM.byId("f-count").textContent =
-      shown.length.toLocaleString("en") + " of " + all.toLocaleString("en") + " steps";
+      shown.length.toLocaleString("en") + " of " + all.toLocaleString("en") + " " + VLM.plain(VLM.terms.units);
     VLM.byId("grid").setAttribute("aria-rowcount", shown.length + 1);
-    VLM.byId("f-clear").disabled = FIELDS.every((field) => !wanted[field]);
+    VLM.byId("f-clear").disabled = fields.every((field) => !wanted[field]);
     heads();
     if (changed) body.scrollTop = 0;
     move(active);
@@ -191,7 +290,7 @@
     move: (by) => move(active + by),
     page: () => Math.max(1, Math.floor(body.clientHeight / rowHeight()) - 1),
     open: () => shown[active] && (location.hash = VLM.stepLink(shown[active], wanted.lane)),
-    params: () => wanted,
+    params: () => (sheet === VLM.sheet ? wanted : VLM.empty()),
     /* The step before or after one in the list as it is filtered. */
     beside(step, by) {
       const place = shown.indexOf(step);
@@ -201,12 +300,13 @@
       return next || null;
     },
     place: (step) => [shown.indexOf(step), shown.length],
+    prepare: take,
     focus: () => body.focus({ preventScroll: true }),
   };
 
   function changed() {
     const next = { ...wanted };
-    for (const field of FIELDS) next[field] = VLM.byId("f-" + field).value;
+    for (const field of fields) next[field] = VLM.byId("f-" + field).value;
     if (next.sort !== VLM.byId("f-sort").value) {
       next.sort = VLM.byId("f-sort").value;
       next.down = "";
@@ -214,7 +314,9 @@
     VLM.go("steps", next);
   }
 
-  offer();
+  wanted = VLM.empty();
+  shown = VLM.steps;
+  take();
   heads();
   let ticking = false;
   body.addEventListener("scroll", () => {
@@ -229,7 +331,7 @@
   VLM.byId("filters").addEventListener("submit", (event) => event.preventDefault());
   VLM.byId("f-clear").addEventListener("click", () => {
     VLM.byId("f-q").value = "";
-    VLM.go("steps", { ...VLM.EMPTY, sort: wanted.sort, down: wanted.down });
+    VLM.go("steps", { ...VLM.empty(), sort: wanted.sort, down: wanted.down });
   });
   if (window.matchMedia("(max-width: 720px)").matches) VLM.byId("more-filters").open = false;
   addEventListener("resize", () => VLM.byId("view-steps").hidden || draw());

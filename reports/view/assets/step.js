@@ -1,12 +1,11 @@
 "use strict";
-/* One step: the page, what was asked and answered, what it is worth. */
+/* One unit: its picture, what was asked and answered, what it is worth. */
 (function () {
   const root = VLM.byId("view-step");
   let step = null;
   let lane = 0;
   let focused = "";
 
-  const yes = (value) => (value ? "✓ yes" : "✗ no");
   const section = (title, ...children) =>
     VLM.el("section", { class: "panel" }, VLM.el("h2", null, title), children);
 
@@ -22,21 +21,24 @@
     return VLM.el(
       "div",
       { class: "stepnav" },
-      button("←", "Previous step", "k", () => VLM.stepview.beside(-1)),
+      button("←", "Previous " + VLM.terms.unit, "k", () => VLM.stepview.beside(-1)),
       VLM.el("span", { class: "quiet" }, place < 0 ? "not in the list" : place + 1 + " of " + all),
-      button("→", "Next step", "j", () => VLM.stepview.beside(1)),
-      VLM.el("a", { class: "button", href: VLM.taskLink(VLM.tasks[step.task]) }, "Whole task"),
-      VLM.el("a", { class: "button", href: VLM.stepLink(step, lane) }, "Link to this step"),
+      button("→", "Next " + VLM.terms.unit, "j", () => VLM.stepview.beside(1)),
+      VLM.tasks[step.task].id
+        ? VLM.el("a", { class: "button", href: VLM.taskLink(VLM.tasks[step.task]) }, "Whole " + VLM.plain(VLM.terms.parent))
+        : null,
+      VLM.el("a", { class: "button", href: VLM.stepLink(step, lane) }, "Link to this " + VLM.plain(VLM.terms.unit)),
     );
   }
 
   function header() {
-    const where = [step.split, step.site, step.domain, "step " + (step.index + 1) + " of " + step.total];
+    const told = VLM.facts.map((fact) => VLM.told(step, fact));
+    const where = [step.split, ...told, VLM.terms.places ? VLM.place(step) : step.id].filter(Boolean);
     return VLM.el(
       "header",
       { class: "stephead" },
       nav(),
-      VLM.el("h1", { tabindex: -1, id: "h-step" }, VLM.plain(VLM.tasks[step.task].text)),
+      VLM.el("h1", { tabindex: -1, id: "h-step" }, VLM.plain(VLM.goal(step))),
       VLM.el("p", { class: "quiet" }, VLM.plain(where.join(" · "))),
     );
   }
@@ -57,62 +59,9 @@
     );
   }
 
-  function choice([letter, tag, text, box, positive, id], detail) {
-    const picked = id === detail.chosen;
-    return VLM.el(
-      "li",
-      { class: (positive ? "right " : "") + (picked ? "picked" : "") },
-      VLM.el("b", { class: "letter" }, letter),
-      VLM.el(
-        "span",
-        { class: "what" },
-        VLM.el("code", null, VLM.plain(text)),
-        positive ? VLM.el("span", { class: "mark target" }, "◎ target") : null,
-        picked ? VLM.el("span", { class: "mark chosen" }, "➤ chosen") : null,
-        box ? null : VLM.el("span", { class: "mark" }, "no box"),
-      ),
-    );
-  }
-
-  function choices(detail) {
-    const none = detail.none
-      ? [detail.none, "", "none of these", [0], 0, null]
-      : null;
-    const picked = detail.prediction && detail.none && detail.prediction.letter === detail.none;
-    const rows = detail.choices.map((one) => choice(one, detail));
-    if (none) {
-      const row = choice(none, { chosen: picked ? null : undefined });
-      if (detail.choices.length && detail.none === "A") rows.unshift(row);
-      else rows.push(row);
-    }
-    return section(
-      "Choices",
-      VLM.el("ol", { class: "choices" }, rows),
-      VLM.el(
-        "p",
-        { class: "quiet" },
-        detail.positives + " acceptable and " + detail.negatives + " other candidates on the page",
-      ),
-    );
-  }
-
   function verdict(out, detail) {
     const said = detail.prediction;
-    const right = detail.choices.find((one) => one[4]);
-    const row = (name, gold, got, ok) =>
-      VLM.el(
-        "tr",
-        null,
-        VLM.el("th", { scope: "row" }, name),
-        VLM.el("td", null, gold),
-        VLM.el("td", null, got, ok === null ? null : VLM.el("span", { class: ok ? "yes" : "no" }, ok ? " ✓" : " ✗")),
-      );
-    const scores = detail.scores;
-    const picked = detail.choices.find((one) => one[5] === detail.chosen);
-    const named = (one) => [one[0] + " ", VLM.el("code", null, VLM.brief(one[2]))];
-    const none = said && detail.none && said.letter === detail.none;
-    const chosen = said && (said.letter ? said.letter + (none ? " (none of these)" : "") : said.status);
-    const same = (a, b) => (scores ? a === b : null);
+    const listed = detail.lines.some(([name]) => name === "point");
     return VLM.el(
       "section",
       { class: "panel verdict" },
@@ -121,63 +70,45 @@
         ? VLM.el("p", { class: "warn" }, "Not a valid row: " + VLM.plain(detail.invalid))
         : null,
       detail.error ? VLM.el("p", { class: "warn" }, VLM.plain(detail.error)) : null,
-      VLM.el(
-        "table",
-        { class: "plain duel" },
-        VLM.el(
-          "thead",
-          null,
-          VLM.el(
-            "tr",
-            null,
-            VLM.el("td"),
-            VLM.el("th", { scope: "col" }, "recorded"),
-            VLM.el("th", { scope: "col" }, "answered"),
-          ),
-        ),
-        VLM.el(
-          "tbody",
-          null,
-          row("element", right ? named(right) : "not offered", picked ? named(picked) : chosen || "–", scores ? scores.element : null),
-          row(
-            "operation",
-            detail.gold.operation,
-            (said && said.operation) || "–",
-            same(detail.gold.operation, said && said.operation),
-          ),
-          row(
-            "value",
-            VLM.plain(detail.gold.value) || "–",
-            VLM.plain((said && said.value) || "") || "–",
-            null,
-          ),
-        ),
-      ),
-      scores ? scoresOf(scores) : null,
+      detail.trial ? VLM.el("p", { class: "quiet" }, "Attempt " + (detail.trial + 1)) : null,
+      VLM.duel(detail),
+      VLM.scores(detail.scores),
       said
         ? VLM.el(
             "p",
             { class: "quiet" },
             "status: " + said.status,
             said.flags.length ? " · parser: " + VLM.plain(said.flags.join(", ")) : "",
-            said.point ? " · point: " + said.point.join(", ") : "",
+            detail.point && !listed ? " · point: " + detail.point.join(", ") : "",
             detail.tokens ? " · tokens: " + detail.tokens.join(" in, ") + " out" : "",
             detail.cost !== null ? " · $" + VLM.number(detail.cost, 5) : "",
           )
         : null,
+      roles(detail.roles),
     );
   }
 
-  function scoresOf(scores) {
-    const entry = (name, value) =>
-      VLM.el("div", null, VLM.el("dt", null, name), VLM.el("dd", null, value));
+  /* What was asked of whom, where a dialogue asks others than the model under test. */
+  function roles(rows) {
+    if (!rows.length) return null;
+    const heads = ["asked", "calls", "tokens in", "tokens out", "cost"];
+    const cost = (dollars) => (dollars === null ? "unknown" : "$" + VLM.number(dollars, 5));
     return VLM.el(
-      "dl",
-      { class: "scores" },
-      entry("step success", yes(scores.success)),
-      entry("element", yes(scores.element)),
-      entry("operation and value exact", yes(scores.exact)),
-      scores.f1.map(([name, value]) => entry("Op. F1 " + VLM.plain(name), VLM.number(value))),
+      "table",
+      { class: "plain roles" },
+      VLM.el("thead", null, VLM.el("tr", null, heads.map((head, n) => VLM.el("th", { scope: "col", class: n ? "n" : null }, head)))),
+      VLM.el(
+        "tbody",
+        null,
+        rows.map(([role, calls, into, out, dollars]) =>
+          VLM.el(
+            "tr",
+            null,
+            VLM.el("th", { scope: "row" }, VLM.plain(role || "the model under test")),
+            [calls, into, out, cost(dollars)].map((one) => VLM.el("td", { class: "n" }, String(one))),
+          ),
+        ),
+      ),
     );
   }
 
@@ -216,7 +147,7 @@
   }
 
   function settings(detail) {
-    const rows = [["data", detail.source], ["step", step.id], ...VLM.lanes[lane].settings];
+    const rows = [["data", detail.source], [VLM.terms.unit, step.id], ...detail.told, ...VLM.lanes[lane].settings];
     return VLM.el(
       "details",
       { class: "panel" },
@@ -240,33 +171,30 @@
     );
   }
 
-  function history(detail) {
-    if (!detail.history.length) return VLM.el("p", { class: "quiet" }, "None: this is the first.");
-    return VLM.el("ol", { class: "history" }, detail.history.map((line) => VLM.el("li", null, VLM.plain(line))));
-  }
-
   function fill(details) {
     const detail = details[lane];
     if (!detail) {
-      VLM.put(root, header(), tabs(), VLM.el("p", { class: "warn" }, "This step is not on record in this run."));
+      VLM.put(root, header(), tabs(), VLM.el("p", { class: "warn" }, "This " + VLM.terms.unit + " is not on record in this run."));
       return;
     }
+    const picture = VLM.picture(step, detail);
     VLM.put(
       root,
       header(),
       tabs(),
       VLM.el(
         "div",
-        { class: "columns" },
-        VLM.picture(step, detail),
+        { class: picture ? "columns" : "columns alone" },
+        picture,
         VLM.el(
           "div",
           { class: "beside" },
           verdict(step.outs[lane], detail),
           labels(),
-          choices(detail),
+          VLM.lists(detail, true),
           section("Conversation", VLM.conversation(detail.rounds, Boolean(step.picture[0]))),
-          section("Actions before", history(detail)),
+          VLM.lists(detail, false),
+          VLM.raw(detail),
           settings(detail),
         ),
       ),
@@ -300,17 +228,18 @@
     show(id, run) {
       const n = VLM.numbers.get(id);
       if (n === undefined) {
-        const say = "This page has no step " + VLM.plain(id);
-        VLM.put(root, VLM.el("h1", null, "No such step"), VLM.el("p", null, say));
-        return "No such step";
+        const say = "This page has no " + VLM.terms.unit + " " + VLM.plain(id);
+        VLM.put(root, VLM.el("h1", null, "No such " + VLM.terms.unit), VLM.el("p", null, say));
+        return "No such " + VLM.terms.unit;
       }
+      VLM.steplist.prepare();
       const same = step === VLM.steps[n];
       step = VLM.steps[n];
       lane = run in VLM.lanes ? run : 0;
       focused = root.contains(document.activeElement) ? document.activeElement.id : "";
       if (!same) VLM.put(root, header());
       draw();
-      return VLM.tasks[step.task].text + " (" + (step.index + 1) + ")";
+      return VLM.goal(step) + " (" + (VLM.terms.places ? step.index + 1 : step.id) + ")";
     },
     beside: (by) => open(VLM.steplist.beside(step, by)),
     inTask(by) {

@@ -1,5 +1,5 @@
 "use strict";
-/* The conversation of a step: what was added in every round, and what came back. */
+/* The calls of a unit: what was added in every round, and what came back. */
 (function () {
   const LONG = 900;
 
@@ -37,13 +37,57 @@
   }
 
   function facts(round) {
-    const said = [VLM.plain(round.model), "finished: " + round.finish];
+    const said = [VLM.plain(round.model), round.embed ? "" : "finished: " + round.finish];
     if (round.tokens) said.push(round.tokens[0] + " tokens in, " + round.tokens[1] + " out");
     if (round.latency) said.push(VLM.number(round.latency) + " s");
     if (round.cost !== null) said.push("$" + VLM.number(round.cost, 5));
     if (round.attempts > 1) said.push(round.attempts + " attempts");
     if (round.cached) said.push("from the cache");
     return said.filter(Boolean).join(" · ");
+  }
+
+  /* Whose call it is, beside its place in the dialogue. */
+  function place(round) {
+    const said = [VLM.plain(round.place)];
+    if (round.role) said.push("asked of the " + VLM.plain(round.role));
+    if (round.shared) said.push("shared, asked by " + VLM.plain(round.shared));
+    if (round.trial) said.push("attempt " + (round.trial + 1));
+    return said.join(" · ");
+  }
+
+  function shot([name, file, width, height], pictures) {
+    if (!file || !pictures) return VLM.el("p", { class: "quiet" }, "[" + VLM.plain(name) + ", not shown]");
+    const href = "pictures/" + file;
+    const picture = { src: href, width, height, loading: "lazy", alt: VLM.plain(name), class: "seen" };
+    const link = { href, target: "_blank", rel: "noopener" };
+    return VLM.el("p", null, VLM.el("a", link, VLM.el("img", picture)));
+  }
+
+  function acted(round) {
+    const [action, observation, seen] = round.act;
+    return [
+      VLM.el("div", { class: "message model" }, VLM.el("h4", null, "action"), VLM.tree(action)),
+      VLM.el(
+        "div",
+        { class: "message user" },
+        VLM.el("h4", null, "observation"),
+        VLM.tree(observation),
+        seen.map((one) => shot(one, true)),
+        round.latency ? VLM.el("p", { class: "quiet" }, VLM.number(round.latency) + " s") : null,
+      ),
+    ];
+  }
+
+  function answered(round) {
+    return VLM.el(
+      "div",
+      { class: "message model" },
+      round.reasoning &&
+        VLM.el("details", null, VLM.el("summary", null, "reasoning"), text(round.reasoning)),
+      VLM.el("h4", null, round.embed ? "vectors" : "reply"),
+      round.reply ? text(round.reply) : VLM.el("p", { class: "quiet" }, "(no text)"),
+      VLM.el("p", { class: "quiet" }, facts(round)),
+    );
   }
 
   /* A later round begins by repeating the reply before it: that is shown once. */
@@ -53,23 +97,16 @@
     return again && first[1].length === 1 && first[1][0][1] === before.reply ? rest : round.messages;
   }
 
+  VLM.text = text;
   VLM.conversation = function (rounds, pictures) {
     if (!rounds.length) return VLM.el("p", { class: "quiet" }, "No call is on record.");
     return rounds.map((round, n) =>
       VLM.el(
         "section",
         { class: "round" },
-        VLM.el("h3", null, "Round " + (n + 1), VLM.el("small", null, " " + VLM.plain(round.place))),
+        VLM.el("h3", null, "Round " + (n + 1), VLM.el("small", null, " " + place(round))),
         added(round, rounds[n - 1]).map((one) => message(one, pictures)),
-        VLM.el(
-          "div",
-          { class: "message model" },
-          round.reasoning &&
-            VLM.el("details", null, VLM.el("summary", null, "reasoning"), text(round.reasoning)),
-          VLM.el("h4", null, "reply"),
-          round.reply ? text(round.reply) : VLM.el("p", { class: "quiet" }, "(no text)"),
-          VLM.el("p", { class: "quiet" }, facts(round)),
-        ),
+        round.act ? acted(round) : answered(round),
       ),
     );
   };

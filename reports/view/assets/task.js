@@ -1,5 +1,6 @@
 "use strict";
-/* A task as a film strip: its pages in order, each with the action and how it went. */
+/* What units belong to, such as a task, as a film strip: its units in order, each with its picture
+   and how it went. */
 (function () {
   const root = VLM.byId("view-task");
   const WIDE = 260;
@@ -14,7 +15,7 @@
       return frame;
     }
     const tall = (WIDE * page[1]) / page[0];
-    const box = detail && VLM.targetBox(detail);
+    const box = detail && detail.focus;
     const middle = box ? ((box[1] + box[3] / 2) * WIDE) / page[0] : 0;
     const top = Math.max(0, Math.min(middle - TALL / 2, tall - TALL));
     const props = { src: "pictures/" + name, width: WIDE, height: Math.round(tall), loading: "lazy" };
@@ -43,15 +44,19 @@
   }
 
   function card(step, detail) {
+    const [line, code] = VLM.terms.card;
+    const pictured = step.picture[0] || step.picture[1];
+    const below = VLM.fact(step, code);
+    const bad = step.invalid ? "not valid: " + VLM.plain(step.invalid) : "–";
     return VLM.el(
       "li",
       null,
       VLM.el(
         "a",
         { class: "frame-card", href: VLM.stepLink(step) },
-        still(step, detail),
-        VLM.el("b", null, step.index + 1 + ". " + VLM.action(step.op, step.value)),
-        VLM.el("code", null, VLM.brief(step.target) || (step.invalid ? "not valid: " + step.invalid : "–")),
+        pictured ? still(step, detail) : null,
+        VLM.el("b", null, step.index + 1 + ". " + (line ? VLM.fact(step, line) : VLM.plain(step.goal || step.id))),
+        code || step.invalid ? VLM.el("code", null, !code || below === "–" ? bad : below) : null,
         VLM.lanes.map((lane, n) =>
           VLM.el(
             "span",
@@ -67,8 +72,16 @@
   function solved(task) {
     const rows = VLM.lanes.map((lane, n) => {
       const outs = task.steps.map((step) => step.outs[n]).filter((out) => out && out.status);
-      const right = outs.filter((out) => out.result === "right").length;
-      return VLM.plain(lane.label) + ": " + right + " of " + outs.length + " steps right";
+      const { main, units } = VLM.terms;
+      const name = VLM.plain(lane.label) + ": ";
+      if (main[2]) {
+        const right = outs.filter((out) => out.result === "right").length;
+        return name + right + " of " + outs.length + " " + VLM.plain(units) + " right";
+      }
+      const scored = outs.filter((out) => out.result === "scored");
+      const sum = scored.reduce((total, out) => total + out.main, 0);
+      const mean = scored.length ? VLM.number(sum / scored.length) : "–";
+      return name + VLM.plain(main[1]) + " " + mean + " over " + scored.length + " " + VLM.plain(units);
     });
     return rows.join(" · ");
   }
@@ -77,20 +90,24 @@
     show(id) {
       const task = VLM.tasks[VLM.taskNumbers.get(id)];
       if (!task) {
-        const say = "This page has no task " + VLM.plain(id);
-        VLM.put(root, VLM.el("h1", null, "No such task"), VLM.el("p", null, say));
-        return "No such task";
+        const say = "This page has no " + VLM.terms.parent + " " + VLM.plain(id);
+        VLM.put(root, VLM.el("h1", null, "No such " + VLM.terms.parent), VLM.el("p", null, say));
+        return "No such " + VLM.terms.parent;
       }
       const first = task.steps[0];
-      const strip = VLM.el("ol", { class: "strip", "aria-label": "Steps of the task" });
+      const strip = VLM.el("ol", { class: "strip", "aria-label": VLM.title(VLM.terms.units) + " of the " + VLM.terms.parent });
+      const shared = VLM.facts
+        .filter((fact) => first.facts.get(fact.key) !== task.text)
+        .filter((fact) => task.steps.every((one) => one.facts.get(fact.key) === first.facts.get(fact.key)))
+        .map((fact) => VLM.told(first, fact));
       const missing = first.total - task.steps.length;
       VLM.put(
         root,
         VLM.el("h1", { tabindex: -1 }, VLM.plain(task.text)),
-        VLM.el("p", { class: "quiet" }, VLM.plain([first.split, first.site, first.domain].join(" · "))),
+        VLM.el("p", { class: "quiet" }, VLM.plain([first.split, ...shared].filter(Boolean).join(" · "))),
         VLM.el("p", null, solved(task)),
         missing > 0
-          ? VLM.el("p", { class: "quiet" }, missing + " of " + first.total + " steps are not on this page.")
+          ? VLM.el("p", { class: "quiet" }, missing + " of " + first.total + " " + VLM.terms.units + " are not on this page.")
           : null,
         strip,
       );

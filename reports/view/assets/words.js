@@ -1,35 +1,45 @@
 "use strict";
-/* How outcomes are called and marked: a sign and a word, never colour alone. */
+/* How outcomes, facts and units are called and marked: a sign and a word, never colour alone. */
 (function () {
-  VLM.RESULTS = {
+  const RESULTS = {
     right: { sign: "✓", text: "right" },
-    part: { sign: "◐", text: "element only" },
+    part: { sign: "◐", text: "in part" },
     wrong: { sign: "✗", text: "wrong" },
     open: { sign: "…", text: "not settled" },
     not_asked: { sign: "–", text: "not asked" },
+    scored: { sign: "", text: "with a score" },
+    unmeasured: { sign: "?", text: "not measured" },
   };
-
-  const titles = new Map(VLM.list.classes.map(([id, title]) => [id, title]));
   const FAILED = new Set(["part", "wrong"]);
-  VLM.classTitle = (id) => titles.get(id) || id;
+  VLM.title = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+  VLM.resultText = (id) => (id === "part" ? VLM.terms.part : RESULTS[id].text);
 
+  VLM.classTitle = (id) => VLM.titles.get(id) || id;
   VLM.shortTitle = (id) =>
     VLM.classTitle(id).replace(/^(wrong element|right element( and operation)?), /, "");
   /* The numbers that a rendering gives to elements say nothing in the list. */
   VLM.brief = (text) => VLM.plain(text).replace(/^(<[a-z0-9-]+) id=\d+/, "$1");
 
-  /* In the list, a failed step says how it failed. */
+  /* In the list, a failed unit says how it failed. */
   VLM.outcomeText = function (out) {
     if (!out) return "not in this run";
+    if (out.result === "scored") return VLM.number(out.main);
     if (FAILED.has(out.result) && out.cls) return VLM.shortTitle(out.cls);
-    return VLM.RESULTS[out.result].text;
+    return VLM.resultText(out.result);
   };
 
+  /* A score looks like what it comes to: all, some or nothing. */
+  function look(out) {
+    if (out.result !== "scored") return out.result;
+    return out.main === 1 ? "right" : out.main > 0 ? "part" : "wrong";
+  }
+
   VLM.chip = function (out, short, whole) {
-    const result = out ? out.result : "absent";
-    const sign = out ? VLM.RESULTS[out.result].sign : "";
+    const result = out ? look(out) : "absent";
+    const sign = out ? RESULTS[result].sign : "";
     const text = VLM.outcomeText(out);
-    const full = out && out.cls ? VLM.classTitle(out.cls) : text;
+    const scored = out && out.result === "scored";
+    const full = scored ? VLM.terms.main[1] + " " + text : out && out.cls ? VLM.classTitle(out.cls) : text;
     return VLM.el(
       "span",
       { class: "chip " + result, title: full },
@@ -38,8 +48,37 @@
     );
   };
 
-  VLM.action = (op, value) => (op ? op + (value ? ": " + VLM.plain(value) : "") : "no operation");
+  VLM.scoreText = (value, binary) =>
+    value === null ? "not measured" : binary ? (value ? "✓ yes" : "✗ no") : VLM.number(value);
+
+  /* A fact in the list, with the one that follows it. */
+  VLM.factText = function (step, fact) {
+    const text = step.facts.get(fact.key);
+    if (fact.code) return VLM.brief(text || "") || "–";
+    const tail = fact.tail && step.facts.get(fact.tail);
+    return text ? text + (tail ? ": " + VLM.plain(tail) : "") : "–";
+  };
+  VLM.fact = (step, key) => {
+    const fact = VLM.facts.find((one) => one.key === key);
+    return fact ? VLM.factText(step, fact) : "";
+  };
+  VLM.told = (step, fact) => {
+    const text = step.facts.get(fact.key);
+    return fact.told && text ? (fact.told === "named" ? fact.head + ": " : "") + text : "";
+  };
+
+  VLM.place = (step) =>
+    VLM.terms.unit + " " + (step.index + 1) + (step.total ? " of " + step.total : "");
+  VLM.goal = (step) => {
+    if (!VLM.terms.goal) return VLM.title(VLM.terms.unit) + " " + step.id;
+    return step.goal === null ? VLM.tasks[step.task].text : step.goal || step.id;
+  };
+
+  function query(lane, sheet) {
+    const said = [lane ? "run=" + lane : "", sheet ? "sheet=" + sheet : ""].filter(Boolean);
+    return said.length ? "?" + said.join("&") : "";
+  }
   VLM.stepLink = (step, lane) =>
-    "#/step/" + encodeURIComponent(step.id) + (lane ? "?run=" + lane : "");
-  VLM.taskLink = (task) => "#/task/" + encodeURIComponent(task.id);
+    "#/step/" + encodeURIComponent(step.id) + query(Number(lane), step.sheet);
+  VLM.taskLink = (task) => "#/task/" + encodeURIComponent(task.id) + query(0, task.sheet);
 })();

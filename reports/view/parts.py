@@ -1,0 +1,240 @@
+"""What the page shows of units of a kind beyond what all units have: a part, which is data.
+
+A kind of unit brings a `UnitPage` (`reports.kinds`). It says what the list shows of a unit and what
+the unit's own view does: boxes to draw, a table, lists. No text of it is ever read as HTML.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from harness.runs import UnitRecord
+from parsers import Declaration, Measure
+from parsers.actions import Action, Value
+from parsers.declaration import SPLIT
+
+LONGEST = 90
+"""Longest text in the list, in characters."""
+RESERVED = frozenset(
+    {"q", "split", "lane", "result", "status", "class", "agree", "label", "sort", "down", "sheet"}
+    | {"task", "index", "answer"}
+)
+"""What an address of the list says already, which no fact may be named."""
+
+Box = tuple[float, float, float, float]
+BoxKind = Literal["target", "chosen", "distractor"]
+
+
+class Fact(NamedTuple):
+    """Something that the list shows of units.
+
+    key: its name in addresses, in small letters.
+    head: head of its column; "" for none.
+    filter: name of its filter; "" for none.
+    tail: key of another fact that follows it in its column.
+    early: whether it comes before the goal, as what units belong to does.
+    told: how the heading of the unit's view tells it: not at all, its value, or under its name.
+    word: whether many units share its values.
+    code: whether it is shown as code, as in the page.
+    """
+
+    key: str
+    head: str = ""
+    filter: str = ""
+    tail: str = ""
+    early: bool = False
+    told: Literal["", "value", "named"] = ""
+    word: bool = True
+    code: bool = False
+
+
+class Drawn(NamedTuple):
+    """A box on the picture, as (x, y, width, height) in page pixels, in the order of drawing."""
+
+    kind: BoxKind
+    box: Box
+    text: str = ""
+
+
+class Cell(NamedTuple):
+    """A cell of the table: text, then code."""
+
+    text: str = ""
+    code: str = ""
+
+
+class Line(NamedTuple):
+    """A line of the table that holds what was answered against what is right.
+
+    right: whether the answer is right; None where nobody says.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    right: bool | None = None
+
+
+class Item(NamedTuple):
+    """An item of a list.
+
+    letter: before it; None for a plain list.
+    target, chosen: whether it is right, and whether it was answered.
+    remark: a word behind it.
+    """
+
+    text: str
+    letter: str | None = None
+    target: bool = False
+    chosen: bool = False
+    remark: str = ""
+
+
+class Listed(NamedTuple):
+    """A list in a panel of its own.
+
+    note: a line below it.
+    empty: what stands there without items; "" leaves the panel out.
+    early: whether it comes before the conversation.
+    """
+
+    title: str
+    items: Sequence[Item]
+    note: str = ""
+    empty: str = ""
+    early: bool = False
+
+
+class Score(NamedTuple):
+    """A score: its name, its value, whether it is yes or no, and what it says."""
+
+    name: str
+    value: float | None
+    binary: bool
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What the view of a unit shows of what only units of its kind have.
+
+    page: width and height of the page in pixels.
+    boxes: on the picture; None where the kind has none, so that nobody is offered to hide them.
+    point: that was answered, in page pixels.
+    focus: the box that the picture is scrolled to.
+    heads: heads of the table behind its first column, and `lines` its lines.
+    lists: panels with lists.
+    scores: in words of the kind; None for those that the benchmark declares.
+    raw: what is shown as it is on record.
+    """
+
+    page: tuple[int, int] | None = None
+    boxes: Sequence[Drawn] | None = None
+    point: tuple[float, float] | None = None
+    focus: Box | None = None
+    heads: tuple[str, ...] = ("answered",)
+    lines: Sequence[Line] = ()
+    lists: Sequence[Listed] = ()
+    scores: Sequence[Score] | None = None
+    raw: Any = None
+
+
+class UnitPage:
+    """What the page shows of units of any kind, and what a kind may replace.
+
+    measures: the measures that the list shows beside the main one; None for those of tables.
+    answers: whether the list of a single run shows what was answered.
+    labels: whether the view of a unit tells labels that are no facts of the list.
+    pictured: whether every unit should have a picture, so that it is told where one is missing.
+    searched: what the list can be searched for, in words.
+    same: what two runs did that gave the same answer, in words.
+    card: the facts on the card of a unit among those of its parent, as its first line and as code.
+    """
+
+    measures: tuple[str, ...] | None = None
+    answers = True
+    labels = True
+    pictured = False
+    searched = "goal, answer, id"
+    same = "gave the same answer"
+    card: tuple[str, str] = ("", "")
+
+    def facts(self, declared: Declaration) -> Sequence[Fact]:
+        """What the list shows beside split, goal and place: by default parents and labels."""
+        levels = [
+            Fact(key_of(one.name), title_of(one.one), title_of(one.one), early=True, told="named")
+            for one in reversed(declared.levels)
+        ]
+        known = {SPLIT, *(level.name for level in declared.levels)}
+        labels = [
+            Fact(key_of(one.name), title_of(one.name), title_of(one.name), told="named")
+            for one in declared.groups
+            if one.name not in known
+        ]
+        return [*levels, *labels]
+
+    def values(self, record: UnitRecord[Any], declared: Declaration) -> Mapping[str, str | None]:
+        """The facts of a unit by key, as far as it has them."""
+        parents = {key_of(one.name): record.parents.get(one.name) for one in declared.levels}
+        labels = {key_of(one.name): record.labels.get(one.name) for one in declared.groups}
+        return {**labels, **parents}
+
+    def answer(self, record: UnitRecord[Any]) -> str | None:
+        """What was answered, in a line that equal answers share; None without an answer."""
+        return answer_text(record.prediction.action) if record.prediction else None
+
+    def part(self, record: UnitRecord[Any]) -> Part:
+        """What the unit's own view shows: by default the action, and the detail as it is."""
+        action = record.prediction.action if record.prediction else None
+        point = action.point if action else None
+        return Part(lines=list(action_lines(action)), point=point, raw=record.detail)
+
+
+def key_of(name: str) -> str:
+    """The key of a level or a label, which no other part of an address has."""
+    return f"{name}_" if name in RESERVED else name
+
+
+def title_of(name: str) -> str:
+    """A name as the head of a column.
+
+    >>> title_of("sub_domain")
+    'Sub domain'
+    """
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def main_of(declared: Declaration) -> Measure:
+    """The main measure of units: where the main one is of parents, what it is all of."""
+    return declared[declared.main.all_of] if declared.main.all_of else declared.main
+
+
+def answer_text(action: Action | None) -> str | None:
+    """An action in a line.
+
+    >>> answer_text(Action("click", "17")), answer_text(Action("finish", None, None, {"ok": True}))
+    ('click 17', 'finish ok=true')
+    """
+    if action is None:
+        return None
+    point = f"({action.point[0]:g}, {action.point[1]:g})" if action.point else ""
+    arguments = (f"{name}={_value(value)}" for name, value in action.arguments.items())
+    return " ".join(filter(None, (action.name, action.element, *arguments, point)))[:LONGEST]
+
+
+def action_lines(action: Action | None) -> list[Line]:
+    """The lines of a table that tell an action, each with one cell."""
+    if action is None:
+        return []
+    point = ", ".join(f"{value:g}" for value in action.point) if action.point else ""
+    known = (("action", action.name), ("element", action.element), ("point", point))
+    lines = [Line(name, (Cell(text),)) for name, text in known if text]
+    return lines + [Line(name, (Cell(_value(value)),)) for name, value in action.arguments.items()]
+
+
+def _value(value: Value) -> str:
+    """An argument as text; what is none is written as in JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
