@@ -188,7 +188,7 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
     from harness.protocols import spelled
     from parsers.records import Prediction, Status
 
-    prediction = Prediction.of(Status.NONE)
+    prediction = Prediction(Status.NONE)
     if right:
         chance = chance_for(0, 0, question.unit_id, "show")
         prediction = Oracle().predict(*question.asked, chance, question.secret)

@@ -212,7 +212,7 @@ class Engine:
         except GaveUp as gave_up:
             error = str(gave_up)
             if self._policy.settle_failures and not isinstance(gave_up, ActFailed):
-                prediction = Prediction.of(Status.NO_REPLY)
+                prediction = Prediction(Status.NO_REPLY)
         except Stopped:
             return
         finally:

@@ -26,7 +26,7 @@ from harness.protocols import AskingProtocol, held, spelled
 from harness.runs import StepRecord, UnitRecord
 from harness.settings import Settings
 from parsers import AggregationRules, ScoringRules, score
-from parsers.actions import ActionSpace
+from parsers.actions import Action, ActionSpace
 from parsers.rates import mean
 from parsers.records import Prediction, Scores, Status
 
@@ -132,7 +132,8 @@ def _chance(record: StepRecord, rules: ScoringRules) -> Values:
 
 
 def _answer(element: str | None, operation: str, value: str) -> Prediction:
-    return Prediction.of(Status.ANSWERED, element=element, operation=operation, value=value)  # type: ignore[arg-type]
+    action = Action(operation, element, arguments={"value": value})
+    return Prediction(Status.ANSWERED, action)
 
 
 def _oracle(

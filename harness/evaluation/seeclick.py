@@ -60,7 +60,7 @@ def scores_of(records: Sequence[StepRecord]) -> SeeClickScores:
         (
             record.parents["task"],
             seeclick_step(
-                record.prediction or Prediction.of(Status.NO_REPLY),
+                record.prediction or Prediction(Status.NO_REPLY),
                 record.detail.gold,
                 record.detail.page_size
                 if record.invalid is None or record.digests.get("screenshot")

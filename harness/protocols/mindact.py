@@ -182,13 +182,13 @@ def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> D
     if accepted and waiting:
         return flagged(accepted[-1], passed_over(results))
     if not results:
-        return Prediction.of(Status.NONE, flags=("nothing-asked",))
+        return Prediction(Status.NONE, flags=("nothing-asked",))
     if accepted:
         # The last group consisted of earlier winners only, and its reply rejected them all.
         end = flagged(results[-1], {"winners-rejected", *passed_over(results[:-1])})
     else:
         end = unanswered(results)
-    return Prediction.of(end.status, flags=end.flags)
+    return Prediction(end.status, flags=end.flags)
 
 
 def calls_of(count: int, size: int) -> tuple[int, int]:

@@ -201,7 +201,7 @@ def described_first(
     assert isinstance(described, Reply)
     if described.finish in STOPPED:
         # Without a description there is nothing to continue from.
-        return Prediction.of(STOPPED[described.finish], flags=("round-1",))
+        return Prediction(STOPPED[described.finish], flags=("round-1",))
     sent_back = replace(described, text=prefix + described.text) if prefix else described
     continued = conversation.then(sent_back, *question)
     answered = yield Ask(continued, second, max_tokens=limit_of(max_tokens, 1))

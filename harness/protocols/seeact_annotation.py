@@ -90,7 +90,7 @@ class SeeActAnnotation(SeeActChoice):
             raise ValueError(f"step {step.step_id} has no choices to offer")
         marked = sum(can_be_marked(choice, step.page_size) for choice in choices)
         if not marked:
-            return Prediction.of(Status.NONE, flags=(UNMARKED,))
+            return Prediction(Status.NONE, flags=(UNMARKED,))
         result = yield from super().dialogue(step, choices)
         return flagged(result, [UNMARKED] if marked < len(choices) else [])
 
