@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -105,7 +105,10 @@ def checked_vectors(embedded: object, texts: int, dimensions: int | None = None)
 
 
 def _check_counts(usage: Usage | None) -> None:
-    for count in astuple(usage) if usage else ():
+    if usage is None:
+        return
+    counts = usage.input, usage.cached, usage.cache_write, usage.output, usage.reasoning
+    for count in counts:
         if not 0 <= count <= MAX_TOKENS:
             raise ValueError(f"`usage` counts {count} tokens")
 

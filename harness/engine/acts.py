@@ -62,7 +62,7 @@ class Acting:
         return Made(record, Observation(content, seen.blobs), tuple(seen.blobs.values()))
 
     def keep(self, pending: Pending, made: Made) -> None:
-        return None
+        """Keep nothing."""
 
 
 def _check(pending: Pending, seen: object) -> None:

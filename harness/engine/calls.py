@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Protocol
 
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
@@ -107,15 +107,21 @@ class Calls:
             raise ProtocolError(f"{dialogue}: '{call.place}' was asked twice")
         dialogue.calls[call.place] = None
         pending = self._pending(dialogue, call)
-        with self._resting(dialogue, None if isinstance(call, Act) else self._lane_of(call)):
-            if pending.asked_by:
-                return await self._share(pending)
-            recorded = dialogue.recorded.get(call.place)
-            if recorded is not None:
-                result = await self._replay(pending, recorded)
-                self._observer.called(recorded, replayed=True)
-                return result
+        lane = None if isinstance(call, Act) else self._lane_of(call)
+        if len(dialogue.seats) == 1 and lane in dialogue.seats:
+            return await self._answer(pending)
+        with self._resting(dialogue, lane):
+            return await self._answer(pending)
+
+    async def _answer(self, pending: Pending) -> Result:
+        if pending.asked_by:
+            return await self._share(pending)
+        recorded = pending.dialogue.recorded.get(pending.call.place)
+        if recorded is None:
             return await self._make(pending)
+        result = await self._replay(pending, recorded)
+        self._observer.called(recorded, replayed=True)
+        return result
 
     async def _share(self, pending: Pending) -> Result:
         """Make a shared call, unless it is on record or another unit is making it."""
@@ -130,13 +136,17 @@ class Calls:
     async def _make(self, pending: Pending) -> Result:
         maker = self._maker(pending.call)
         key = maker.key(pending)
-        if maker.cached and key in self._flights:
-            with self._resting(pending.dialogue, None):
-                await self._flights.landed(key)
-        with self._flights.under_way(key) if maker.cached else nullcontext():
+        if maker.cached:
+            if key in self._flights:
+                with self._resting(pending.dialogue, None):
+                    await self._flights.landed(key)
+            with self._flights.under_way(key):
+                made = await maker.make(pending, key)
+                await self._log.record_call(made.record, made.blobs)
+                maker.keep(pending, made)
+        else:
             made = await maker.make(pending, key)
             await self._log.record_call(made.record, made.blobs)
-            maker.keep(pending, made)
         if pending.asked_by:
             self._shared[pending.id] = pending.dialogue.shared[pending.id] = made.record
         pending.dialogue.calls[pending.call.place] = made.record

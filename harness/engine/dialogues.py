@@ -159,6 +159,8 @@ class OpenDialogue:
 
     def _paid(self, records: Sequence[CallRecord]) -> list[CallRecord]:
         """The calls that were made for this dialogue, given those of this trial."""
+        if not self.shared and not any(record.asked_by for record in records):
+            return [*self.before, *records]
         ours = [record for record in records if record.payer == self.key]
         ids = {record.id for record in ours}
         shared = [record for id, record in self.shared.items() if id not in ids]

@@ -25,8 +25,8 @@ from harness.engine.cache import model_key
 from harness.engine.limits import UNPRICED, Budget, EmbedRequest, Pricing, RateLimit
 from harness.engine.observer import Observer
 from harness.engine.policy import EnginePolicy
-from harness.engine.queues import A, CallQueue, ConcurrentQueue, Seat
-from harness.engine.retries import Answered, Attempts, P, RetryPolicy
+from harness.engine.queues import A, CallQueue, ConcurrentQueue
+from harness.engine.retries import Attempts, P
 from harness.engine.stopping import Halt
 
 PromptTokens = Callable[[Conversation], int | None]
@@ -79,7 +79,10 @@ class Session:
 
 
 class OpenLane(Generic[P, A]):
-    """A lane in a session. Nothing but its queue knows how its model likes to be asked."""
+    """A lane in a session. Nothing but its queue knows how its model likes to be asked.
+
+    answer: sends a call until it is answered, as `Attempts.answer`.
+    """
 
     def __init__(
         self, role: str, lane: Lane, session: Session, queue: CallQueue[P, A] | None = None
@@ -94,7 +97,7 @@ class OpenLane(Generic[P, A]):
         self.queue = queue or ConcurrentQueue(
             self._send, self.pricing, RateLimit(lane.ceiling), session.budget, session.halt
         )
-        self._attempts = Attempts(
+        attempts = Attempts(
             self.queue,
             session.policy.retry,
             session.policy.failures_in_a_row,
@@ -102,10 +105,7 @@ class OpenLane(Generic[P, A]):
             session.observer,
             session.halt,
         )
-
-    async def answer(self, seat: Seat, request: P, retry: RetryPolicy | None = None) -> Answered[A]:
-        """Send a call until it is answered. Raises `GaveUp`, `Fatal`, `Stopped`."""
-        return await self._attempts.answer(seat, request, retry)
+        self.answer = attempts.answer
 
     async def release(self, step_id: str) -> None:
         """Drop what is kept for a step."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from harness.engine.dialogues import OpenDialogue
 from harness.runs import CallRecord
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pending:
     """A call that a dialogue waits for.
 
@@ -33,7 +32,7 @@ class Pending:
 
     def record(self, request: str, **more: Any) -> CallRecord:
         """The record of the call, with the fields that only some kinds of calls have."""
-        defaults: Mapping[str, Any] = {"messages": (), **more}
+        more.setdefault("messages", ())
         return CallRecord(
             id=self.id,
             step_id=self.step_id,
@@ -43,11 +42,11 @@ class Pending:
             conversation=self.digest,
             trial=self.trial,
             asked_by=self.asked_by,
-            **defaults,
+            **more,
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Made:
     """A call that was made: its record, what its dialogue receives, and the blobs of the record."""
 
