@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from harness.benchmarks.dataset import Dataset
+from harness.runs.records import UnitRecord
 from harness.settings import Settings
 from parsers.declaration import Declaration
 from parsers.mind2web import MIND2WEB
 from parsers.records import Prediction, Scores
+
+D = TypeVar("D")
 
 
 class SplitSize(NamedTuple):
@@ -58,6 +61,17 @@ class Benchmark(ABC):
     def kind(self) -> str:
         """What its units are (`step`), as declared: protocols ask about units of one kind."""
         return self.declared.kind
+
+    def unit(self, unit_id: str, detail: D, split: str = "test", **facts: Any) -> UnitRecord[D]:
+        """A unit of this benchmark without an outcome; `facts` are fields of `UnitRecord`."""
+        return UnitRecord(
+            kind=self.kind,
+            unit_id=unit_id,
+            benchmark=self.name,
+            split=split,
+            detail=detail,
+            **facts,
+        )
 
     @abstractmethod
     def open(

@@ -1,14 +1,9 @@
 """Units that a benchmark hands over as they are: no rows to decode, nothing to prepare.
 
-@dataclass(frozen=True)
-class SignDetail:
-    asked: str       # what the protocol is given
-    gold: Action     # what counts as right; no protocol is given it
+`Benchmark.open` returns them in one expression:
 
-Items.of("road-signs", [
-    UnitRecord(kind="sign", unit_id="a1", benchmark="road-signs", split="test",
-               parents={"town": "Ulm"}, detail=SignDetail("a red octagon", Action("halt"))),
-])
+    detail = SignDetail("a red octagon", gold=Action("stop"))
+    return Items.of([self.unit("a1", detail, parents={"town": "Ulm"})], splits=splits)
 """
 
 from __future__ import annotations
@@ -22,7 +17,7 @@ from typing import Any, Self
 import msgspec
 
 from harness.benchmarks.dataset import Dataset
-from harness.errors import DataError
+from harness.errors import DataError, suggestion
 from harness.runs.records import UnitRecord, to_line
 from harness.tables import counted
 
@@ -54,21 +49,28 @@ class Items(Dataset[Unit]):
     @classmethod
     def of(
         cls,
-        benchmark: str,
         units: Iterable[Unit],
         *,
+        splits: Sequence[str] | None = None,
         whole: str = "",
         origin: Mapping[str, object] | None = None,
         notices: Sequence[str] = (),
         pictures: Pictures = _no_pictures,
     ) -> Self:
-        """The units of a benchmark. Raises `DataError` for none, and for two of one id.
+        """The units of a benchmark (`Benchmark.unit`) that are in the splits; None keeps them all.
 
-        `whole` is as in `Dataset`; `origin` says where the data comes from.
+        `whole` is as in `Dataset`; `origin` says where the data comes from. Raises `DataError` for
+        no units, an unknown split, two units of one id, and one without a parent of that level.
         """
         entries = tuple(units)
+        known = dict.fromkeys(unit.split for unit in entries)
+        for split in splits or ():
+            if split not in known:
+                raise DataError(f"the data has no split '{split}'; {suggestion(split, known)}")
+        entries = tuple(unit for unit in entries if not splits or unit.split in splits)
         if not entries:
-            raise DataError(f"{benchmark} holds nothing to ask about")
+            raise DataError("the benchmark has no units to ask about")
+        benchmark = entries[0].benchmark
         digest, seen = hashlib.sha256(), set[str]()
         for unit in entries:
             if unit.unit_id in seen:
