@@ -191,6 +191,11 @@ class Declaration:
         return next(measure for measure in self.measures if measure.main)
 
     @property
+    def main_of_units(self) -> Measure:
+        """The main measure; where that is one of parents, the measure of which it is all."""
+        return self[self.main.all_of] if self.main.all_of else self.main
+
+    @property
     def of_units(self) -> tuple[Measure, ...]:
         """The measures of units that are averaged."""
         return tuple(one for one in self.measures if one.averages and not one.all_of)

@@ -27,6 +27,10 @@ from reports.frames.schema import Column, Kind, typed
 Style = Literal[NumberStyle, "bounds", "hidden"]
 
 
+INTERNAL = ("fields", "declared")
+"""Attributes of a described frame that no format holds."""
+
+
 class Field(NamedTuple):
     """A column of a frame and how it is printed.
 
@@ -97,7 +101,7 @@ def described_grid(frame: pd.DataFrame) -> Grid:
         *attrs["notes"],
         *few_notes(rates=bool(marked - {"points"}), differences=differences),
     ]
-    facts = {str(name): value for name, value in attrs.items() if name != "fields"}
+    facts = {str(name): value for name, value in attrs.items() if name not in INTERNAL}
     return Grid(
         title=attrs["title"],
         columns=tuple(

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.registry import Registry
-from harness.runs import Run, RunError
+from harness.runs import Run, RunError, UnitRecord
 
-Keys = Callable[[Run, Mapping[str, Any]], Mapping[str, str]]
+PublishedKeys = Callable[[Run, Mapping[str, Any]], Mapping[str, str]]
+Place = Callable[[UnitRecord[Any]], tuple[float, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +24,16 @@ class KindReports:
 
     errors: its classes of errors, a `reports.errors.UnitErrors`; None for those of all units.
     analyses: the commands of `vlm-eval analyse` that suit its units, among those that not all do.
-    keys: a function of a run and its settings to what published results have to share with it,
+    published_keys: from a run and its settings to what published results have to share with it,
         beyond the keys of all results.
+    place: where in its picture the target of a unit is, as a number to sort by and in words.
     page: what the page shows of its units, a `reports.view.parts.UnitPage`; None for what all have.
     """
 
     errors: Any = None
     analyses: tuple[str, ...] = ()
-    keys: Keys | None = None
+    published_keys: PublishedKeys | None = None
+    place: Place | None = None
     page: Any = None
 
 

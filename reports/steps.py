@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reports.analyses.places import target_place
 from reports.errors.steps import StepErrors
 from reports.kinds import KindReports
 from reports.published.candidates import candidate_keys
@@ -10,6 +11,7 @@ from reports.view.steps import StepPage
 STEP_REPORTS = KindReports(
     errors=StepErrors(),
     analyses=("ceiling", "distractors", "positions"),
-    keys=candidate_keys,
+    published_keys=candidate_keys,
+    place=target_place,
     page=StepPage(),
 )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from harness.tables import POOLED, mean_note
-from parsers import declaration_of
+from harness.tables import POOLED
+from parsers import Declaration
 from reports.about import about_runs
-from reports.analyses.steps import rate, rate_fields, task_of
+from reports.analyses.units import Parent, Parents, mean_words, one_declaration, rate, rate_fields
 from reports.grid import Field, described
 from reports.kinds import suited
 from reports.load import RunLike, open_runs
@@ -60,6 +61,7 @@ def ceilings(
     outside 0 to 1.
     """
     opened, others = suited(open_runs(run), "ceiling")
+    declared = one_declaration(opened)
     _check(recall)
     records: list[dict[str, Any]] = []
     notes = list(others)
@@ -72,16 +74,15 @@ def ceilings(
         if len(groups) > 1:
             groups[POOLED] = rows
         for split, split_rows in groups.items():
-            records += _bounds(label, split, split_rows, recall)
+            records += _bounds(label, split, split_rows, recall, declared)
         notes += _notes(label, one, valid)
-    macro = mean_note("macro", declaration_of(None))
     return described(
         records,
         FIELDS if recall is None else (*FIELDS, INDEPENDENT),
         title="Upper bounds for any model, given what was shown",
         about=about_runs(opened),
         notes=(
-            f"Per cent; {macro}; 95 % intervals with tasks as clusters. A task can "
+            f"{mean_words(declared)} A {declared.innermost.one} can "
             "succeed if all its rows can. An element that no picture shows may still be found by "
             "the text of the choices: the picture bounds hold for a model that relies on what it "
             "sees.",
@@ -133,47 +134,59 @@ def _first_repeat(run: Run) -> list[StepRecord]:
 
 
 def _bounds(
-    label: str, split: str, rows: Sequence[StepRecord], recall: float | Mapping[str, float] | None
+    label: str,
+    split: str,
+    rows: Sequence[StepRecord],
+    recall: float | Mapping[str, float] | None,
+    declared: Declaration,
 ) -> Iterator[dict[str, Any]]:
     valid = [record for record in rows if record.invalid is None]
     head = {"run": label, "split": split}
-    yield {**head, **_share(VALID, rows, [record.invalid is None for record in rows])}
+    share = partial(_share, declared)
+    yield {**head, **share(VALID, rows, [record.invalid is None for record in rows])}
     listed = [record.detail.gold.shown is not None for record in valid]
-    yield {**head, **_share(LISTED, valid, listed)}
+    yield {**head, **share(LISTED, valid, listed)}
     if any(record.pictures for record in valid):
         seen = [_any(inside, record) for record in valid]
         partly = [_any(touches, record) for record in valid]
         both = [one and other for one, other in zip(listed, seen, strict=True)]
-        yield {**head, **_share(INSIDE, valid, seen)}
-        yield {**head, **_share(TOUCHED, valid, partly)}
-        yield {**head, **_share(BOTH, valid, both)}
+        yield {**head, **share(INSIDE, valid, seen)}
+        yield {**head, **share(TOUCHED, valid, partly)}
+        yield {**head, **share(BOTH, valid, both)}
     if recall is None:
         return
     each = [_recall(recall, record.split) for record in valid]
     if None not in each and valid:
-        yield {**head, **_by_recall(valid, [value for value in each if value is not None])}
+        yield {
+            **head,
+            **_by_recall(declared, valid, [value for value in each if value is not None]),
+        }
 
 
-def _share(bound: str, rows: Sequence[StepRecord], possible: Sequence[bool]) -> dict[str, Any]:
-    tasks = [task_of(record) for record in rows]
-    whole: dict[Any, bool] = {}
-    for task, can in zip(tasks, possible, strict=True):
-        whole[task] = whole.get(task, True) and can
+def _share(
+    declared: Declaration, bound: str, rows: Sequence[StepRecord], possible: Sequence[bool]
+) -> dict[str, Any]:
+    parents = Parents.of(rows, declared)
+    whole: dict[Parent, bool] = {}
+    for parent, can in zip(parents.each, possible, strict=True):
+        whole[parent] = whole.get(parent, True) and can
     return {
         "bound": bound,
         "tasks": len(whole),
         "steps": len(rows),
-        **rate("steps_possible", [float(can) for can in possible], tasks),
+        **rate("steps_possible", [float(can) for can in possible], parents),
         "tasks_possible": sum(whole.values()) / len(whole) if whole else None,
     }
 
 
-def _by_recall(rows: Sequence[StepRecord], each: Sequence[float]) -> dict[str, Any]:
-    tasks = [task_of(record) for record in rows]
-    whole: dict[Any, float] = {}
-    for task, value in zip(tasks, each, strict=True):
-        whole[task] = whole.get(task, 1.0) * value
-    values = rate("steps_possible", each, tasks)
+def _by_recall(
+    declared: Declaration, rows: Sequence[StepRecord], each: Sequence[float]
+) -> dict[str, Any]:
+    parents = Parents.of(rows, declared)
+    whole: dict[Parent, float] = {}
+    for parent, value in zip(parents.each, each, strict=True):
+        whole[parent] = whole.get(parent, 1.0) * value
+    values = rate("steps_possible", each, parents)
     shown = sorted({f"{100 * value:g} %" for value in each})
     return {
         "bound": f"ranker recall of {', '.join(shown)}",

@@ -9,41 +9,51 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepRecord
-from harness.tables import mean_note
-from parsers import declaration_of
+from parsers import Declaration
 from reports.about import about_runs
-from reports.analyses.steps import (
-    HEADS,
-    METRICS,
+from reports.analyses.units import (
+    Parents,
+    changes,
     difference,
+    mean_words,
     measured,
     model_of,
+    one_declaration,
     only_differ,
     rate,
     rate_fields,
     scored,
-    task_of,
-    variant_of,
 )
 from reports.grid import Field, described
 from reports.kinds import suited
 from reports.load import RunLike, open_runs
 
 MODEL = ("model", "base_url", "adapter_options")
-FIELDS = (
-    Field("model", "str", "text", "model", "the model or policy"),
-    Field("run", "str", "text", "run", "the run"),
-    Field("distractors", "Int64", "count", "distractors", "wrong elements asked for"),
-    Field("tasks", "Int64", "count", "tasks", "tasks of the steps that all runs have in common"),
-    Field("steps", "Int64", "count", "steps", "steps with scores in all runs of the model"),
-    Field("chance", "float64", "percent", "chance", "element accuracy of a random choice"),
-    *(field for name in METRICS for field in rate_fields(name, HEADS[name], HEADS[name])),
-    *rate_fields("change", "Step SR, change", "step success minus that of the run above", True),
-)
+
+
+def fields(declared: Declaration) -> tuple[Field, ...]:
+    """The columns for runs of a benchmark."""
+    parents, units, main = declared.innermost.many, declared.units, declared.main
+    return (
+        Field("model", "str", "text", "model", "the model or policy"),
+        Field("run", "str", "text", "run", "the run"),
+        Field("distractors", "Int64", "count", "distractors", "wrong elements asked for"),
+        Field(parents, "Int64", "count", parents, f"{parents} of the {units} in all of the runs"),
+        Field(units, "Int64", "count", units, f"{units} with scores in all runs of the model"),
+        Field("chance", "float64", "percent", "chance", "share right of a random choice"),
+        *(
+            field
+            for measure in declared.in_tables
+            for field in rate_fields(measure.result, measure.head, measure.meaning)
+        ),
+        *rate_fields(
+            "change", f"{main.head}, change", f"{main.meaning} minus that of the run above", True
+        ),
+    )
 
 
 def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """Return a row per run with the scores on the steps shared by all runs of its model.
+    """Return a row per run with the scores on the units shared by all runs of its model.
 
     Each model makes a curve; its runs may differ only in the number of distractors. `change` is the
     paired difference from the run with the next smaller number. A note says whether the choices of
@@ -51,6 +61,7 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     else, and where no run lists choices.
     """
     opened, others = suited(open_runs(runs), "distractors")
+    declared = one_declaration(opened)
     only_differ(opened, ("distractors", *MODEL), "model and number of distractors")
     models: dict[str, dict[str, Run]] = {}
     for label, run in opened.items():
@@ -59,28 +70,29 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     notes = list(others)
     for model, model_runs in models.items():
         only_differ(model_runs, ("distractors",), "the number of distractors")
-        curve = _Curve(model, model_runs)
+        curve = _Curve(model, model_runs, declared)
         records += curve.records()
         notes += curve.notes
-    macro = mean_note("macro", declaration_of(None))
     return described(
         records,
-        FIELDS,
+        fields(declared),
         title="Scores by number of distractors",
         about=about_runs(opened),
         notes=(
-            f"Per cent; {macro}; 95 % intervals with tasks as clusters. Changes are in "
-            "points, paired by step, against the next smaller number.",
+            f"{mean_words(declared)} Changes are in points, paired by {declared.unit}, against the "
+            "next smaller number.",
             *notes,
         ),
+        declared=declared,
     )
 
 
 class _Curve:
     """The runs of one model by increasing number of distractors."""
 
-    def __init__(self, model: str, runs: Mapping[str, Run]) -> None:
+    def __init__(self, model: str, runs: Mapping[str, Run], declared: Declaration) -> None:
         self.model = model
+        self.declared = declared
         ordered = sorted(runs, key=lambda label: _number(label, runs[label]))
         self.runs = {label: runs[label] for label in ordered}
         numbers = [_number(label, run) for label, run in self.runs.items()]
@@ -97,7 +109,8 @@ class _Curve:
         for label, steps in self.steps.items():
             if len(steps) > len(self.common):
                 extra = len(steps) - len(self.common)
-                yield f"{extra} steps of {label} are left out: they have no scores elsewhere."
+                units = self.declared.units
+                yield f"{extra} {units} of {label} are left out: they have no scores elsewhere."
         labels = list(self.steps)
         nested = True
         for small, large in pairwise(labels):
@@ -105,34 +118,36 @@ class _Curve:
             if inside < len(self.common):
                 nested = False
                 yield (
-                    f"NOT nested: in {len(self.common) - inside} of {len(self.common)} steps the "
-                    f"choices of {small} are not among those of {large}."
+                    f"NOT nested: in {len(self.common) - inside} of {len(self.common)} "
+                    f"{self.declared.units} the choices of {small} are not among those of {large}."
                 )
         if nested and len(labels) > 1:
             yield f"{self.model}: the choices of each run are among those of the next one."
 
     def records(self) -> Iterator[dict[str, Any]]:
-        tasks = [task_of(record) for record in self.common.values()]
-        before: list[float] | None = None
+        declared = self.declared
+        parents = Parents.of(self.common.values(), declared)
+        before: list[float | None] | None = None
         for label, run in self.runs.items():
-            shared_steps = [self.steps[label][key] for key in self.common]
-            variant = variant_of(run)
-            values = {m: [measured(record, m, variant) for record in shared_steps] for m in METRICS}
+            units = [self.steps[label][key] for key in self.common]
             record: dict[str, Any] = {
                 "model": self.model,
                 "run": label,
                 "distractors": _number(label, run),
-                "tasks": len(set(tasks)),
-                "steps": len(shared_steps),
-                "chance": _chance(shared_steps),
+                declared.innermost.many: parents.count,
+                declared.units: len(units),
+                "chance": _chance(units),
             }
-            for metric in METRICS:
-                record |= rate(metric, values[metric], tasks)
-            success = values["step_success"]
+            config = run.manifest.config
+            reached: list[float | None] = []
+            for measure in declared.in_tables:
+                values = [measured(unit, measure, config) for unit in units]
+                record |= rate(measure.result, *parents.known(values))
+                if measure == declared.main_of_units:
+                    reached = values
             if before is not None:
-                changes = [new - old for new, old in zip(success, before, strict=True)]
-                record |= difference("change", changes, tasks)
-            before = success
+                record |= difference("change", *parents.known(changes(before, reached)))
+            before = reached
             yield record
 
 

@@ -1,119 +1,169 @@
-"""Task success compared with what independent steps would give."""
+"""Success of whole parents, such as tasks, compared with what independent units would give."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from harness.runs import Run, RunError, StepRecord
+from harness.runs import Run, RunError
 from harness.tables import interval_record
-from parsers import ELEMENT_ONLY, clopper_pearson, mean_interval
+from parsers import Declaration, Measure, clopper_pearson, mean_interval
 from reports.about import about_runs
-from reports.analyses.steps import Task, task_of
+from reports.analyses.units import Parent, Unit, measured, one_declaration, parent_of
 from reports.grid import Field, described, interval
 from reports.keys import band
 from reports.load import RunLike, open_runs
 
 LENGTHS = (1, 3, 5, 7, 10, 15)
-ALL = "all tasks"
-FIELDS = (
-    Field("run", "str", "text", "run", "the run"),
-    Field("group", "str", "text", "valid steps", "tasks with so many valid steps"),
-    Field("tasks", "Int64", "count", "tasks", "complete tasks with a valid step"),
-    Field("steps", "Int64", "hidden", "steps", "their valid steps"),
-    Field("step_success", "float64", "percent", "Step SR", "step success, micro"),
-    Field("succeeded", "Int64", "count", "succeeded", "tasks all of whose valid steps succeed"),
-    Field("observed", "float64", "percent", "Task SR", "their share"),
-    *interval("observed", "Task SR"),
-    Field("one_rate", "float64", "percent", "one rate", "expected with the run's step success"),
-    Field("by_operation", "float64", "percent", "by operation", "with that of the operation"),
-    Field("by_website", "float64", "percent", "by website", "with that of the website"),
-    Field("correlated", "float64", "percent", "correlated", "with the correlation within tasks"),
-    Field("p", "float64", "p", "p", "two-sided, of the successes if one rate held for every step"),
-)
+
+
+def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
+    """The columns for a measure of parents."""
+    parents, units, each = declared.innermost.many, declared.units, declared[measure.all_of]
+    return (
+        Field("run", "str", "text", "run", "the run"),
+        Field("group", "str", "text", f"valid {units}", f"{parents} with so many valid {units}"),
+        Field(parents, "Int64", "count", parents, f"complete {parents} with a valid unit"),
+        Field(units, "Int64", "hidden", units, f"their valid {units}"),
+        Field(each.result, "float64", "percent", each.head, f"{each.meaning}, micro"),
+        Field("succeeded", "Int64", "count", "succeeded", f"{parents} all of whose {units} do"),
+        Field("observed", "float64", "percent", measure.head, "their share"),
+        *interval("observed", measure.head),
+        Field("one_rate", "float64", "percent", "one rate", "expected with the run's own rate"),
+        *(
+            Field(f"by_{name}", "float64", "percent", f"by {name}", f"with that of the {name}")
+            for name, _ in _grouped(declared)
+        ),
+        Field(
+            "correlated", "float64", "percent", "correlated", f"with that correlation in {parents}"
+        ),
+        Field("p", "float64", "p", "p", "two-sided, of the successes if one rate held throughout"),
+    )
 
 
 class Trial(NamedTuple):
-    """A task in one repeat.
+    """A parent in one repeat.
 
-    task: split and id.
-    steps: its valid steps, all with a final outcome.
+    parent: its identity.
+    units: its valid units, all with a final outcome.
+    won: whether each of them succeeds.
     """
 
-    task: Task
-    steps: tuple[StepRecord, ...]
+    parent: Parent
+    units: tuple[Unit, ...]
+    won: tuple[bool, ...]
 
     @property
     def wins(self) -> int:
-        return sum(_succeeds(record) for record in self.steps)
+        return sum(self.won)
 
 
 def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """Return task success by number of steps, with the rates expected of independent steps.
 
+    It is that measure of innermost parents which the benchmark declares, whatever they are called.
+
     one_rate: mean over tasks of p^n, for n steps and the run's step success p.
-    by_operation, by_website: product over steps of the success rate of their operation or website.
+    by_<name>: product over steps of the success rate of their label (operation) or of a parent
+        above the task (website).
     correlated: p varies between tasks as a beta distribution with the intra-task correlation of
         steps (`attrs["correlation"]`, estimated by analysis of variance).
 
     Only tasks whose rows are all on record and settled count. Repeats of a task count as tasks but
     are not independent: their interval is over tasks, and they get no p value. Raises `RunError`
-    for runs that cannot be read, or that did not ask for operations.
+    for runs that cannot be read, that leave the measure open, or that have none.
     """
     opened = open_runs(run)
+    declared = one_declaration(opened)
+    measure = _measure(opened, declared)
+    parents = declared.innermost.many
     records: list[dict[str, Any]] = []
     notes: list[str] = []
     correlations: dict[str, float | None] = {}
     for label, one in opened.items():
-        trials, left_out = complete_trials(one)
-        _check_operations(label, trials)
-        records += _records(label, trials)
-        correlations[label] = correlation([(trial.wins, len(trial.steps)) for trial in trials])
+        trials, left_out = complete_trials(one, declared[measure.all_of])
+        _check_measured(label, trials, measure, declared)
+        records += _records(label, trials, measure, declared)
+        correlations[label] = correlation([(trial.wins, len(trial.units)) for trial in trials])
         if left_out:
-            notes.append(f"{label}: {left_out} tasks are left out, as rows of them are missing.")
+            notes.append(
+                f"{label}: {left_out} {parents} are left out, as rows of them are missing."
+            )
         if _repeated(trials):
             notes.append(
-                f"{label}: repeats count as tasks; intervals have tasks as clusters, and there is "
-                "no p value."
+                f"{label}: repeats count as {parents}; intervals have {parents} as clusters, and "
+                "there is no p value."
             )
         rho = correlations[label]
         if rho is not None:
-            notes.append(f"{label}: correlation of steps within tasks {rho:.3f}.")
+            notes.append(f"{label}: correlation of {declared.units} within {parents} {rho:.3f}.")
     return described(
         records,
-        FIELDS,
-        title="Task success against what independent steps would give",
+        fields(declared, measure),
+        title=f"{measure.meaning.capitalize()} against what independent {declared.units} would "
+        "give",
         about=about_runs(opened),
         notes=(
-            "Per cent; 95 % intervals (Clopper-Pearson, over tasks). Expected rates are products "
-            "of step rates estimated on the same steps; the p value (exact, over tasks) takes them "
-            "as known.",
+            f"Per cent; 95 % intervals (Clopper-Pearson, over {parents}). Expected rates are "
+            f"products of {declared.unit} rates estimated on the same {declared.units}; the p "
+            f"value (exact, over {parents}) takes them as known.",
             *notes,
         ),
         correlation=correlations,
+        declared=declared,
     )
 
 
-def complete_trials(run: Run) -> tuple[list[Trial], int]:
-    """The tasks whose valid rows are all settled, and the number of other tasks."""
-    by_task: dict[tuple[Any, int], list[StepRecord]] = {}
+def _measure(runs: Mapping[str, Run], declared: Declaration) -> Measure:
+    level = declared.innermost
+    for measure in declared.of_parents:
+        if declared.level(measure.over) == level and declared[measure.all_of].binary:
+            return measure
+    raise RunError(
+        f"{', '.join(runs)}: no measure is declared of whole {level.many}, so there is none to "
+        f"compare with {declared.units}"
+    )
+
+
+def _grouped(declared: Declaration) -> list[tuple[str, Callable[[Unit], str]]]:
+    """What rates are taken by: labels that tell the units of a parent apart, and parents above."""
+
+    def label(name: str) -> Callable[[Unit], str]:
+        return lambda unit: unit.labels.get(name, "")
+
+    def parent(name: str) -> Callable[[Unit], str]:
+        return lambda unit: unit.parents.get(name, "")
+
+    labels = [(group.name, label(group.name)) for group in declared.groups if not group.whole]
+    return [*labels, *((level.name, parent(level.name)) for level in declared.levels[1:])]
+
+
+def complete_trials(run: Run, measure: Measure) -> tuple[list[Trial], int]:
+    """The parents whose valid rows are all settled, and the number of other parents.
+
+    measure: what it is for a unit to succeed.
+    """
+    level = run.manifest.declaration.innermost
+    by_parent: dict[tuple[Parent, int], list[Unit]] = {}
     for record in run.records():
-        by_task.setdefault((task_of(record), record.repeat), []).append(record)
+        by_parent.setdefault((parent_of(record, level), record.repeat), []).append(record)
     lengths = run.manifest.dataset.get("partial_tasks") or {}
     trials = []
     left_out = 0
-    for (task, _), records in by_task.items():
-        length = lengths.get(task[1], 0) if run.complete else records[0].total
+    for (parent, _), records in by_parent.items():
+        identity = records[0].parents.get(level.name, "")
+        length = lengths.get(identity, 0) if run.complete else records[0].total
         valid = tuple(record for record in records if record.invalid is None)
         if not valid:
             continue
         if len(records) < length or any(not r.settled or r.scores is None for r in valid):
             left_out += 1
         else:
-            trials.append(Trial(task, valid))
+            won = tuple(measured(one, measure, run.manifest.config) == 1 for one in valid)
+            trials.append(Trial(parent, valid, won))
     return trials, left_out
 
 
@@ -169,68 +219,64 @@ def two_sided(chances: Sequence[float], observed: int) -> float:
 
 
 def _repeated(trials: Sequence[Trial]) -> bool:
-    return len({trial.task for trial in trials}) < len(trials)
+    return len({trial.parent for trial in trials}) < len(trials)
 
 
-def _succeeds(record: StepRecord) -> bool:
-    return record.scores is not None and record.scores["success"] == 1
+def _check_measured(
+    label: str, trials: Sequence[Trial], measure: Measure, declared: Declaration
+) -> None:
+    predictions = (unit.prediction for trial in trials for unit in trial.units)
+    flag = measure.unmeasured
+    if flag and any(one is not None and flag in one.flags for one in predictions):
+        why = dict(declared.flags).get(flag, f"{measure.meaning} was not measured")
+        raise RunError(f"{label}: {why}; vlm-eval report shows what it scored")
 
 
-def _check_operations(label: str, trials: Sequence[Trial]) -> None:
-    predictions = (step.prediction for trial in trials for step in trial.steps)
-    if any(one is not None and ELEMENT_ONLY in one.flags for one in predictions):
-        raise RunError(
-            f"{label} was asked for elements and not for operations, so no step could succeed, "
-            "nor any task; vlm-eval report shows what it scored"
-        )
-
-
-def _records(label: str, trials: Sequence[Trial]) -> Iterable[dict[str, Any]]:
+def _records(
+    label: str, trials: Sequence[Trial], measure: Measure, declared: Declaration
+) -> Iterable[dict[str, Any]]:
     if not trials:
         return
     bands: dict[tuple[float, str], list[Trial]] = {}
     for trial in trials:
-        bands.setdefault(band(len(trial.steps), LENGTHS), []).append(trial)
-    steps = [record for trial in trials for record in trial.steps]
-    overall = math.fsum(map(_succeeds, steps)) / len(steps)
-    rho = correlation([(trial.wins, len(trial.steps)) for trial in trials]) or 0.0
-    by_operation = _rates(steps, lambda record: record.detail.gold.operation)
-    by_website = _rates(steps, lambda record: record.parents["website"])
-    for name, in_band in ((ALL, list(trials)), *((key[1], bands[key]) for key in sorted(bands))):
-        sizes = [len(trial.steps) for trial in in_band]
-        wins = sum(trial.wins == len(trial.steps) for trial in in_band)
+        bands.setdefault(band(len(trial.units), LENGTHS), []).append(trial)
+    overall = sum(trial.wins for trial in trials) / sum(len(trial.units) for trial in trials)
+    rho = correlation([(trial.wins, len(trial.units)) for trial in trials]) or 0.0
+    rates = {f"by_{name}": _rates(trials, group) for name, group in _grouped(declared)}
+    whole = f"all {declared.innermost.many}", list(trials)
+    for name, in_band in (whole, *((key[1], bands[key]) for key in sorted(bands))):
+        sizes = [len(trial.units) for trial in in_band]
+        wins = sum(trial.wins == len(trial.units) for trial in in_band)
         repeated = _repeated(in_band)
         reach = clopper_pearson(wins, len(in_band))
         if repeated:
-            won = [float(trial.wins == len(trial.steps)) for trial in in_band]
-            reach = mean_interval(won, [trial.task for trial in in_band], "micro")
+            won = [float(trial.wins == len(trial.units)) for trial in in_band]
+            reach = mean_interval(won, [trial.parent for trial in in_band], "micro")
         chances = [overall**size for size in sizes]
         yield {
             "run": label,
             "group": name,
-            "tasks": len(in_band),
-            "steps": sum(sizes),
-            "step_success": math.fsum(trial.wins for trial in in_band) / sum(sizes),
+            declared.innermost.many: len(in_band),
+            declared.units: sum(sizes),
+            declared[measure.all_of].result: sum(trial.wins for trial in in_band) / sum(sizes),
             "succeeded": wins,
             "observed": wins / len(in_band),
             **interval_record("observed", reach),
             "one_rate": math.fsum(chances) / len(in_band),
-            "by_operation": _product(in_band, by_operation),
-            "by_website": _product(in_band, by_website),
+            **{column: _product(in_band, rate) for column, rate in rates.items()},
             "correlated": math.fsum(all_succeed(overall, rho, n) for n in sizes) / len(in_band),
             "p": None if repeated else two_sided(chances, wins),
         }
 
 
-def _rates(
-    steps: Iterable[StepRecord], group: Callable[[StepRecord], str]
-) -> Callable[[StepRecord], float]:
+def _rates(trials: Iterable[Trial], group: Callable[[Unit], str]) -> Callable[[Unit], float]:
     outcomes: dict[str, list[bool]] = {}
-    for record in steps:
-        outcomes.setdefault(group(record), []).append(_succeeds(record))
+    for trial in trials:
+        for unit, won in zip(trial.units, trial.won, strict=True):
+            outcomes.setdefault(group(unit), []).append(won)
     rates = {name: sum(successes) / len(successes) for name, successes in outcomes.items()}
-    return lambda record: rates[group(record)]
+    return lambda unit: rates[group(unit)]
 
 
-def _product(trials: Sequence[Trial], rate: Callable[[StepRecord], float]) -> float:
-    return math.fsum(math.prod(map(rate, trial.steps)) for trial in trials) / len(trials)
+def _product(trials: Sequence[Trial], rate: Callable[[Unit], float]) -> float:
+    return math.fsum(math.prod(map(rate, trial.units)) for trial in trials) / len(trials)

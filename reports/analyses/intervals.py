@@ -11,41 +11,49 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import POOLED, interval_record
-from parsers import Interval, Measure, ScoredUnit
+from parsers import Declaration, Interval, Measure, ScoredUnit
 from parsers.bootstrap import bootstrap
+from parsers.intervals import clustered_values
 from parsers.metrics import Metrics
-from parsers.parents import Parent, parent_of
+from parsers.parents import Parent, cluster_above, parent_of
 from reports.about import about_runs
-from reports.analyses.steps import AVERAGES
+from reports.analyses.units import one_declaration
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
 from reports.keys import groups
 from reports.load import RunLike, open_runs
 
-FIELDS = (
-    Field("run", "str", "text", "run", "the run"),
-    Field("split", "str", "text", "split", "the split"),
-    Field("metric", "str", "text", "metric", "the rate"),
-    Field("average", "str", "text", "over", "macro (tasks), micro (steps), or tasks"),
-    Field("tasks", "Int64", "count", "tasks", "tasks behind the rate"),
-    Field("rate", "float64", "percent", "rate", "the headline, a share"),
-    Field("method", "str", "text", "method", "of the first interval"),
-    Field("first", "float64", "bounds", "interval", "width of the first interval"),
-    *interval("first", "interval"),
-    Field("second", "float64", "bounds", "bootstrap-t", "width of the bootstrap-t interval"),
-    *interval("second", "bootstrap-t")[:2],
-)
+
+def fields(declared: Declaration) -> tuple[Field, ...]:
+    """The columns for runs of a benchmark."""
+    parents, units = declared.innermost.many, declared.units
+    over = f"macro ({parents}), micro ({units}), or {parents}"
+    return (
+        Field("run", "str", "text", "run", "the run"),
+        Field("split", "str", "text", "split", "the split"),
+        Field("metric", "str", "text", "metric", "the rate"),
+        Field("average", "str", "text", "over", over),
+        Field(parents, "Int64", "count", parents, f"{parents} behind the rate"),
+        Field("rate", "float64", "percent", "rate", "the headline, a share"),
+        Field("method", "str", "text", "method", "of the first interval"),
+        Field("first", "float64", "bounds", "interval", "width of the first interval"),
+        *interval("first", "interval"),
+        Field("second", "float64", "bounds", "bootstrap-t", "width of the bootstrap-t interval"),
+        *interval("second", "bootstrap-t")[:2],
+    )
 
 
 def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """Return two intervals of every headline rate, by split and over all splits.
 
-    The first is that of the table of results: Student's t over tasks, cluster-robust t over steps,
-    Clopper-Pearson for task success, bootstrap-t where few tasks have a success or a failure. The
-    second is bootstrap-t throughout (`bootstrap`), seeded by the run; task success over repeats has
-    none. Rates follow the run's own rules. Raises `RunError` for runs that cannot be read.
+    The first is that of the table of results: Student's t over parents, cluster-robust t over
+    units, Clopper-Pearson for measures of parents, bootstrap-t where few clusters have a success or
+    a failure. The second is bootstrap-t throughout (`bootstrap`), seeded by the run; averages over
+    cells have none, nor have measures of parents over repeats. Rates follow the run's own rules.
+    Raises `RunError` for runs that cannot be read or that are of different benchmarks.
     """
     opened = open_runs(runs)
+    declared = one_declaration(opened)
     records: list[dict[str, Any]] = []
     for rows in run_rows(opened.values()):
         places: dict[str, list[int]] = {}
@@ -55,15 +63,19 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             records += _rates(rows, split, places[split])
         if len(places) > 1:
             records += _rates(rows, POOLED, range(len(rows.trials)))
+    level = declared.level(declared.clusters[0])
+    one, many = level.one, level.many
+    whole = [measure.meaning for measure in declared.of_parents]
+    over = " over repeats has no second interval" if whole else ""
     return described(
         records,
-        FIELDS,
+        fields(declared),
         title="Two intervals for every headline rate",
         about=about_runs(opened, own_rules=True),
         notes=(
-            "Per cent; 95 % intervals with tasks as clusters; the second interval resamples tasks, "
-            "seeded by the run. none: a single task, or tasks without any spread; task success "
-            "over repeats has no second interval.",
+            f"Per cent; 95 % intervals with {many} as clusters; the second interval resamples "
+            f"{many}, seeded by the run. none: a single {one}, or {many} without any spread"
+            f"{'; ' if whole else ''}{', '.join(whole)}{over}.",
         ),
     )
 
@@ -74,53 +86,62 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
     shared = {"run": rows.label, "split": split}
     seed = rows.run.manifest.seed
     for measure in declared.in_tables:
-        values, tasks = headline_values((rows.trials[p][1] for p in places), metrics, measure)
-        for average in AVERAGES:
-            estimate = headline.rates[measure.name][average]
-            resampled = bootstrap(values, tasks, average, seed=seed)
+        values, parents, clusters = headline_values(
+            (rows.trials[p][1] for p in places), metrics, measure
+        )
+        for average, estimate in headline.rates[measure.name].items():
+            second = None
+            if average != "cells" and clusters is None:
+                second = bootstrap(values, parents, average, seed=seed)
+            elif average != "cells":
+                averaged = clustered_values(values, parents, average, clusters)
+                second = bootstrap(*averaged, "micro", seed=seed)
             yield {
                 **shared,
                 "metric": measure.head,
                 "average": average,
-                "tasks": headline.n_parents,
+                declared.innermost.many: headline.n_parents,
                 "rate": estimate.value,
-                **_both(estimate.interval, resampled),
+                **_both(estimate.interval, second),
             }
-    tasks_won = metrics.of_parents("task_success")
-    if tasks_won is None or tasks_won.value is None:
-        return
-    second = None
-    if tasks_won.interval is not None and tasks_won.interval.method == "clopper-pearson":
-        outcomes = [float(place < tasks_won.successes) for place in range(tasks_won.total)]
-        second = bootstrap(outcomes, range(tasks_won.total), seed=seed)
-    yield {
-        **shared,
-        "metric": "Task SR",
-        "average": "tasks",
-        "tasks": tasks_won.total,
-        "rate": tasks_won.value,
-        **_both(tasks_won.interval, second),
-    }
+    for measure in declared.of_parents:
+        won = metrics.of_parents(measure.name)
+        if won is None or won.value is None:
+            continue
+        second = None
+        if won.interval is not None and won.interval.method == "clopper-pearson":
+            outcomes = [float(place < won.successes) for place in range(won.total)]
+            second = bootstrap(outcomes, range(won.total), seed=seed)
+        yield {
+            **shared,
+            "metric": measure.head,
+            "average": declared.level(measure.over).many,
+            declared.innermost.many: won.total,
+            "rate": won.value,
+            **_both(won.interval, second),
+        }
 
 
 def headline_values(
     units: Iterable[ScoredUnit], metrics: Metrics, measure: Measure
-) -> tuple[list[float], list[Parent]]:
-    """The values that the headline averages, and the task of each, by the rules of the metrics."""
-    rules = metrics.rules
-    values: list[float] = []
-    tasks: list[Parent] = []
-    name, level = measure.score(rules.variant), metrics.declared.innermost
+) -> tuple[list[float], list[Parent], list[Parent] | None]:
+    """The values that the headline averages, by the rules of the metrics, each with its parent and
+    its cluster (None where parents are the clusters)."""
+    rules, declared = metrics.rules, metrics.declared
+    name, level = measure.score(rules.variant), declared.level(measure.over)
+    cluster = cluster_above(declared, rules, measure.over)
+    found: list[tuple[float, Parent, Parent]] = []
     for unit in units:
         if unit.invalid is not None or unit.status in rules.exclude:
             failed, scores = rules.invalid == "fail", None
         else:
             failed, scores = rules.unattempted == "fail", unit.scores
-        if scores is None and not failed:
-            continue
-        values.append(0.0 if scores is None else scores[name] or 0.0)
-        tasks.append(parent_of(unit, level))
-    return values, tasks
+        value = 0.0 if scores is None and failed else (scores or {}).get(name)
+        if value is not None:
+            found.append((value, parent_of(unit, level), parent_of(unit, cluster)))
+    values = [value for value, _, _ in found]
+    parents = [parent for _, parent, _ in found]
+    return values, parents, None if cluster == level else [above for _, _, above in found]
 
 
 def _both(first: Interval | None, second: Interval | None) -> dict[str, Any]:

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from reports.analyses.units import choice_measure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from parsers import Declaration, Measure
 
 SUFFIXES = (".png", ".svg", ".pdf")
 DARK, MIDDLE, LIGHT, GREY = "#12436d", "#28a197", "#f46a25", "#6f6f6f"
@@ -63,6 +67,12 @@ def _errors(frame: pd.DataFrame, name: str) -> Any:
     return [low.to_numpy(), high.to_numpy()]
 
 
+def _said(measure: Measure) -> str:
+    """A measure in words, for the label of an axis."""
+    words = measure.meaning or measure.head
+    return f"{words[:1].upper()}{words[1:]} (%)"
+
+
 def _method(frame: pd.DataFrame, name: str) -> str:
     """Which of the drawn intervals are bootstrap-t, in words for a title."""
     marked = frame[f"{name}_few"].dropna().astype("bool")
@@ -72,18 +82,17 @@ def _method(frame: pd.DataFrame, name: str) -> str:
 
 
 def distractors(frame: pd.DataFrame) -> Figure:
-    """Element accuracy and step success over the number of distractors, a curve per model."""
+    """Right choices and the main measure over the number of distractors, a curve per model."""
     import numpy as np
+
+    declared: Declaration = frame.attrs["declared"]
+    chosen, main = choice_measure(declared), declared.main_of_units
 
     figure, panels = _figure(9, 3.9, 2)
     numbers = sorted(set(frame["distractors"]))
     models = list(dict.fromkeys(frame["model"]))
-    for axes, metric, head in zip(
-        panels,
-        ("element", "step_success"),
-        ("Element accuracy (%)", "Step success (%)"),
-        strict=True,
-    ):
+    for axes, measure in zip(panels, (chosen, main), strict=True):
+        metric = measure.result
         axes.set_xscale("function", functions=(np.log1p, np.expm1))
         for place, model in enumerate(models):
             curve = frame[frame["model"] == model]
@@ -99,7 +108,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
                 capsize=CAP,
                 label=model,
             )
-        if metric == "element":
+        if measure is chosen:
             chance = frame.groupby("distractors")["chance"].mean()
             axes.plot(
                 chance.index.astype(float), chance, ":", color=GREY, marker=".", label="blind pick"
@@ -107,15 +116,15 @@ def distractors(frame: pd.DataFrame) -> Figure:
         axes.set_xticks(numbers, [str(number) for number in numbers])
         axes.minorticks_off()
         axes.set_xlabel("Distractors listed beside the right element")
-        axes.set_ylabel(head)
+        axes.set_ylabel(_said(measure))
         axes.set_ylim(0, 1)
         _percent(axes)
     panels[0].legend(frameon=False)
-    steps = int(frame["steps"].iloc[0]) if len(frame) else 0
-    tasks = int(frame["tasks"].iloc[0]) if len(frame) else 0
+    units, parents = declared.units, declared.innermost.many
+    counts = [int(frame[name].iloc[0]) if len(frame) else 0 for name in (units, parents)]
     figure.suptitle(
-        f"{steps:,} steps of {tasks:,} tasks, macro over tasks, "
-        f"95 % intervals{_method(frame, 'step_success')}",
+        f"{counts[0]:,} {units} of {counts[1]:,} {parents}, macro over {parents}, "
+        f"95 % intervals{_method(frame, main.result)}",
         fontsize=10,
     )
     return figure
@@ -153,7 +162,8 @@ def positions(frame: pd.DataFrame) -> Figure:
     panels[1].errorbar(
         xs, places["accuracy"], _errors(places, "accuracy"), fmt="s", color=DARK, capsize=CAP
     )
-    panels[1].set_ylabel("Element accuracy (%),\nright element there")
+    declared: Declaration = frame.attrs["declared"]
+    panels[1].set_ylabel(f"{_said(choice_measure(declared))},\nright element there")
     panels[1].set_ylim(0, 1.03)
     for axes in panels:
         axes.set_xticks(xs, list(places["letter"]))
@@ -170,15 +180,17 @@ def positions(frame: pd.DataFrame) -> Figure:
 
 
 def picture(frame: pd.DataFrame) -> Figure:
-    """Differences in points, with intervals, by group of steps."""
+    """Differences in points, with intervals, by group of units."""
+    declared: Declaration = frame.attrs["declared"]
     groups = list(dict.fromkeys(frame["group"]))
     figure, (axes,) = _figure(7.5, 1.4 + 0.55 * max(1, len(groups)))
-    counts = frame.drop_duplicates("group").set_index("group")["steps"]
-    for place, (metric, mark, colour) in enumerate(
-        zip(("Ele. Acc", "Op. F1", "Step SR"), MARKS, (DARK, MIDDLE, LIGHT), strict=False)
-    ):
+    counts = frame.drop_duplicates("group").set_index("group")[declared.units]
+    heads = [measure.head for measure in declared.in_tables]
+    colours = (DARK, MIDDLE, LIGHT, *COLOURS[3:])
+    for place, metric in enumerate(heads):
+        mark, colour = MARKS[place % len(MARKS)], colours[place % len(colours)]
         effects = frame[frame["metric"] == metric].set_index("group").reindex(groups).reset_index()
-        ys = [y + 0.22 * (place - 1) for y in range(len(groups))]
+        ys = [y + 0.22 * (place - (len(heads) - 1) / 2) for y in range(len(groups))]
         axes.errorbar(
             effects["difference"],
             ys,
@@ -194,16 +206,20 @@ def picture(frame: pd.DataFrame) -> Figure:
         range(len(groups)), [f"{group} (n = {int(counts[group]):,})" for group in groups]
     )
     axes.set_ylim(max(1, len(groups)) - 0.5, -0.5)
-    axes.set_xlabel("With the picture minus without it (points, 95 % intervals by tasks)")
+    clusters = declared.level(declared.clusters[0]).many
+    axes.set_xlabel(f"With the picture minus without it (points, 95 % intervals by {clusters})")
     _percent(axes, "x")
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 
 def independence(frame: pd.DataFrame) -> Figure:
-    """Observed and expected task success by number of steps."""
+    """Observed and expected success of parents by number of units."""
+    declared: Declaration = frame.attrs["declared"]
+    parents = declared.innermost.many
     runs = list(dict.fromkeys(frame["run"]))
-    bands = frame[(frame["run"] == runs[0]) & (frame["group"] != "all tasks")] if runs else frame
+    whole = f"all {parents}"
+    bands = frame[(frame["run"] == runs[0]) & (frame["group"] != whole)] if runs else frame
     figure, (axes,) = _figure(7, 4.2)
     xs = list(range(len(bands)))
     axes.errorbar(
@@ -217,27 +233,29 @@ def independence(frame: pd.DataFrame) -> Figure:
         label="observed",
     )
     correlated = frame.attrs.get("correlation", {}).get(runs[0] if runs else None) or 0.0
-    for name, head, place in (
-        ("one_rate", "independent, one rate", 0),
-        ("by_website", "independent, rate of the website", 1),
-        ("correlated", f"correlated within tasks ({correlated:.2f})", 2),
-    ):
+    expected = (
+        ("one_rate", "independent, one rate"),
+        *((f"by_{one.name}", f"independent, rate of the {one.one}") for one in declared.levels[1:]),
+        ("correlated", f"correlated within {parents} ({correlated:.2f})"),
+    )
+    for place, (name, head) in enumerate(expected):
         if name == "correlated" and correlated <= 0:
             continue  # the same as one rate
         axes.plot(
             xs,
             bands[name],
-            linestyle=LINES[place],
-            marker=MARKS[place + 1],
+            linestyle=LINES[place % len(LINES)],
+            marker=MARKS[(place + 1) % len(MARKS)],
             markersize=4,
-            color=COLOURS[place],
+            color=COLOURS[place % len(COLOURS)],
             label=head,
         )
-    tasks = [int(count) for count in bands["tasks"]]
-    labels = [f"{group}\n({count:,})" for group, count in zip(bands["group"], tasks, strict=True)]
+    sizes = [int(count) for count in bands[parents]]
+    labels = [f"{group}\n({count:,})" for group, count in zip(bands["group"], sizes, strict=True)]
     axes.set_xticks(xs, labels)
-    axes.set_xlabel("Valid steps of a task (number of tasks)")
-    axes.set_ylabel("Task success (%)")
+    axes.set_xlabel(f"Valid {declared.units} of a {declared.innermost.one} (number of {parents})")
+    measure = next(one for one in declared.of_parents if not declared.rank(one.over))
+    axes.set_ylabel(_said(measure))
     axes.set_ylim(-0.02, 1.02)
     _percent(axes)
     axes.legend(frameon=False)

@@ -12,9 +12,17 @@ import pandas as pd
 
 from harness.runs import Run, StepRecord
 from harness.tables import interval_record
-from parsers import Status, index_of, letters_for, mean_interval
+from parsers import Declaration, Level, Status, index_of, letters_for, mean_interval
 from reports.about import about_runs
-from reports.analyses.steps import Task, chi_square_p, scored, task_of
+from reports.analyses.units import (
+    Parent,
+    chi_square_p,
+    choice_measure,
+    measured,
+    one_declaration,
+    parent_of,
+    scored,
+)
 from reports.frames.schema import Column, typed
 from reports.grid import Field, clusters, described, interval
 from reports.kinds import suited
@@ -26,42 +34,50 @@ LETTERS = (
     Column("chosen", "Int64", "steps in which this letter was chosen"),
     Column("chance", "float64", "expected number under a uniform choice"),
 )
-FIELDS = (
-    Field("run", "str", "text", "run", "the run"),
-    Field("place", "Int64", "hidden", "place", "the position in the list, from 0"),
-    Field("letter", "str", "text", "letter", "the most frequent letter of the position"),
-    Field("listed", "Int64", "hidden", "listed", "answered steps whose list has the position"),
-    Field("picked", "Int64", "count", "picked", "answered steps that chose it"),
-    Field("share", "float64", "percent", "% of picks", "share among the picks"),
-    *interval("share", "% of picks"),
-    clusters("share", "% of picks"),
-    Field("chance", "float64", "percent", "chance", "share under a uniform choice"),
-    Field("wrong", "Int64", "count", "wrong", "wrong picks there"),
-    Field(
-        "wrong_chance",
-        "float64",
-        "number",
-        "by chance",
-        "expected wrong picks under a uniform choice",
-    ),
-    Field("right_there", "Int64", "count", "right one there", "steps whose right element is there"),
-    Field("accuracy", "float64", "percent", "Ele. Acc there", "element accuracy of those"),
-    *interval("accuracy", "Ele. Acc there"),
-    clusters("accuracy", "Ele. Acc there"),
-)
+
+
+def fields(declared: Declaration) -> tuple[Field, ...]:
+    """The columns for runs of a benchmark."""
+    measure = choice_measure(declared)
+    there = f"{measure.head} there"
+    return (
+        Field("run", "str", "text", "run", "the run"),
+        Field("place", "Int64", "hidden", "place", "the position in the list, from 0"),
+        Field("letter", "str", "text", "letter", "the most frequent letter of the position"),
+        Field("listed", "Int64", "hidden", "listed", "answered steps whose list has the position"),
+        Field("picked", "Int64", "count", "picked", "answered steps that chose it"),
+        Field("share", "float64", "percent", "% of picks", "share among the picks"),
+        *interval("share", "% of picks"),
+        clusters("share", "% of picks"),
+        Field("chance", "float64", "percent", "chance", "share under a uniform choice"),
+        Field("wrong", "Int64", "count", "wrong", "wrong picks there"),
+        Field(
+            "wrong_chance",
+            "float64",
+            "number",
+            "by chance",
+            "expected wrong picks under a uniform choice",
+        ),
+        Field(
+            "right_there", "Int64", "count", "right one there", "steps whose right element is there"
+        ),
+        Field("accuracy", "float64", "percent", there, f"{measure.meaning} of those"),
+        *interval("accuracy", there),
+        clusters("accuracy", there),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
     """An answered step.
 
-    task: its task.
+    parent: its innermost parent.
     chosen: position of the chosen element, from 0.
     right: position of the right element; None if it is not listed.
     size: length of the list.
     """
 
-    task: Task
+    parent: Parent
     chosen: int
     right: int | None
     size: int
@@ -105,6 +121,8 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     tests of all picks and of wrong picks by run. Raises `RunError` for runs that cannot be read.
     """
     opened, others = suited(open_runs(run), "positions")
+    declared = one_declaration(opened)
+    level = declared.innermost
     records: list[dict[str, Any]] = []
     notes = list(others)
     tests: dict[str, dict[str, PlaceTest | None]] = {}
@@ -114,25 +132,26 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             tests[label] = {"all": None, "wrong": None}
             notes.append(f"{label}: nothing to show, because {reason}.")
             continue
-        picks = [pick for record in steps if (pick := pick_of(record)) is not None]
-        records += _places(label, steps, picks)
+        picks = [pick for record in steps if (pick := pick_of(record, level)) is not None]
+        records += _places(one, label, steps, picks)
         tests[label] = {"all": place_test(picks, False), "wrong": place_test(picks, True)}
         notes += [_sentence(label, which, test) for which, test in tests[label].items()]
     return described(
         records,
-        FIELDS,
+        fields(declared),
         title="Positions in the list: how often each is chosen, and how accurately",
         about=about_runs(opened),
         notes=(
             *notes,
-            "Steps of a task are not independent, so the chi-square statistics are divided by the "
-            "mean design effect of tasks; the p values in brackets take steps as independent and "
-            "are too small.",
+            f"{declared.units.capitalize()} of a {level.one} are not independent, so the "
+            f"chi-square statistics are divided by the mean design effect of {level.many}; the p "
+            f"values in brackets take {declared.units} as independent and are too small.",
         ),
         tests={
             label: {which: None if t is None else _plain(t) for which, t in by_kind.items()}
             for label, by_kind in tests.items()
         },
+        declared=declared,
     )
 
 
@@ -148,15 +167,17 @@ def _not_drawn(run: Run, steps: Sequence[StepRecord]) -> str:
     return ""
 
 
-def pick_of(record: StepRecord) -> Pick | None:
-    """The pick of a step; None unless it names a listed element."""
+def pick_of(record: StepRecord, level: Level) -> Pick | None:
+    """The pick of a unit, by parents of a level; None unless it names a listed element."""
     prediction = record.prediction
     if prediction is None or prediction.status != Status.ANSWERED or prediction.letter is None:
         return None
     letters = [choice.letter for choice in record.detail.choices]
     if prediction.letter not in letters:
         return None
-    return Pick(task_of(record), letters.index(prediction.letter), _right(record), len(letters))
+    return Pick(
+        parent_of(record, level), letters.index(prediction.letter), _right(record), len(letters)
+    )
 
 
 def _right(record: StepRecord) -> int | None:
@@ -178,9 +199,9 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
     n = len(kept)
     expected = [0.0] * size
     observed = [0] * size
-    residuals: dict[Task, list[float]] = {}
+    residuals: dict[Parent, list[float]] = {}
     for pick in kept:
-        sums = residuals.setdefault(pick.task, [0.0] * size)
+        sums = residuals.setdefault(pick.parent, [0.0] * size)
         observed[pick.chosen] += 1
         sums[pick.chosen] += 1
         for place, chance in enumerate(pick.chance(wrong)):
@@ -205,9 +226,11 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
 
 
 def _places(
-    label: str, steps: Sequence[StepRecord], picks: Sequence[Pick]
+    run: Run, label: str, steps: Sequence[StepRecord], picks: Sequence[Pick]
 ) -> Iterable[dict[str, Any]]:
-    tasks = [pick.task for pick in picks]
+    declared, config = run.manifest.declaration, run.manifest.config
+    level, measure = declared.innermost, choice_measure(declared)
+    parents = [pick.parent for pick in picks]
     wrong = [pick for pick in picks if pick.chosen != pick.right]
     letters: dict[int, Counter[str]] = {}
     for record in steps:
@@ -215,12 +238,11 @@ def _places(
             letters.setdefault(place, Counter())[choice.letter] += 1
     for place in sorted(letters):
         chosen = [float(pick.chosen == place) for pick in picks]
-        reach = mean_interval(chosen, tasks, "micro")
+        reach = mean_interval(chosen, parents, "micro")
         there = [record for record in steps if _right(record) == place]
-        hits = [
-            float(record.scores is not None and record.scores["element"] == 1) for record in there
-        ]
-        hit_reach = mean_interval(hits, [task_of(record) for record in there], "micro")
+        above = [parent_of(record, level) for record in there]
+        hits = [float(measured(record, measure, config) == 1) for record in there]
+        hit_reach = mean_interval(hits, above, "micro")
         listing = [pick for pick in picks if place < pick.size]
         yield {
             "run": label,
@@ -230,14 +252,14 @@ def _places(
             "picked": sum(pick.chosen == place for pick in picks),
             "share": math.fsum(chosen) / len(picks) if picks else None,
             **interval_record("share", reach),
-            "share_clusters": len(set(tasks)),
+            "share_clusters": len(set(parents)),
             "chance": math.fsum(1 / p.size for p in listing) / len(picks) if picks else None,
             "wrong": sum(pick.chosen == place for pick in wrong),
             "wrong_chance": math.fsum(p.chance(True)[place] for p in wrong if place < p.size),
             "right_there": len(there),
             "accuracy": math.fsum(hits) / len(hits) if hits else None,
             **interval_record("accuracy", hit_reach),
-            "accuracy_clusters": len({task_of(record) for record in there}),
+            "accuracy_clusters": len(set(above)),
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from parsers import Declaration, Measure
+from parsers import Declaration
 
 INVALID, UNSETTLED, UNMEASURED = "invalid", "unsettled", "unmeasured"
 SUCCESS, TRUNCATED, REFUSED, NO_ANSWER = "success", "truncated", "refused", "no_answer"
@@ -42,7 +42,7 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
     After success and what ended without an answer come the measures that the main one needs, then
     whether the main one was reached in part.
     """
-    main = of_units(declared)
+    main = declared.main_of_units
     missed = (declared[name] for name in main.needs)
     return (
         ClassInfo(
@@ -95,8 +95,3 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
         ),
         ClassInfo(FAILED, "failed", "wrong", "none of the above"),
     )
-
-
-def of_units(declared: Declaration) -> Measure:
-    """The main measure, or where that is one of parents, what it is all of."""
-    return declared[declared.main.all_of] if declared.main.all_of else declared.main

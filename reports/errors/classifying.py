@@ -28,7 +28,6 @@ from reports.errors.classes import (
     UNSETTLED,
     ClassInfo,
     general_classes,
-    of_units,
 )
 from reports.frames.schema import Column
 from reports.kinds import reports_of
@@ -138,7 +137,7 @@ def by_outcome(
         variant = str(config.get(measure.setting, ""))
         return None if open_ else scores.get(measure.score(variant))
 
-    main = of_units(declared)
+    main = declared.main_of_units
     reached = value_of(main)
     if reached == 1:
         return bare

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
-from parsers import Declaration, Level
+from parsers import Declaration
 from parsers.declaration import SPLIT
 from reports.errors.classifying import errors_of
 from reports.errors.labels import read_labels
@@ -29,7 +29,7 @@ def columns(run: Run) -> tuple[Column, ...]:
     return (
         Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
         Column("repeat", "Int64", "number of the repeat, from 0"),
-        Column(id_column(declared), "str", f"the {declared.unit}"),
+        Column(declared.id_column, "str", f"the {declared.unit}"),
         *(Column(name, "category", meaning) for name, meaning in _grouped(declared).items()),
         *ERROR_COLUMNS[:2],
         *errors_of(run).columns,
@@ -39,14 +39,14 @@ def columns(run: Run) -> tuple[Column, ...]:
 
 def _grouped(declared: Declaration) -> dict[str, str]:
     """The columns of groups: the split, parents, and labels that tell their units apart."""
-    parents = {level_column(level): f"the {level.one}" for level in declared.levels}
+    parents = {level.column: f"the {level.one}" for level in declared.levels}
     within = {one.name: one.meaning for one in declared.groups if not one.whole}
     return {SPLIT: "the split", **parents, **within}
 
 
 def keys(declared: Declaration) -> tuple[str, ...]:
     """What errors can be counted by, beside all of a run: groups of more than one parent."""
-    innermost = level_column(declared.innermost)
+    innermost = declared.innermost.column
     return tuple(name for name in _grouped(declared) if name != innermost)
 
 
@@ -82,9 +82,9 @@ def _rows(
             **record.labels,
             "run": label,
             "repeat": record.repeat,
-            id_column(declared): record.unit_id,
+            declared.id_column: record.unit_id,
             SPLIT: record.split,
-            **{level_column(one): record.parents.get(one.name) for one in declared.levels},
+            **{one.column: record.parents.get(one.name) for one in declared.levels},
             **errors.facts(error),
             "error_class": str(error.error_class),
             "error_detail": error.detail,
@@ -102,7 +102,7 @@ def merge_into(
     """
     opened = open_runs(runs)
     errors = errors_frame(opened.values(), pages=pages)
-    ids = dict.fromkeys(id_column(run.manifest.declaration) for run in opened.values())
+    ids = dict.fromkeys(run.manifest.declaration.id_column for run in opened.values())
     key = ["run", "repeat", *ids]
     names = [column.name for column in ERROR_COLUMNS]
     merged = units.drop(columns=[name for name in names if name in units])
@@ -118,11 +118,3 @@ def merge_into(
         ).astype("category" if column.kind == "category" else column.kind)
     merged.attrs = {**units.attrs, "problems": errors.attrs["problems"]}
     return merged
-
-
-def id_column(declared: Declaration) -> str:
-    return f"{declared.unit}_id"
-
-
-def level_column(level: Level) -> str:
-    return {"task": "task_id"}.get(level.name, level.name)

@@ -26,7 +26,7 @@ from parsers import Declaration, mean_interval
 from reports.about import about
 from reports.errors.classes import NO_ANSWER, ClassInfo
 from reports.errors.classifying import classes_of, errors_of
-from reports.errors.frame import errors_frame, id_column, keys, level_column
+from reports.errors.frame import errors_frame, keys
 from reports.frames.schema import Column, typed
 from reports.grid import frame_data, plain_records
 from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
@@ -134,7 +134,7 @@ def errors_table(
         "unfinished": unfinished_lines(opened),
         "corrupt": corrupt_lines(opened),
         "words": words,
-        "ids": list({id_column(run.manifest.declaration): None for run in opened.values()}),
+        "ids": list({run.manifest.declaration.id_column: None for run in opened.values()}),
         "titles": {str(one.error_class): one.title for one in classes_of(opened.values())},
         "shown": list(dict.fromkeys(n for run in opened.values() for n in errors_of(run).shown)),
     }
@@ -176,7 +176,7 @@ def _counts(label: str, run: Run, by: str | None, rows: pd.DataFrame) -> Iterabl
 def _clusters(rows: pd.DataFrame, declared: Declaration) -> list[Hashable]:
     """What the intervals of rows take as independent: their parents of the usual level."""
     level = declared.level(declared.clusters[0])
-    names = [level_column(level)] if level.shared else ["split", level_column(level)]
+    names = [level.column] if level.shared else ["split", level.column]
     return list(zip(*(rows[name].astype("str") for name in names), strict=True))
 
 
@@ -217,9 +217,9 @@ def _count(
 def _examples(frame: pd.DataFrame, label: str, run: Run, limit: int) -> list[Example]:
     """Example units of every error class, in pseudo-random order by a hash of their ids."""
     declared, errors = run.manifest.declaration, errors_of(run)
-    unit = id_column(declared)
+    unit = declared.id_column
     rows = frame[frame["run"].astype("str") == label]
-    above = [level_column(level) for level in declared.levels[1:]]
+    above = [level.column for level in declared.levels[1:]]
     names = [unit, "repeat", *above, "error_class", "error_detail", *errors.shown, "human_label"]
     columns = [rows[name].astype("object").where(rows[name].notna(), None) for name in names]
     records = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

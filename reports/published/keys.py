@@ -47,7 +47,7 @@ def keys_of(
     """
     values: dict[str, Value] = settings_of(run.manifest)
     values |= {name: rule for name, rule in (given or {}).items() if rule is not None}
-    of_kind = reports_of(run).keys
+    of_kind = reports_of(run).published_keys
     keys = {
         POPULATION: population_of(run, steps_frame(run) if steps is None else steps, split),
         **(of_kind(run, values) if of_kind else {}),
@@ -65,7 +65,7 @@ def keys_of(
 def population_of(run: Run, steps: pd.DataFrame, split: str | None = None) -> str:
     """Which units a run is about: a whole benchmark by its name, or a part of one.
 
-    What the whole is the benchmark declares (`Benchmark.sizes`); the run must hold as many tasks
+    What the whole is the benchmark declares (`Benchmark.sizes`); the run must hold as many parents
     and rows of the split, or of each of its splits, and an outcome for every valid row. Of a
     benchmark that declares nothing, a run without filters counts as the whole.
     """
@@ -77,17 +77,19 @@ def population_of(run: Run, steps: pd.DataFrame, split: str | None = None) -> st
     if not declared:
         filtered = any(config.get(setting) for setting in _filters())
         return part if filtered else name if run.complete else finished
+    told = run.manifest.declaration
+    parent, unit = told.innermost.column, told.id_column
     whole = {size.split: size for size in declared}
     for held, rows in chosen.groupby("split", observed=True):
         size = whole.get(str(held))
-        counts = rows["task_id"].nunique(), rows["step_id"].nunique()
+        counts = rows[parent].nunique(), rows[unit].nunique()
         if size is None or counts != (size.tasks, size.rows or counts[1]):
             return part if run.complete else finished
     if chosen.empty:
         return part
     settled = (chosen["settled"].fillna(False) | chosen["invalid"].notna()).sum()
     times = max(int(config.get("repeats") or 1), int(config.get("shuffles") or 1))
-    return name if settled == chosen["step_id"].nunique() * times else finished
+    return name if settled == chosen[unit].nunique() * times else finished
 
 
 def _filters() -> list[str]:

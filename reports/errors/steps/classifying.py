@@ -24,7 +24,6 @@ from reports.errors.classes import (
     UNMEASURED,
     UNSETTLED,
     ClassInfo,
-    of_units,
 )
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome, short
 from reports.errors.steps.classes import CLASS_OF, CLASSES, ErrorClass, Relation
@@ -236,7 +235,7 @@ def _by_line(record: StepRecord, declared: Declaration, config: Mapping[str, Any
 
 def _misses_element(record: StepRecord, found: UnitError, declared: Declaration) -> bool:
     """Whether it is the element that is wrong: the first of the measures that success needs."""
-    needed = of_units(declared).needs
+    needed = declared.main_of_units.needs
     if needed:
         return found.error_class == f"{MISSED}.{needed[0]}"
     said = record.prediction

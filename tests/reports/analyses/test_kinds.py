@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from harness.runs import RunError
-from reports.analyses import ceilings, distractor_curve, option_positions
+from reports.analyses import (
+    ceilings,
+    distractor_curve,
+    option_positions,
+    picture_effect,
+    second_intervals,
+    task_independence,
+)
+from reports.analyses.plots import independence, picture
 from reports.kinds import REPORTS, KindReports
-from tests.reports.photos import photo_run
+from tests.reports.photos import photo, photo_run
 from tests.reports.runs import worked, write
 
 
@@ -43,3 +51,46 @@ def test_a_kind_brings_reports_of_its_own(photos: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(REPORTS, "_entries", dict(REPORTS._entries))
     REPORTS.add("photo", KindReports(analyses=("positions",)))
     assert option_positions(photos).empty
+
+
+FOUND = {"found": 1.0, "close": 1.0, "solved": 1.0}
+NEAR = {"found": 1.0, "close": 0.5, "solved": 0.0}
+LOST = {"found": 0.0, "close": 0.0, "solved": 0.0}
+SCORES = {"A": (FOUND, FOUND), "B": (FOUND, NEAR), "C": (LOST, LOST)}
+
+
+def _photos(path: Path, **config: Any) -> Path:
+    made = [
+        photo(album, n, scores) for album, two in SCORES.items() for n, scores in enumerate(two)
+    ]
+    return photo_run(path, made, **config)
+
+
+def test_whole_parents_are_compared_with_what_their_units_would_give(tmp_path: Path) -> None:
+    frame = task_independence(_photos(tmp_path / "run"))
+    whole = frame[frame["group"] == "all albums"].iloc[0]
+    assert (whole["albums"], whole["photos"], whole["succeeded"]) == (3, 6, 1)
+    assert whole["solved"] == 0.5 and whole["observed"] == pytest.approx(1 / 3)
+    assert whole["one_rate"] == 0.25
+    # Blue photos, the first of each album, succeed in two of three, red ones in one of three.
+    assert whole["by_colour"] == pytest.approx(2 / 9)
+    assert "by_website" not in frame and "tasks" not in frame
+    assert independence(frame)
+
+
+def test_the_effect_of_the_picture_is_told_in_the_words_of_the_benchmark(tmp_path: Path) -> None:
+    seeing = _photos(tmp_path / "seeing", image_policy="full")
+    blind = [photo(album, n, LOST) for album in SCORES for n in range(2)]
+    frame = picture_effect(seeing, photo_run(tmp_path / "blind", blind, image_policy="none"))
+    first = frame[frame["group"] == "all photos"].set_index("metric")
+    assert list(first.index) == ["Found", "Close", "Solved"]
+    assert first.loc["Found", "difference"] == pytest.approx(4 / 6)
+    assert set(frame["group"]) == {"all photos", "red", "blue"}
+    assert "Pixels" not in " ".join(frame.attrs["notes"])
+    assert picture(frame)
+
+
+def test_runs_with_different_measures_are_not_analysed_together(tmp_path: Path) -> None:
+    steps = write(tmp_path / "steps", worked())
+    with pytest.raises(RunError, match=r"benchmarks with different measures: .*Found"):
+        second_intervals([_photos(tmp_path / "run"), steps])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.runs import ChoiceRecord, StepRecord
-from parsers import Prediction, Status
+from parsers import MIND2WEB, Prediction, Status
 from parsers.records import F1_VARIANTS
 from reports.analyses.positions import Pick, chosen_letters, option_positions, pick_of, place_test
 from reports.formats import render
@@ -126,12 +126,15 @@ def test_wrong_picks_cannot_fall_on_the_right_place() -> None:
     assert place_test([], False) is None
 
 
+TASK = MIND2WEB.innermost
+
+
 def test_only_answers_from_the_list_are_picks() -> None:
-    assert pick_of(_step("A", 0, 0, None)) is None
+    assert pick_of(_step("A", 0, 0, None), TASK) is None
     chosen = _step("A", 0, 0, 1)
-    assert pick_of(chosen) == Pick(("test_website", "A"), 1, 0, 3)
+    assert pick_of(chosen, TASK) == Pick(("test_website", "A"), 1, 0, 3)
     said = Prediction.of(Status.ANSWERED, "Q", "9", None, "CLICK", "")
-    assert pick_of(replace(chosen, prediction=said)) is None
+    assert pick_of(replace(chosen, prediction=said), TASK) is None
 
 
 def test_small_samples_are_told(tmp_path: Path) -> None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from harness.runs import UnitRecord
+from harness.runs import Run, UnitRecord
 from parsers import Declaration, Level, Measure, Prediction, Status
-from reports.errors.classes import general_classes
+from reports.errors import UnitError, UnitErrors, errors_frame, errors_table
+from reports.errors.classes import ClassInfo, general_classes
 from reports.errors.classifying import by_outcome
+from reports.errors.command import errors
+from reports.errors.frame import keys
+from reports.errors.table import render
+from reports.frames.schema import Column
+from reports.kinds import REPORTS, KindReports
+from tests.reports.photos import PHOTOS, photo, photo_run
 
 LEVELS = (Level("album"),)
 POINTED = Declaration(
@@ -100,3 +111,74 @@ def test_where_parents_are_the_main_measure_their_units_are_classified() -> None
     )
     assert _class(declared, _unit({"hit": 1}))[0] == "success"
     assert _class(declared, _unit({"hit": 0}))[0] == "failed"
+
+
+def test_a_run_of_any_kind_is_counted_in_the_words_of_its_benchmark(tmp_path: Path) -> None:
+    found = {"found": 1.0, "close": 1.0, "solved": 1.0}
+    far = {"found": 1.0, "close": 0.25, "solved": 0.0}
+    lost = {"found": 0.0, "close": 0.0, "solved": 0.0}
+    photos = [
+        photo("A", 0, found),
+        photo("A", 1, far),
+        photo("B", 0, lost),
+        photo("B", 1, lost, status=Status.REFUSAL),
+        photo("C", 0, None),
+    ]
+    run = photo_run(tmp_path / "run", photos)
+    table = errors_table(run, "colour", examples=1)
+    whole = table[table["by"] == "all"].set_index("error_class")
+    assert whole["photos"].to_dict() == {
+        "unsettled": 1,
+        "success": 1,
+        "refused": 1,
+        "missed.found": 1,
+        "missed.close": 1,
+    }
+    assert whole.loc["missed.close", "share_of_errors"] == pytest.approx(1 / 3)
+    assert set(table["group"]) == {"all", "blue", "red"}
+    text = render(table)
+    assert "closeness missed" in text
+    assert "with albums as clusters" in " ".join(text.split())
+    frame = errors_frame(run)
+    assert list(frame)[:6] == ["run", "repeat", "photo_id", "split", "album", "colour"]
+    assert keys(PHOTOS) == ("split", "colour")
+    result = CliRunner().invoke(errors, [str(run), "--by", "website"])
+    assert result.exit_code == 2 and "expected split or colour" in result.output
+
+
+class _Blurred(UnitErrors):
+    """Photos that were missed in small pictures."""
+
+    columns = (Column("width", "Int64", "width of the picture"),)
+    shown = ("width",)
+
+    def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
+        blurred = ClassInfo("blurred", "picture too small", "wrong", "less than 1,000 pixels wide")
+        return (*super().classes(declared), blurred)
+
+    def classify(
+        self, run: Run, records: Sequence[UnitRecord[Any]], *, pages: bool = True
+    ) -> list[UnitError]:
+        general = super().classify(run, records, pages=pages)
+        return [
+            replace(error, error_class="blurred") if error.error_class == "missed.found" else error
+            for error in general
+        ]
+
+    def facts(self, error: UnitError) -> dict[str, Any]:
+        return {"width": 640}
+
+    def remarks(self, beside: Mapping[str, Any]) -> Sequence[str]:
+        return ("pictures are small",)
+
+
+def test_a_kind_brings_classes_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(REPORTS, "_entries", dict(REPORTS._entries))
+    REPORTS.add("photo", KindReports(errors=_Blurred()))
+    lost = {"found": 0.0, "close": 0.0, "solved": 0.0}
+    run = photo_run(tmp_path / "run", [photo("A", 0, lost)])
+    table = errors_table(run, examples=1)
+    assert table["error_class"].tolist() == ["blurred"]
+    assert errors_frame(run)["width"].tolist() == [640]
+    text = render(table)
+    assert "picture too small" in text and "run: pictures are small" in text

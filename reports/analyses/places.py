@@ -1,0 +1,12 @@
+"""Where on its page the target of a recorded step is."""
+
+from __future__ import annotations
+
+from harness.runs import StepRecord
+from reports.keys import TARGET_TOPS, band, target_top
+
+
+def target_place(record: StepRecord) -> tuple[float, str]:
+    """The band of the upper edge of its target, as a number to sort by and in words."""
+    start, name = band(target_top(record), TARGET_TOPS)
+    return start, f"target at {name} px"
