@@ -183,7 +183,8 @@ class UnitPage:
 
     def answer(self, record: UnitRecord[Any]) -> str | None:
         """What was answered, in a line that equal answers share; None without an answer."""
-        return answer_text(record.prediction.action) if record.prediction else None
+        action = record.prediction.action if record.prediction else None
+        return str(action)[:LONGEST] if action else None
 
     def part(self, record: UnitRecord[Any]) -> Part:
         """What the unit's own view shows: by default the action, and the detail as it is."""
@@ -210,19 +211,6 @@ def title_of(name: str) -> str:
 def main_of(declared: Declaration) -> Measure:
     """The main measure of units: where the main one is of parents, what it is all of."""
     return declared[declared.main.all_of] if declared.main.all_of else declared.main
-
-
-def answer_text(action: Action | None) -> str | None:
-    """An action in a line.
-
-    >>> answer_text(Action("click", "17")), answer_text(Action("finish", None, None, {"ok": True}))
-    ('click 17', 'finish ok=true')
-    """
-    if action is None:
-        return None
-    point = f"({action.point[0]:g}, {action.point[1]:g})" if action.point else ""
-    arguments = (f"{name}={_value(value)}" for name, value in action.arguments.items())
-    return " ".join(filter(None, (action.name, action.element, *arguments, point)))[:LONGEST]
 
 
 def action_lines(action: Action | None) -> list[Line]:
