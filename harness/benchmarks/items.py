@@ -18,7 +18,8 @@ import msgspec
 
 from harness.benchmarks.dataset import Dataset
 from harness.errors import DataError, suggestion
-from harness.runs.records import UnitRecord, to_line
+from harness.runs.lines import to_line
+from harness.runs.records import UnitRecord
 from harness.tables import counted
 
 Unit = UnitRecord[Any]

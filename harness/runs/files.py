@@ -23,7 +23,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from harness.runs.errors import DiskFull, RunError
-from harness.runs.records import SCHEMA, line_decoder, to_line
+from harness.runs.lines import line_decoder, to_line
+from harness.runs.records import SCHEMA
 
 T = TypeVar("T")
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"

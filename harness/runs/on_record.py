@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
-from harness.runs.records import CallRecord, line_decoder, shared_unit
+from harness.runs.lines import line_decoder
+from harness.runs.records import CallRecord, shared_unit
 
 StepKey = tuple[str, int]
 """Step id and repeat index."""

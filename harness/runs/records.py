@@ -8,20 +8,17 @@ written by `harness.runs.schema1`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from operator import attrgetter
-from typing import Any, Generic, TypeVar, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from adapters.conversation import Message, Picture, Reply, Text, Usage
-from harness.runs.kinds import decoded_detail
 from parsers.records import Prediction, ScoredUnit, Scores
 
 SCHEMA = 2
-T = TypeVar("T")
 D = TypeVar("D")
 
 
@@ -276,86 +273,3 @@ def shared_unit(parent: str) -> str:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-_ONLY_SOME = ("role", "trial", "asked_by", "embed", "act")
-_EMPTY: tuple[Any, ...] = (None, (), {})
-
-
-def to_line(record: Any, schema: int = SCHEMA) -> Any:
-    """What is written for a record in a run of that schema.
-
-    What only some calls have is left out of the others, as in runs of versions that did not know
-    it: reasoning, and the last fields of `CallRecord`. So is what a prediction lacks.
-    """
-    if isinstance(record, CallRecord):
-        without: Any = {name: UNSET for name in _ONLY_SOME if not getattr(record, name)}
-        if not record.reply.reasoning:
-            unset: Any = UNSET
-            without["reply"] = replace(record.reply, reasoning=unset)
-        return replace(record, **without)
-    if isinstance(record, UnitRecord) and schema == 1:
-        from harness.runs.schema1 import line_of
-
-        return line_of(record)
-    if isinstance(record, UnitRecord):
-        return _lean(replace(record, prediction=_said(record.prediction)), ("roles",))
-    return record
-
-
-def _said(prediction: Prediction | None) -> Prediction | None:
-    if prediction is None:
-        return None
-    if (action := prediction.action) is not None:
-        prediction = replace(prediction, action=_lean(action, ("element", "point", "arguments")))
-    return _lean(prediction, ("action", "flags", "letter", "under"))
-
-
-def _lean(record: T, names: Sequence[str]) -> T:
-    """The record without those of these fields that are empty."""
-    absent: Any = {name: UNSET for name in names if getattr(record, name) in _EMPTY}
-    return replace(record, **absent)  # type: ignore[type-var]
-
-
-def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
-    """What reads lines of one kind of record, made once; it raises what msgspec raises."""
-    if kind not in _decoders:
-        decoder = _unit_decoder() if kind is UnitRecord else msgspec.json.Decoder(kind).decode
-        _decoders[kind] = decoder
-    return _decoders[kind]
-
-
-_decoders: dict[type[Any], Callable[[bytes], Any]] = {}
-_FIRST = b'{"kind":'
-"""How the line of a unit begins since schema 2."""
-
-
-def _unit_decoder() -> Callable[[bytes], UnitRecord[Any]]:
-    from harness.runs.schema1 import unit_of
-
-    hints = get_type_hints(UnitRecord) | {"detail": msgspec.Raw}
-    names = [one.name for one in fields(UnitRecord)]
-    required = {"kind", "unit_id", "benchmark", "split", "detail"}
-    declared: list[Any] = [(n, hints[n]) for n in names if n in required]
-    declared += [(n, hints[n], _default(n)) for n in names if n not in required]
-    decode = msgspec.json.Decoder(msgspec.defstruct("UnitLine", declared, gc=False)).decode
-    values = attrgetter(*names[:-1])
-
-    def decode_unit(data: bytes) -> UnitRecord[Any]:
-        if not data.startswith(_FIRST):
-            return unit_of(data)
-        line: Any = decode(data)
-        record: UnitRecord[Any] = UnitRecord(
-            **dict(zip(names, values(line), strict=False)),
-            detail=decoded_detail(line.kind, bytes(line.detail)),
-        )
-        return record
-
-    return decode_unit
-
-
-def _default(name: str) -> Any:
-    one = next(one for one in fields(UnitRecord) if one.name == name)
-    if one.default is not MISSING:
-        return one.default
-    return msgspec.field(default_factory=dict)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from harness.runs.files import CALLS, STEPS, UNREADABLE, cut_torn, move_lines, read_lines, verify
+from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, write_manifest
 from harness.runs.on_record import CallHead, StepHead, StepKey, is_shared
-from harness.runs.records import CallRecord, UnitRecord, line_decoder
+from harness.runs.records import CallRecord, UnitRecord
 from harness.runs.revision import SET_ASIDE
 
 H = TypeVar("H", StepHead, CallHead)

@@ -22,9 +22,10 @@ from harness.runs.files import (
     read_lines,
     sealed,
 )
+from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, write_manifest
 from harness.runs.on_record import CallHead
-from harness.runs.records import UnitRecord, line_decoder
+from harness.runs.records import UnitRecord
 
 SET_ASIDE = "set_aside.jsonl"
 

@@ -16,9 +16,10 @@ from harness.runs.blobs import Blobs
 from harness.runs.directory import SUMMARY
 from harness.runs.errors import DataGone, RunError
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
+from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead, StepKey
-from harness.runs.records import CallRecord, UnitRecord, line_decoder
+from harness.runs.records import CallRecord, UnitRecord
 from harness.runs.results import result_of
 from harness.runs.table import latest_steps
 

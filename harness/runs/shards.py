@@ -15,9 +15,10 @@ from harness.runs.blobs import Blobs
 from harness.runs.directory import RunDirectory
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
+from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, Redone, Setup, difference, identity, read_manifest
 from harness.runs.on_record import Head, StepKey
-from harness.runs.records import CallRecord, UnitRecord, line_decoder
+from harness.runs.records import CallRecord, UnitRecord
 
 SHARD = "shard"
 """The key of the configuration that may differ between the runs of a merge."""

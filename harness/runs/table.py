@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from harness.runs.files import read_records, write_error
-from harness.runs.records import UnitRecord, to_line
+from harness.runs.lines import to_line
+from harness.runs.records import UnitRecord
 from harness.runs.steps import StepDetail
 from parsers import Declaration
 

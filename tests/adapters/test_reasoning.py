@@ -9,7 +9,8 @@ import pytest
 
 from adapters import Conversation, Finish, Reply, user
 from harness.runs.files import sealed
-from harness.runs.records import CallRecord, line_decoder
+from harness.runs.lines import line_decoder
+from harness.runs.records import CallRecord
 from tests.adapters.support import adapter_for, ask, bodies, two_rounds
 from tests.adapters.test_failures import every_provider
 from tests.servers import Answer, Provider, WireServer

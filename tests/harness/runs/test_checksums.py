@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adapters.conversation import Reply, Usage
 from harness.runs import CallRecord, RunDirectory, RunError, StepRecord, merge, open_run
 from harness.runs.files import Line, decode, encode, sealed
-from harness.runs.records import line_decoder
+from harness.runs.lines import line_decoder
 from tests.harness.runs.examples import SETUP, call, step, write
 
 WHERE = Path("calls.jsonl")

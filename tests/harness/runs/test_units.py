@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness.runs import KINDS, RunDirectory, RunError, Setup, UnitRecord, open_run
 from harness.runs.files import sealed
-from harness.runs.records import line_decoder
+from harness.runs.lines import line_decoder
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from tests.harness.runs.examples import step
