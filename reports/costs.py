@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from harness.runs import Run, Spent
+from harness.runs import Run, Spent, together
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described
@@ -139,11 +139,11 @@ def _dollars(name: str, steps: Sequence[tuple[float, bool]]) -> dict[str, float 
 
 def _by_role(calls: Iterable[Sequence[_Call]]) -> dict[str, Spent]:
     """What the calls of steps took, by role."""
-    parts: dict[str, Spent] = {}
+    parts: dict[str, list[Spent]] = {}
     for made in calls:
         for call in made:
-            parts[call.role] = parts.get(call.role, Spent()) + Spent(1, None, call.cost)
-    return dict(sorted(parts.items()))
+            parts.setdefault(call.role, []).append(Spent(1, None, call.cost))
+    return {role: together(parts[role]) for role in sorted(parts)}
 
 
 def _mean(column: pd.Series[Any]) -> float | None:

@@ -44,7 +44,7 @@ from harness.runs.results import packed, result_of
 from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
-from harness.runs.spent import by_role, roles_of, spent_on
+from harness.runs.spent import by_role, roles_of, spent_on, together
 from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
 
 __all__ = [
@@ -102,4 +102,5 @@ __all__ = [
     "sizes_of",
     "spent_on",
     "take_over",
+    "together",
 ]

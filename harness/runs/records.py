@@ -162,18 +162,9 @@ class Spent:
     cost: billed for the calls in US dollars; None unless every call has a price.
     """
 
-    calls: int = 0
-    usage: Usage | None = None
-    cost: float | None = 0.0
-
-    def __add__(self, other: Spent) -> Spent:
-        usages = [usage for usage in (self.usage, other.usage) if usage is not None]
-        known = self.cost is not None and other.cost is not None
-        return Spent(
-            self.calls + other.calls,
-            sum(usages, Usage()) if usages else None,
-            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
-        )
+    calls: int
+    usage: Usage | None
+    cost: float | None
 
     def __str__(self) -> str:
         calls = f"{self.calls:,} call{'' if self.calls == 1 else 's'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,6 +16,18 @@ def spent_on(calls: Sequence[CallRecord]) -> Spent:
     costs = [call.cost for call in calls if call.cost is not None]
     usage = sum(usages, Usage()) if usages else None
     return Spent(len(calls), usage, sum(costs) if len(costs) == len(calls) else None)
+
+
+def together(parts: Iterable[Spent]) -> Spent:
+    """What several parts took."""
+    listed = list(parts)
+    usages = [part.usage for part in listed if part.usage]
+    costs = [part.cost for part in listed if part.cost is not None]
+    return Spent(
+        calls=sum(part.calls for part in listed),
+        usage=sum(usages, Usage()) if usages else None,
+        cost=math.fsum(costs) if len(costs) == len(listed) else None,
+    )
 
 
 def roles_of(calls: Iterable[CallRecord]) -> dict[str, Spent]:
@@ -31,11 +44,11 @@ def by_role(records: Iterable[UnitRecord[Any]]) -> dict[str, Spent]:
 
     Units that asked only that model count in its part, too, so that the parts add up.
     """
-    parts: dict[str, Spent] = {}
+    parts: dict[str, list[Spent]] = {}
     for record in records:
         made = record.roles
         if not made and record.calls:
             made = {"": Spent(len(record.calls), record.usage, record.cost)}
         for role, spent in made.items():
-            parts[role] = parts.get(role, Spent()) + spent
-    return dict(sorted(parts.items())) if any(parts) else {}
+            parts.setdefault(role, []).append(spent)
+    return {role: together(parts[role]) for role in sorted(parts)} if any(parts) else {}
