@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.benchmarks import declared
 from harness.benchmarks.recorded import step_scores
-from harness.errors import DataError, UserError
+from harness.errors import DataError, UserError, suggestion
 from harness.settings import Settings
 from parsers.declaration import Declaration
 from parsers.mind2web import declaration_of
@@ -31,23 +31,31 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
             "installed"
         )
     names = declaration.scores
-    averaged = {name for measure in declaration.of_units for name in measure.scores}
 
     def score(prediction: Prediction, detail: Any) -> Scores:
         if found is None:
             return step_scores(prediction, detail, settings)
         scores = found.score(prediction, detail, settings)
-        for name, value in scores.items():
-            if name not in names:
-                raise UserError(
-                    f"{settings.benchmark} scores {name}, which it does not declare ("
-                    f"declared: {', '.join(names)})"
-                )
-            if value is None:
-                continue
-            if not math.isfinite(value) or (name in averaged and not 0 <= value <= 1):
-                where = "between 0 and 1" if name in averaged else "finite"
-                raise UserError(f"{settings.benchmark} scores {name} with {value}, not {where}")
+        if problem := _problem(scores, found.declared):
+            raise UserError(f"{settings.benchmark} {problem}")
+        # What a run was begun with stays: its benchmark may have come to declare more since.
         return {name: scores.get(name) for name in names}
 
     return score
+
+
+def _problem(scores: Scores, declaration: Declaration) -> str:
+    """What is wrong with the scores of a unit; "" if nothing is."""
+    averaged = {name for measure in declaration.of_units for name in measure.scores}
+    for name, value in scores.items():
+        if name not in declaration.scores:
+            return (
+                f"scores {name}, which it does not declare: {suggestion(name, declaration.scores)}"
+            )
+        if value is None:
+            continue
+        if not math.isfinite(value):
+            return f"scores {name} with {value}, which is not finite"
+        if name in averaged and not 0 <= value <= 1:
+            return f"scores {name} with {value}: what is averaged lies between 0 and 1"
+    return ""

@@ -147,10 +147,7 @@ def rates_note(
 
 
 def mean_note(average: Average, declared: Declaration) -> str:
-    """What an average is the mean of.
-
-    Measures that are averaged differently from the others are named in the notes of their meaning.
-    """
+    """What an average is the mean of, and the averages of measures that have no such one."""
     shown = {average_of(measure, average): measure for measure in reversed(declared.in_tables)}
     return "; ".join(_mean(one, measure, declared) for one, measure in reversed(shown.items()))
 
