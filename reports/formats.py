@@ -225,7 +225,8 @@ def _footnotes(
         )
     lines += open_notes(table.attrs["left_open"], declared)
     if any(record["few"] for record in records):
-        lines += few_notes(rates=True, clusters=declared.level(cluster).many)
+        cells = any(measure.cells for measure in declared.in_tables)
+        lines += few_notes(rates=True, cells=cells, clusters=declared.level(cluster).many)
     if any(fact["repeats"] > 1 for fact in table.attrs["runs"]):
         lines += [repeats_note(measure, declared) for measure in declared.of_parents]
     if any(not fact["complete"] for fact in table.attrs["runs"]):

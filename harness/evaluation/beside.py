@@ -1,7 +1,7 @@
 """What stands beside the measures of a kind of units: bounds of what can be reached, and counts.
 
-A kind that brings none is told about by its measures alone. A package registers what it has to say
-in the entry-point group `vlm_eval.beside`, under the name of the kind.
+A kind says it with a `Beside` of its own (`harness.evaluation.units.UnitKind.beside`); one without
+is told about by its measures alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from adapters.registry import Registry, UnknownName
 from harness.runs import UnitRecord
 from harness.settings import Settings
 from parsers import AggregationRules, Counts
@@ -67,15 +66,3 @@ def unanswered(counts: Counts) -> str:
     failures = {name: n for name, n in counts.statuses.items() if name not in FINE}
     by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "0"
     return f"{by_status} ({100 * (counts.parse_failure_rate or 0):.1f} % unreadable)"
-
-
-KINDS: Registry[Beside] = Registry("kind of unit", "vlm_eval.beside", has=("bounds",))
-KINDS.add("step", "harness.evaluation.choices:StepsBeside", "recorded steps and their choices")
-
-
-def beside(kind: str) -> Beside:
-    """What a kind of units tells beside its measures."""
-    try:
-        return KINDS.make(kind)
-    except UnknownName:
-        return Beside()

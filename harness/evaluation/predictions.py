@@ -18,7 +18,6 @@ import msgspec
 from harness.benchmarks import recorded_steps, step_benchmark
 from harness.candidates import everything, page_of
 from harness.errors import UserError
-from harness.evaluation.beside import beside
 from harness.evaluation.report import print_result
 from harness.evaluation.scoring import Scorer, scorer_of
 from harness.evaluation.step_records import unasked_record
@@ -29,6 +28,7 @@ from harness.evaluation.summary import (
     plain_part,
     plain_parts,
 )
+from harness.evaluation.units import unit_kind
 from harness.page import Page, PageError
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Row
@@ -181,7 +181,7 @@ def _summary(
     task_rows: Mapping[str, int],
 ) -> dict[str, Any]:
     rules = aggregation_rules(settings, declared)
-    bounds = beside(declared.kind).bounds(records, settings)
+    bounds = unit_kind(declared.kind).beside.bounds(records, settings)
     shared = (declared, rules, task_rows)
     return {
         "note": TEST_DATA_NOTE,

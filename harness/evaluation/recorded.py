@@ -12,6 +12,7 @@ from adapters.contract import AdapterInfo
 from harness.benchmarks import Benchmark, Dataset, recorded_steps, step_benchmark
 from harness.candidates import check_distractors
 from harness.errors import DataError, UserError
+from harness.evaluation.choices import StepsBeside
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.questions import Preparer, StepQuestion, recorded_question
 from harness.evaluation.step_records import step_of_record, unasked_record
@@ -32,6 +33,7 @@ class RecordedSteps(UnitKind):
     ranks: the ranks of the candidates; None unless a ranker is used.
     """
 
+    beside = StepsBeside()
     protocol: StepProtocol
 
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:

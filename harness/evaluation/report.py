@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
-from harness.evaluation.beside import Bounds, Records, beside
+from harness.evaluation.beside import Bounds, Records
 from harness.evaluation.model import limits_of
 from harness.evaluation.reply_limit import unusable_replies
 from harness.evaluation.summary import Part, aggregation_rules, part, parts
+from harness.evaluation.units import unit_kind
 from harness.pictures import show_answers
 from harness.runs import by_role
 from harness.settings import Settings
@@ -84,7 +85,7 @@ def result_grid(
     `bounds` are worked out here if they are not known yet.
     """
     rules = aggregation_rules(settings, declared)
-    bounds = bounds or beside(declared.kind).bounds(records, settings)
+    bounds = bounds or unit_kind(declared.kind).beside.bounds(records, settings)
     by_split = parts(records, SPLIT, declared, rules, task_rows, bounds=bounds)
     total = part(records, declared, rules, task_rows, bounds=bounds)
     if len(by_split) > 1:
@@ -190,12 +191,13 @@ def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration)
     first, *_ = _averages(declared)
     yield rates_note(first, [shown[0].metrics.rules.variant], declared)
     ceilings = [group.oracle for group in shown if group.oracle is not None]
-    yield from beside(declared.kind).definitions(settings, ceilings)
+    yield from unit_kind(declared.kind).beside.definitions(settings, ceilings)
     left_open = {name for group in shown for name in group.metrics.left_open}
     yield from open_notes(left_open, declared)
     if any(record["few"] for group in shown for record in result_records(group.metrics)):
         cluster = shown[0].metrics.rules.cluster
-        yield from few_notes(rates=True, clusters=declared.level(cluster).many)
+        cells = any(measure.cells for measure in declared.in_tables)
+        yield from few_notes(rates=True, cells=cells, clusters=declared.level(cluster).many)
     if any(group.repeat_sd is not None for group in shown):
         main = declared.main
         average = "" if main.all_of else f"{main.averages[0]} "
@@ -211,7 +213,7 @@ def counts(
     notes: Notes | None = None,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
-    totals, kind = total.metrics.counts, beside(declared.kind)
+    totals, kind = total.metrics.counts, unit_kind(declared.kind).beside
     lines = [_rows_line(totals, total.repeats)]
     if short := _parents_with_missing_rows(records, declared, task_rows):
         counted = ", ".join(measure.meaning for measure in declared.of_parents)

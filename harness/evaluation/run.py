@@ -24,13 +24,14 @@ from harness.engine import (
     on_interrupt,
 )
 from harness.engine.cache import FILE, VECTORS_FILE
-from harness.evaluation.beside import Bounds, beside
+from harness.evaluation.beside import Bounds
 from harness.evaluation.model import generation, limits_of, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.reply_limit import preflight_warning
 from harness.evaluation.roles import LEXICAL, EmbeddingRole
 from harness.evaluation.session import Session
 from harness.evaluation.summary import summarise
+from harness.evaluation.units import unit_kind
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, StepRecord, open_run
 from harness.settings import of_session
@@ -154,7 +155,7 @@ async def carry_out(
         records = run.records()
         settled = sum(record.settled for record in records)
         complete = stopped is None and settled == total
-        bounds = beside(run.manifest.declaration.kind).bounds(records, settings)
+        bounds = unit_kind(run.manifest.declaration.kind).beside.bounds(records, settings)
         summary = summarise(records, settings, plan.task_rows, run.manifest, bounds)
         if complete:
             directory.finish(summary, complete=True)

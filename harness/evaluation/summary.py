@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from adapters import Usage
-from harness.evaluation.beside import Bound, Bounds, Records, beside
+from harness.evaluation.beside import Bound, Bounds, Records
+from harness.evaluation.units import unit_kind
 from harness.pictures import show_answers
 from harness.runs import Manifest, UnitRecord, by_role
 from harness.settings import SETTINGS, Settings
@@ -194,7 +195,7 @@ def summarise(
     """
     declared = manifest.declaration
     rules = aggregation_rules(settings, declared)
-    kind = beside(declared.kind)
+    kind = unit_kind(declared.kind).beside
     bounds = bounds or kind.bounds(records, settings)
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     costs = [record.cost for record in records if record.cost is not None]

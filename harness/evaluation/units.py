@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from adapters.contract import AdapterInfo, ImageRule
 from adapters.conversation import Picture
@@ -20,6 +20,7 @@ from harness.benchmarks import Benchmark, Dataset, benchmark
 from harness.benchmarks.items import Items
 from harness.engine import Environment
 from harness.errors import DataError, UserError
+from harness.evaluation.beside import Beside
 from harness.evaluation.scoring import Scorer, scorer_of
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies.contract import Secret
@@ -93,7 +94,10 @@ class UnitKind:
     """What general code asks of a kind of unit; an instance belongs to one run.
 
     pictures: the picture policy of the run.
+    beside: what stands beside the measures of such units.
     """
+
+    beside: ClassVar[Beside] = Beside()
 
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         self.settings = settings

@@ -23,16 +23,19 @@ FEW_MARK = "*"
 
 
 def few_notes(
-    *, rates: bool, differences: bool = False, clusters: str = "tasks"
+    *, rates: bool, differences: bool = False, cells: bool = False, clusters: str = "tasks"
 ) -> tuple[str, ...]:
-    """The footnotes on marked intervals of rates, of differences, or of both."""
-    both = rates and differences
+    """The footnotes on marked intervals of rates, of means over cells, and of differences."""
+    both = rates and (differences or cells)
     too_few = f"fewer than {FEW} {clusters}"
     notes = []
     if rates:
         what = f"{'of a rate: ' * both}{too_few} with a success, or a failure"
         how = f"bootstrap-t ({DRAWS:,} draws, seed {SEED}) in place of t."
         notes.append(f"{FEW_MARK} {what}: {how}")
+    if cells:
+        what = f"of a mean over cells: {too_few} with a success, or a failure"
+        notes.append(f"{FEW_MARK} {what}: the interval may cover less than 95 %.")
     if differences:
         what = f"{'of a difference: ' * both}{too_few} differ"
         notes.append(f"{FEW_MARK} {what}: the interval may cover less than 95 %.")

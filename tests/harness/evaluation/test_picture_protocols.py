@@ -93,9 +93,9 @@ def test_a_point_is_scored_in_both_ways() -> None:
     for step in found:
         point, gold = step["prediction"]["point"], step["gold"]
         inside = any(in_box(tuple(point), tuple(box)) for box in gold["boxes"] if box)
-        assert step["scores"]["element"] is step["scores"]["element_in_box"] is inside
+        assert step["scores"]["element"] == step["scores"]["element_in_box"] == inside
         under = step["prediction"]["under"] in gold["elements"]
-        assert step["scores"]["element_under"] is under
+        assert step["scores"]["element_under"] == under
     assert f"points: {len(found)}, of which" in told.out
     smallest = call("score", "r", "--point-rule", "smallest", "--json")
     assert json.loads(smallest.out)["scoring"]["point_rule"] == "smallest"
@@ -172,6 +172,6 @@ def test_somebody_elses_points_are_scored_in_both_ways_too() -> None:
     Path("p.jsonl").write_text("\n".join(map(json.dumps, lines)))
     told = call("score", "--predictions", "p.jsonl", *ONE_TASK, "--point-rule", "smallest")
     assert told.code == 0
-    under = sum(s["scores"]["element_under"] for s in asked)
+    under = sum(s["scores"]["element_under"] == 1 for s in asked)
     assert f"points: {len(asked)}, of which {len(asked)} in the box of an acceptable" in told.out
     assert f"and {under} with one as the smallest" in told.out
