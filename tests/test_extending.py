@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.reports.photos import photo, photo_run
+
 HOUSE = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.M | re.S)
 """A fenced file: language and name on the first line."""
@@ -172,6 +174,15 @@ def test_a_loader_of_another_package_is_run(example: Example) -> None:
     options = ("--data", "episodes.json", "--image-policy", "none", "--distractors", "2")
     out = example.run("run", "--model", "oracle", "--benchmark", "click-episodes", *options)
     assert "rows: 1 valid, 0 invalid" in out
+
+
+@pytest.mark.parametrize("example", ["Error classes"], indirect=True)
+def test_error_classes_of_another_package_are_told(example: Example) -> None:
+    lost = {"found": 0.0, "close": 0.0, "solved": 0.0}
+    photo_run(example.folder / "photos", [photo("A", 0, lost)])
+    out = example.run("errors", "photos", "--examples", "1")
+    assert "missed in a small picture" in out
+    assert "A-0: 640 pixels" in out
 
 
 def test_a_metric_is_computed_from_stored_runs(tmp_path: Path) -> None:

@@ -123,7 +123,8 @@ def _add_label(
         raise click.UsageError("a label belongs to one run: name a single RUN")
     run = next(iter(opened.values()))
     if not any(one.key == (step_id, repeat) for one in run.records()):
-        raise click.UsageError(f"{run.path} has no step {clean(step_id)} with repeat {repeat}")
+        unit = run.manifest.declaration.unit
+        raise click.UsageError(f"{run.path} has no {unit} {clean(step_id)} with repeat {repeat}")
     labels = add_labels(run, [Label(step_id, text, repeat, note, who, now())])
     _warn(labels.problems)
     say(f"{clean(step_id)}: {clean(text) or 'label removed'}")

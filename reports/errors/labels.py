@@ -1,9 +1,9 @@
-"""Labels that people give to steps, kept in `labels.jsonl` in the run's directory.
+"""Labels that people give to units, kept in `labels.jsonl` in the run's directory.
 
-A line is a label: step_id, repeat, label, note, who, when. A person has one label per step and
-repeat: a newer one replaces it, an empty one removes it. Labels of several people are kept side by
-side. The file is rewritten as a whole, under a lock. An unreadable line is reported and kept in the
-file; the other lines are still read.
+A line is a label: step_id (of a unit of any kind), repeat, label, note, who, when. A person has one
+label per unit and repeat: a newer one replaces it, an empty one removes it. Labels of several
+people are kept side by side. The file is rewritten as a whole, under a lock. An unreadable line is
+reported and kept in the file; the other lines are still read.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class LabelError(RunError):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One person's label of a step. Control characters are removed from texts; nothing is escaped.
+    """One person's label of a unit. Control characters are removed from texts; nothing is escaped.
 
-    step_id, repeat: the step.
+    step_id, repeat: the unit.
     label: what went wrong; empty to remove the person's label.
     note: any further text.
     who: name of the person; may be empty.
@@ -75,7 +75,7 @@ class Labels(NamedTuple):
     problems: tuple[str, ...] = ()
 
     def by_step(self) -> dict[tuple[str, int], str]:
-        """The label of every labelled step and repeat; differing labels are joined by `; `."""
+        """The label of every labelled unit and repeat; differing labels are joined by `; `."""
         texts_of: dict[tuple[str, int], list[str]] = {}
         for one in self.labels:
             texts = texts_of.setdefault((one.step_id, one.repeat), [])
@@ -142,7 +142,8 @@ def import_labels(run: Run, content: bytes | str, *, name: str | None = None) ->
     `LabelError` if the content has no list of labels.
     """
     wanted = run.name if name is None else name
-    steps = {(record.unit_id, record.repeat) for record in run.records()}
+    unit = run.manifest.declaration.unit
+    known = {(record.unit_id, record.repeat) for record in run.records()}
     labels: list[Label] = []
     problems: list[str] = []
     for number, entry in enumerate(_entries(content), 1):
@@ -150,8 +151,8 @@ def import_labels(run: Run, content: bytes | str, *, name: str | None = None) ->
             if isinstance(entry, Mapping) and entry.get("run") not in (None, "", wanted):
                 continue
             label = checked_label(entry)
-            if (label.step_id, label.repeat) not in steps:
-                raise LabelError(f"the run has no step {clean(label.step_id)[:120]}")
+            if (label.step_id, label.repeat) not in known:
+                raise LabelError(f"the run has no {unit} {clean(label.step_id)[:120]}")
         except LabelError as error:
             problems.append(f"label {number}: {error}")
         else:

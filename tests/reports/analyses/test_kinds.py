@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.commands.main import run
 from harness.runs import RunError
 from reports.analyses import (
     ceilings,
@@ -36,6 +37,14 @@ def test_an_analysis_of_choices_refuses_units_without_any(
         RunError, match=r"photos: no [a-z]+ for photos, only for units with choices"
     ):
         analysis(photos)
+
+
+def test_the_command_says_so_in_a_line(photos: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["analyse", "positions", str(photos)])
+    assert ended.value.code == 2
+    told = "photos: no positions for photos, only for units with choices"
+    assert told in capfd.readouterr().err
 
 
 def test_other_runs_are_analysed_and_the_one_left_out_is_named(
