@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from parsers import F1_VARIANTS, F1Variant
-from reports.keys import KEYS, MEANINGS, Key
 from reports.output import (
     AVERAGE,
     CLUSTER,
@@ -20,6 +19,7 @@ from reports.output import (
     note_of_command,
     put,
 )
+from reports.recorded import STEP_GROUPS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "report"]
 
 TABLES = ("main", "status", "cost")
-BY = "Group the main table by " + "; ".join(f"{key}: {MEANINGS[key]}" for key in KEYS[5:]) + "."
+BY = (
+    "Group the main table by what the benchmark declares, or recorded steps by "
+    + "; ".join(f"{name}: {key.meaning}" for name, key in STEP_GROUPS.items())
+    + "."
+)
 
 
 @click.command(short_help="Print the tables of one or more runs.")
@@ -43,7 +47,7 @@ BY = "Group the main table by " + "; ".join(f"{key}: {MEANINGS[key]}" for key in
     show_default=True,
     help="main: scores; status: how steps ended; cost: cost, tokens and latency per step.",
 )
-@click.option("--by", "key", type=click.Choice(KEYS), default=None, help=f"{BY}  [default: split]")
+@click.option("--by", "key", metavar="KEY", default=None, help=f"{BY}  [default: split]")
 @format_options
 @AVERAGE
 @CLUSTER
@@ -79,7 +83,7 @@ BY = "Group the main table by " + "; ".join(f"{key}: {MEANINGS[key]}" for key in
 def report(
     runs: tuple[Path, ...],
     kind: str,
-    key: Key | None,
+    key: str | None,
     form: str,
     average: Average,
     cluster: str,
@@ -98,7 +102,7 @@ def report(
     runs = _begun(runs)
     if kind != "main":
         shaped = published or compact or common
-        if key or invalid or f1 or shaped or average != "macro" or cluster != "task":
+        if key or invalid or f1 or shaped or average != "macro" or cluster:
             raise click.UsageError(
                 "--by, --average, --cluster, --invalid, --f1, --published, --compact and --common "
                 "are for --table main"
@@ -157,14 +161,15 @@ def _beside_published(
             f"--format {form} holds one table: vlm-eval analyse published RUN writes the other"
         )
     from harness.tables import json_content, to_json
-    from reports.formats import grid
+    from reports.formats import grid, grids
     from reports.published import published_beside
 
     published_tables = published_beside(runs, average=average, invalid=invalid, f1=f1)
-    grids = [grid(one, average) for one in (table, *published_tables)]
+    beside = [grid(one, average) for one in published_tables]
     if form == "json":
-        results, alike, apart = (json_content(one, note="") for one in grids)
+        listed = (grid(table, average), *beside)
+        results, alike, apart = (json_content(one, note="") for one in listed)
         note = {"note": note_of_command()} if note_of_command() else {}
         put(to_json({**note, **results, "published": {"alike": alike, "apart": apart}}), out)
     else:
-        emit_grids(grids, form, out)
+        emit_grids([*grids(table, average), *beside], form, out)

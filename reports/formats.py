@@ -8,6 +8,7 @@ every column of the frame, with shares between 0 and 1. Every table is first arr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -47,9 +48,13 @@ __all__ = [
     "as_parquet",
     "clean",
     "grid",
+    "grids",
     "json_content",
     "render",
 ]
+
+FOR_PROGRAMS = ("csv", "json", "parquet")
+"""Formats that hold one table, with every column of the frame."""
 
 
 def render(
@@ -63,12 +68,15 @@ def render(
 
     `width` is the width of `text` in characters. Raises `ValueError` for an unknown format.
     """
-    return tables.render(grid(table, average), form, width=width)
+    for_programs = form in FOR_PROGRAMS
+    arranged = [grid(table, average)] if for_programs else grids(table, average)
+    return tables.render(arranged, form, width=width)
 
 
 def as_page(frames: Sequence[pd.DataFrame], average: Average = "macro") -> str:
     """Several tables on one HTML page, without scripts."""
-    return tables.render([grid(frame, average) for frame in frames], "html")
+    arranged = [one for frame in frames for one in grids(frame, average)]
+    return tables.render(arranged, "html")
 
 
 def as_parquet(table: pd.DataFrame) -> bytes:
@@ -88,6 +96,39 @@ def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     if "leaderboard" in table.attrs:
         return leaderboard_grid(table, average)
     return results_grid(table, average)
+
+
+def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
+    """Arrange a table for readers, in one grid for all runs whose benchmarks declare the same."""
+    declared = table.attrs.get("declarations", {})
+    blocks: list[list[str]] = []
+    for label, one in declared.items():
+        known = next((block for block in blocks if declared[block[0]] == one), None)
+        if known is None:
+            blocks.append([label])
+        else:
+            known.append(label)
+    if len(blocks) < 2:
+        return [grid(table, average)]
+    arranged = [results_grid(_block(table, labels), average) for labels in blocks]
+    return [arranged[0], *(replace(one, above=()) for one in arranged[1:])]
+
+
+def _block(table: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+    """The rows of runs whose benchmarks declare the same."""
+    block = table[table["run"].isin(labels)]
+    attrs = table.attrs
+    block.attrs = {
+        **attrs,
+        "declared": attrs["declarations"][labels[0]],
+        "cluster": attrs["clusters"][labels[0]],
+        "runs": [fact for fact in attrs["runs"] if fact["run"] in labels],
+        **{name: {label: attrs[name][label] for label in labels} for name in _BY_RUN},
+    }
+    return block
+
+
+_BY_RUN = ("clusters", "declarations", "left_open", "variants")
 
 
 def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
@@ -223,7 +264,8 @@ def _footnotes(
             f"The runs were scored with different {measure.head} variants; choose one with "
             f"{option}."
         )
-    lines += open_notes(table.attrs["left_open"], declared)
+    left_open = {name for of_run in table.attrs["left_open"].values() for name in of_run}
+    lines += open_notes(left_open, declared)
     if any(record["few"] for record in records):
         cells = any(measure.cells for measure in declared.in_tables)
         lines += few_notes(rates=True, cells=cells, clusters=declared.level(cluster).many)

@@ -1,66 +1,57 @@
 """Keys by which the rows of a table can be grouped.
 
-Every key assigns each row of a run to exactly one group. Continuous quantities are binned into
-fixed bands, so that tables of different runs have the same rows.
+A benchmark declares groups, a kind of units can bring more (`reports.kinds`), and every unit has a
+place in its parent. Every key assigns each row of a run to exactly one group. Continuous quantities
+are binned into fixed bands, so that tables of different runs have the same rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parsers import Declaration
+from reports.kinds import reports_on
 
 if TYPE_CHECKING:
-    from harness.runs import StepRecord
-    from parsers import Declaration
     from reports.frames.rows import RunRows
 
-Key = Literal[
-    "split",
-    "website",
-    "domain",
-    "subdomain",
-    "operation",
-    "positives",
-    "page_height",
-    "target_top",
-    "step_index",
-    "distractors",
-]
-KEYS: tuple[Key, ...] = get_args(Key)
-
-MEANINGS: dict[Key, str] = {
-    "split": "the split",
-    "website": "the website",
-    "domain": "its domain",
-    "subdomain": "its subdomain",
-    "operation": "the recorded operation",
-    "positives": "how many elements of the page are acceptable",
-    "page_height": "height of the page in pixels",
-    "target_top": "upper edge of the highest acceptable element, in pixels from the top",
-    "step_index": "place of the step in its task, from 0",
-    "distractors": "how many wrong elements were listed",
-}
 UNKNOWN = "unknown"
-PAGE_HEIGHTS = (1000, 2000, 4000, 8000)
-TARGET_TOPS = (720, 1440, 2880, 5760)
-"""The first band is the first screen of a 1280 x 720 window; each further one doubles the depth."""
-STEP_INDEXES = (*range(1, 10), 10, 15, 20)
-POSITIVES = (1, 2, 3, 6)
+INDEXES = (*range(1, 10), 10, 15, 20)
 
 Group = tuple[float, str]
 """A sort key and the name of the group."""
 
 
-def groups(rows: RunRows, key: Key) -> list[Group]:
-    """The group of every row of `rows.frame`, in the same order."""
-    if any(group.name == key for group in rows.declared.groups):
-        return [(0.0, unit.group(key)) for _, unit in rows.trials]
-    return _NUMBERS[key](rows)
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What rows can be grouped by.
+
+    meaning: what it says, in words.
+    groups: the group of every row of `rows.frame`, in the same order.
+    whole: the outermost level of parents that the groups hold whole; "" if they split them all.
+    """
+
+    meaning: str
+    groups: Callable[[RunRows], list[Group]]
+    whole: str = ""
 
 
-def whole_of(declared: Declaration, key: Key) -> str:
-    """The outermost level of parents that groups by a key hold whole; "" if they split them all."""
-    return next((group.whole for group in declared.groups if group.name == key), "")
+def keys(declared: Declaration) -> dict[str, Key]:
+    """What the units of a benchmark can be grouped by, by name."""
+    index = f"place of the {declared.unit} in its {declared.innermost.one}, from 0"
+    groups = {
+        group.name: Key(group.meaning, _declared(group.name), group.whole)
+        for group in declared.groups
+    }
+    more: dict[str, Key] = {**reports_on(declared.kind).groups}
+    more.setdefault(f"{declared.unit}_index", Key(index, banded("index", INDEXES)))
+    return groups | {name: key for name, key in more.items() if name not in groups}
+
+
+def _declared(name: str) -> Callable[[RunRows], list[Group]]:
+    return lambda rows: [(0.0, unit.group(name)) for _, unit in rows.trials]
 
 
 def band(value: float | None, starts: Sequence[int]) -> Group:
@@ -82,37 +73,11 @@ def band(value: float | None, starts: Sequence[int]) -> Group:
     return low, str(low) if last == low else f"{low}-{last}"
 
 
-def target_top(record: StepRecord) -> float | None:
-    """Top edge in pixels of the highest acceptable element with a non-empty box; None without."""
-    boxes = [
-        box for box in record.detail.gold.boxes if box is not None and box[2] > 0 and box[3] > 0
-    ]
-    return min((box[1] for box in boxes), default=None)
+def banded(column: str, starts: Sequence[int]) -> Callable[[RunRows], list[Group]]:
+    """Groups that are bands of a column of the frame."""
 
-
-def _banded(column: str, starts: Sequence[int]) -> Callable[[RunRows], list[Group]]:
     def of(rows: RunRows) -> list[Group]:
         values = rows.frame[column].astype("object").tolist()
         return [band(v if isinstance(v, int) else None, starts) for v in values]
 
     return of
-
-
-def _target_tops(rows: RunRows) -> list[Group]:
-    tops = {(record.unit_id, record.repeat): target_top(record) for record in rows.run.records()}
-    keys = zip(rows.frame["step_id"], rows.frame["repeat"], strict=True)
-    return [band(tops.get((str(step), int(repeat))), TARGET_TOPS) for step, repeat in keys]
-
-
-def _distractors(rows: RunRows) -> list[Group]:
-    listed = rows.frame["choices"] - rows.frame["gold_shown"].notna().astype("Int64")
-    return [(int(count), str(int(count))) for count in listed]
-
-
-_NUMBERS: dict[str, Callable[[RunRows], list[Group]]] = {
-    "positives": _banded("positives", POSITIVES),
-    "page_height": _banded("page_height", PAGE_HEIGHTS),
-    "target_top": _target_tops,
-    "step_index": _banded("index", STEP_INDEXES),
-    "distractors": _distractors,
-}

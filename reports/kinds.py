@@ -8,7 +8,7 @@ bring more. It is registered here by the name of the kind, or as an entry point 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.registry import Registry
@@ -28,6 +28,9 @@ class KindReports:
         beyond the keys of all results.
     place: where in its picture the target of a unit is, as a number to sort by and in words.
     page: what the page shows of its units, a `reports.view.parts.UnitPage`; None for what all have.
+    columns: columns of frames of its units, a `reports.frames.units.KindColumns`.
+    groups: what its units can be grouped by, beside what their benchmark declares: a
+        `reports.keys.Key` by name.
     """
 
     errors: Any = None
@@ -35,6 +38,8 @@ class KindReports:
     published_keys: PublishedKeys | None = None
     place: Place | None = None
     page: Any = None
+    columns: Any = None
+    groups: Mapping[str, Any] = field(default_factory=dict)
 
 
 REPORTS: Registry[KindReports] = Registry(
@@ -45,7 +50,11 @@ REPORTS.add("step", "reports.steps:STEP_REPORTS", "recorded steps, with a target
 
 def reports_of(run: Run) -> KindReports:
     """What the kind of a run's units brings. Raises `UnknownName` if it cannot be loaded."""
-    kind = run.manifest.declaration.kind
+    return reports_on(run.manifest.declaration.kind)
+
+
+def reports_on(kind: str) -> KindReports:
+    """What a kind of units brings. Raises `UnknownName` if it cannot be loaded."""
     return REPORTS.make(kind) if kind in REPORTS.names() else KindReports()
 
 

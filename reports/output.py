@@ -31,11 +31,11 @@ AVERAGE = click.option(
 )
 CLUSTER = click.option(
     "--cluster",
-    type=click.Choice(["task", "website"]),
-    default="task",
-    show_default=True,
-    help="What intervals and tests take as independent: tasks generalise to new tasks on these "
-    "websites, websites to new websites.",
+    metavar="LEVEL",
+    default="",
+    help="What intervals and tests take as independent, of what the benchmark declares: task "
+    "generalises to new tasks on these websites, website to new websites.  "
+    "[default: the first one, mostly task]",
 )
 PLOT = click.option(
     "--plot",
@@ -65,9 +65,10 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def emit(table: pd.DataFrame, form: str, out: Path | None, average: Average = "macro") -> None:
     """Write a table in a format to a file or standard output."""
-    from reports.formats import grid
+    from reports.formats import FOR_PROGRAMS, grid, grids
 
-    emit_grids([grid(table, average)], form, out)
+    for_programs = form in FOR_PROGRAMS
+    emit_grids([grid(table, average)] if for_programs else grids(table, average), form, out)
 
 
 def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:

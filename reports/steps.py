@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from reports.analyses.places import target_place
 from reports.errors.steps import StepErrors
+from reports.frames.recorded import STEP_COLUMNS
 from reports.kinds import KindReports
 from reports.published.candidates import candidate_keys
+from reports.recorded import STEP_GROUPS
 from reports.view.steps import StepPage
 
 STEP_REPORTS = KindReports(
@@ -14,4 +16,6 @@ STEP_REPORTS = KindReports(
     published_keys=candidate_keys,
     place=target_place,
     page=StepPage(),
+    columns=STEP_COLUMNS,
+    groups=STEP_GROUPS,
 )

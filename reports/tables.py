@@ -7,14 +7,16 @@ from typing import Any
 
 import pandas as pd
 
+from harness.runs import RunError
 from harness.tables import POOLED, average_of, result_records
 from parsers import Average, Declaration, Measure
+from parsers.declaration import SPLIT
 from parsers.repeats import Repeated
 from reports.differences import unranked
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts
 from reports.frames.schema import Column, Kind, typed, union
-from reports.keys import KEYS, Group, Key, groups, whole_of
+from reports.keys import Group, keys
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare
 
@@ -89,46 +91,53 @@ def main_table(
     variants: by run, the variant of the measure that has several.
     key: what the rows are grouped by.
     cluster: the level of parents that the intervals take as independent.
-    declared: what the benchmark of the runs declares.
-    left_open: measures that the predictions of a run leave open.
+    declared: what the benchmark of the first run declares.
+    clusters, declarations: the same by run.
+    left_open: by run, the measures that its predictions leave open.
     """
-    return by_table(runs, "split", f1=f1, invalid=invalid, cluster=cluster)
+    return by_table(runs, SPLIT, f1=f1, invalid=invalid, cluster=cluster)
 
 
 def by_table(
     runs: RunLike | Iterable[RunLike],
-    key: Key,
+    key: str,
     *,
     f1: str | None = None,
     invalid: InvalidRule | None = None,
     cluster: str = "",
     common: bool = False,
 ) -> pd.DataFrame:
-    """Return the same grouped by any key of `reports.keys`.
+    """Return the same grouped by any of the `reports.keys.keys` of the runs' benchmarks.
 
-    Task success is given only for keys whose groups hold whole tasks. With `common`, only rows
-    count for which all runs have an outcome. Raises `RunError` as `main_table`, or if no row is
-    common, and `ValueError` for an unknown key.
+    Measures of parents, such as task success, are given only for keys whose groups hold parents
+    whole. With `common`, only rows count for which all runs have an outcome. Raises `RunError` as
+    `main_table`, for a key that a run does not have, and if no row is common.
     """
-    if key not in KEYS:
-        raise ValueError(f"cannot group by {key!r}: expected one of {', '.join(KEYS)}")
     opened = open_runs(runs)
+    for label, run in opened.items():
+        known = keys(run.manifest.declaration)
+        if key not in known:
+            raise RunError(f"{label} cannot be grouped by {key!r}, only by {', '.join(known)}")
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
     counted = {rows.label: rows.frame[rows.declared.id_column].nunique() for rows in evaluated}
     if common:
         evaluated = common_rows(evaluated)
     records = [record for rows in evaluated for record in _records(rows, key)]
+    left_open: dict[str, set[str]] = {rows.label: set() for rows in evaluated}
+    for record in records:
+        left_open[record["run"]] |= record.pop("left_open")
     declared = declarations(opened.values())
     described = union(columns(key, one) for one in declared)
-    left_open = {name for record in records for name in record.pop("left_open")}
     table = typed(
         {c.name: [record.get(c.name) for record in records] for c in described}, described
     )
     settings = compare(opened)
     table.attrs = {
         "key": key,
-        "cluster": cluster or declared[0].clusters[0],
+        "cluster": evaluated[0].rules.cluster,
         "declared": declared[0],
+        "clusters": {rows.label: rows.rules.cluster for rows in evaluated},
+        "declarations": {rows.label: rows.declared for rows in evaluated},
         "left_open": left_open,
         "constants": settings.constants,
         "differences": settings.differences,
@@ -146,8 +155,16 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
     """Return one row per run of a table by split: its headline over all its splits.
 
     The highest main measure comes first, unless the runs were not measured alike or some are not
-    finished: then the order of the table stays, and `attrs["unranked"]` says why.
+    finished: then the order of the table stays, and `attrs["unranked"]` says why. Raises
+    `RunError` if the benchmarks of the runs declare different measures.
     """
+    declared = table.attrs["declared"]
+    for label, other in table.attrs["declarations"].items():
+        if other != declared:
+            first = next(iter(table.attrs["declarations"]))
+            raise RunError(
+                f"{first} and {label} have other measures, so that there is no leaderboard of both"
+            )
     whole = table[table["headline"].astype(bool)].drop_duplicates("run", keep="last")
     unfinished = whole.loc[~whole["complete"].astype(bool), "run"].tolist()
     reasons = list(table.attrs["unranked"])
@@ -158,7 +175,7 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
             "compares the steps that all have"
         )
     if not reasons:
-        main = table.attrs["declared"].main
+        main = declared.main
         column = main.result if main.all_of else f"{main.result}_{average_of(main, average)}"
         whole = whole.sort_values(column, ascending=False, kind="stable")
     whole = whole.reset_index(drop=True)
@@ -172,24 +189,27 @@ def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> st
     return f"on the {shared:,} rows that all runs have an outcome for (of {of_runs})"
 
 
-def _records(rows: RunRows, key: Key) -> Iterator[dict[str, Any]]:
+def _records(rows: RunRows, name: str) -> Iterator[dict[str, Any]]:
+    key = keys(rows.declared)[name]
     places: dict[Group, list[int]] = {}
-    for place, group in enumerate(groups(rows, key)):
+    for place, group in enumerate(key.groups(rows)):
         places.setdefault(group, []).append(place)
     for group in sorted(places):
-        yield from _lines(rows, key, group[1], places[group])
-    if key == "split" and len(places) > 1:
-        yield from _lines(rows, key, POOLED, range(len(rows.trials)))
+        yield from _lines(rows, {name: group[1]}, places[group], key.whole)
+    if name == SPLIT and len(places) > 1:
+        yield from _lines(rows, {name: POOLED}, range(len(rows.trials)), key.whole)
 
 
-def _lines(rows: RunRows, key: Key, name: str, places: Iterable[int]) -> Iterator[dict[str, Any]]:
+def _lines(
+    rows: RunRows, group: Mapping[str, str], places: Iterable[int], whole: str
+) -> Iterator[dict[str, Any]]:
     chosen = list(places)
-    evaluated = rows.metrics(chosen, whole=whole_of(rows.declared, key))
+    evaluated = rows.metrics(chosen, whole=whole)
     metrics = evaluated.metrics
     shared = {
         "run": rows.label,
         "complete": rows.run.complete,
-        key: name,
+        **group,
         **_outcome_counts(evaluated),
     }
     part = rows.frame.iloc[chosen]

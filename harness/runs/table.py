@@ -17,6 +17,7 @@ from harness.runs.lines import to_line
 from harness.runs.records import UnitRecord
 from harness.runs.steps import StepDetail
 from parsers import Declaration
+from parsers.declaration import SPLIT
 
 LONG = {
     "task",
@@ -81,20 +82,18 @@ def _order(record: UnitRecord[Any]) -> tuple[str, str, int, str, int]:
 
 
 def _row(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
-    """A unit in a row: what it is, how it ended, and its scores.
+    """A unit in a row: what it is, how it ended, and its scores, in the terms of its benchmark.
 
     A recorded step has the columns that its line had in schema 1.
     """
     if isinstance(record.detail, StepDetail):
-        plain: dict[str, Any] = msgspec.to_builtins(to_line(record, schema=1))
-    else:
-        plain = msgspec.to_builtins(record)
-        plain = {**plain, **plain["parents"], **plain["labels"], **plain["digests"]}
-    row = {name: value for name, value in plain.items() if name not in LONG}
-    if isinstance(record.detail, StepDetail):
+        line = msgspec.to_builtins(to_line(record, schema=1))
+        row: dict[str, Any] = {name: value for name, value in line.items() if name not in LONG}
         row["gold_operation"] = record.detail.gold.operation
         row["gold_shown"] = record.detail.gold.shown
         row["choices"] = len(record.detail.choices)
+    else:
+        row = _plain(record, declared)
     row["calls"] = len(record.calls)
     prediction = record.prediction
     row["status"] = str(prediction.status) if prediction else None
@@ -108,6 +107,26 @@ def _row(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
     for name in ("input", "cached", "output"):
         row[f"{name}_tokens"] = getattr(record.usage, name) if record.usage else None
     return row
+
+
+def _plain(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
+    """What a unit is, with ids, places and groups in the columns that its benchmark declares."""
+    named = {
+        "unit_id": declared.id_column,
+        "position": "index",
+        "total": declared.total_column,
+    }
+    plain = msgspec.to_builtins(record)
+    levels = {level.name: level.column for level in declared.levels}
+    return {
+        **{named.get(name, name): value for name, value in plain.items() if name not in LONG},
+        **{
+            group.column: record.labels.get(group.name)
+            for group in declared.groups
+            if group.name != SPLIT and group.name not in levels
+        },
+        **{column: record.parents.get(name) for name, column in levels.items()},
+    }
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Any:

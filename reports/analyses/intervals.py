@@ -20,7 +20,6 @@ from reports.about import about_runs
 from reports.analyses.units import one_declaration
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
-from reports.keys import groups
 from reports.load import RunLike, open_runs
 
 
@@ -57,8 +56,8 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     records: list[dict[str, Any]] = []
     for rows in run_rows(opened.values()):
         places: dict[str, list[int]] = {}
-        for place, (_, split) in enumerate(groups(rows, "split")):
-            places.setdefault(split, []).append(place)
+        for place, (_, unit) in enumerate(rows.trials):
+            places.setdefault(unit.split, []).append(place)
         for split in sorted(places):
             records += _rates(rows, split, places[split])
         if len(places) > 1:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from harness.runs import StepRecord
-from reports.keys import TARGET_TOPS, band, target_top
+from reports.keys import band
+from reports.recorded import TARGET_TOPS, target_top
 
 
 def target_place(record: StepRecord) -> tuple[float, str]:

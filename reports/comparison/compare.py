@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from harness.runs import Run, RunError
-from parsers import F1Variant
+from parsers import (
+    AggregationRules,
+    Average,
+    Counts,
+    Declaration,
+    Level,
+    Measure,
+    Metrics,
+    ScoredUnit,
+)
 from parsers.clusters import clustered
-from reports.comparison.pairing import METRICS, Pairs, pair
-from reports.comparison.results import Comparison, Comparisons, Contrast, Metric, Progress, verdict
+from parsers.parents import cluster_above, parent_of
+from reports.comparison.pairing import Paired, pair
+from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
 from reports.comparison.settings import Subject, check_comparable
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.load import RunLike, corrupt_lines, open_runs
@@ -38,13 +49,13 @@ def compare_runs(
     runs: Iterable[RunLike],
     *,
     baseline: RunLike | None = None,
-    f1: F1Variant | None = None,
+    f1: str | None = None,
     invalid: InvalidRule | None = None,
     splits: Sequence[str] = (),
     vary: Collection[str] = (),
     correction: Correction = "holm",
     planned: float | None = None,
-    cluster: str = "task",
+    cluster: str = "",
 ) -> Comparisons:
     """Compare every run with the baseline on the steps they share.
 
@@ -54,7 +65,7 @@ def compare_runs(
     vary: settings in which the runs may differ in addition to what is compared.
     correction: of p values, when more than one run is compared with the baseline.
     planned: difference (a share) for which to plan the number of tasks; None plans nothing.
-    cluster: what intervals and tests take as independent, tasks or websites.
+    cluster: the level of parents that intervals and tests take as independent; "" for the usual.
 
     Raises `RunError` for runs that cannot be read, cannot be compared or share no step, and
     `ValueError` unless 0 < planned <= 1.
@@ -73,37 +84,63 @@ def compare_runs(
         )
         for label in compared
     }
-    rows = dict(zip(labels, run_rows(opened.values(), f1=f1, invalid=invalid), strict=True))
-    for label, one in rows.items():
-        _check_operations(label, one)
-    comparisons = []
-    for label in compared:
-        pairs = pair(rows[first], rows[label], splits)
-        if not pairs.tasks:
-            raise RunError(f"{first} and {label} share no step that both have settled")
-        comparisons.append(_comparison(first, label, subjects[label], pairs, planned, cluster))
+    shared = {label: _shared((first, opened[first]), (label, opened[label])) for label in compared}
+    evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
+    rows = dict(zip(labels, evaluated, strict=True))
+    metrics = {label: one.metrics().metrics for label, one in rows.items()}
+    for label, one in metrics.items():
+        _check_measured(label, one)
+    comparisons = [
+        _comparison(rows[first], rows[label], subjects[label], shared[label], splits, planned)
+        for label in compared
+    ]
     return Comparisons(
         baseline=first,
         others=tuple(_corrected(comparisons, correction, planned)),
-        progress=tuple(_progress(one) for one in rows.values()),
+        progress=tuple(_progress(rows[label], one.counts) for label, one in metrics.items()),
         settings=compare_settings(opened),
         given={**overrides, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].rules.variant,
         correction=correction if len(comparisons) > 1 else "none",
         corrupt=corrupt_lines(opened),
         planned=planned,
-        cluster=cluster,
+        cluster=rows[first].rules.cluster,
         declared=rows[first].declared,
     )
 
 
-def _check_operations(label: str, rows: RunRows) -> None:
-    """Reject runs without operations: they have no step success to give a verdict on."""
-    metrics = rows.metrics().metrics
-    if rows.declared.main.name in metrics.left_open:
+def _shared(first: tuple[str, Run], second: tuple[str, Run]) -> tuple[Declaration, tuple[str, ...]]:
+    """What the benchmarks of both runs declare, and the heads of measures that only one has.
+
+    Raises `RunError` if nothing that could be compared is declared by both.
+    """
+    ours, theirs = first[1].manifest.declaration, second[1].manifest.declaration
+    if ours == theirs:
+        return ours, ()
+    measures: tuple[Measure, ...] = ()
+    if (ours.kind, ours.levels) == (theirs.kind, theirs.levels):
+        both = [measure for measure in ours.measures if measure in theirs.measures]
+        names = {measure.name for measure in both}
+        measures = tuple(one for one in both if {*one.needs, one.all_of or one.name} <= names)
+    if ours.main not in measures:
         raise RunError(
-            f"{label} was asked for elements and not for operations, so there is no success to "
-            "compare; vlm-eval report shows runs side by side"
+            f"{first[0]} and {second[0]} are measured differently: {ours.units} by "
+            f"{ours.main.meaning or ours.main.name}, {theirs.units} by "
+            f"{theirs.main.meaning or theirs.main.name}"
+        )
+    single = (one for one in (*ours.measures, *theirs.measures) if one not in measures)
+    heads = dict.fromkeys(one.head for one in single if one.averages)
+    return replace(ours, measures=measures), tuple(heads)
+
+
+def _check_measured(label: str, metrics: Metrics) -> None:
+    """Reject runs that leave the main measure open: there is nothing to give a verdict on."""
+    declared = metrics.declared
+    if declared.main.name in metrics.left_open:
+        reason = dict(declared.flags).get(declared.main.unmeasured, "it was not asked for")
+        raise RunError(
+            f"{label} has no {declared.main.meaning} to compare: {reason}; vlm-eval report shows "
+            "runs side by side"
         )
 
 
@@ -119,50 +156,77 @@ def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]
 
 
 def _comparison(
-    first: str,
-    label: str,
+    first: RunRows,
+    second: RunRows,
     subject: Subject,
-    pairs: Pairs,
+    shared: tuple[Declaration, tuple[str, ...]],
+    splits: Sequence[str],
     planned: float | None,
-    cluster: str,
 ) -> Comparison:
+    declared, single = shared
+    pairs = pair(first, second, declared, splits)
+    if not pairs.measures[declared.main.name].units:
+        raise RunError(
+            f"{first.label} and {second.label} share no {declared.unit} that both have settled"
+        )
     contrasts = [
-        _steps(metric, average, pairs, planned, cluster)  # type: ignore[arg-type]
-        for metric in METRICS
-        for average in get_args(Mean)
+        _of_units(measure, average, pairs.measures[measure.name], first.rules, declared, planned)
+        for measure in declared.in_tables
+        for average in measure.averages
+        if pairs.measures[measure.name].units
     ]
-    of_tasks = _tasks(pairs, planned, cluster)
+    for measure in declared.of_parents:
+        if pairs.measures[measure.name].units:
+            paired = pairs.measures[measure.name]
+            contrasts.append(_of_parents(measure, paired, first.rules, declared, planned))
     return Comparison(
-        baseline=first,
-        run=label,
+        baseline=first.label,
+        run=second.label,
         subject=str(subject),
-        steps=len(pairs.tasks),
-        tasks=len(set(pairs.tasks)),
+        declared=declared,
+        units=len(pairs.units),
+        parents=len({parent_of(unit, declared.innermost) for unit in pairs.units}),
         splits=pairs.splits,
         left=pairs.left,
-        incomplete_tasks=pairs.incomplete,
-        contrasts=(*contrasts, *([of_tasks] if of_tasks else [])),
-        cluster=cluster,
+        incomplete=pairs.incomplete,
+        single=single,
+        contrasts=tuple(contrasts),
+        cluster=first.rules.cluster,
         verdict="",
     )
 
 
-def _steps(
-    metric: Metric, average: Mean, pairs: Pairs, planned: float | None, cluster: str
+def _of_units(
+    measure: Measure,
+    average: Average,
+    paired: Paired,
+    rules: AggregationRules,
+    declared: Declaration,
+    planned: float | None,
 ) -> Contrast:
-    first, second = pairs.scores[metric]
-    clusters = pairs.websites if cluster == "website" else None
-    difference = paired_difference(first, second, pairs.tasks, average, clusters=clusters)
-    assert difference is not None
+    first, second = paired.first, paired.second
+    over = declared.level(measure.over if average == "macro" else "")
+    parents = [parent_of(unit, over) for unit in paired.units]
+    clusters = _clusters(paired.units, over, rules, declared)
     gained = [b - a for a, b in zip(first, second, strict=True)]
+    mean: Mean = "micro"
     if average == "macro":
-        gained = clustered(gained, pairs.tasks, "macro").totals.tolist()
-    binary = metric != "operation_f1" and _binary(first, second)
-    mcnemar = clustered_mcnemar(first, second, pairs.tasks, average, clusters) if binary else None
-    permutation = permutation_test(first, second, pairs.tasks, average, clusters)
+        mean = "macro"
+        gained = clustered(gained, parents, "macro").totals.tolist()
+    elif average == "cells":
+        weights = _weights([tuple(map(unit.group, measure.cells)) for unit in paired.units])
+        first, second = (
+            tuple(weight * score for weight, score in zip(weights, scores, strict=True))
+            for scores in (first, second)
+        )
+    difference = paired_difference(first, second, parents, mean, clusters=clusters)
+    assert difference is not None
+    binary = measure.binary and average != "cells" and _binary(first, second)
+    mcnemar = clustered_mcnemar(first, second, parents, mean, clusters) if binary else None
+    permutation = permutation_test(first, second, parents, mean, clusters)
     spread = difference.deviation
     return Contrast(
-        metric=metric,
+        metric=measure.result,
         average=average,
         difference=difference,
         effect=effect(gained),
@@ -175,19 +239,39 @@ def _steps(
     )
 
 
-def _tasks(pairs: Pairs, planned: float | None, cluster: str) -> Contrast | None:
-    first, second = pairs.successes
+def _clusters(
+    units: Sequence[ScoredUnit], over: Level, rules: AggregationRules, declared: Declaration
+) -> list[Hashable] | None:
+    """The cluster of every unit; None where clusters are the parents at the level itself."""
+    cluster = cluster_above(declared, rules, over.name)
+    return None if cluster == over else [parent_of(unit, cluster) for unit in units]
+
+
+def _weights(cells: Sequence[Hashable]) -> list[float]:
+    """Weights by which the mean over units is that over cells of each cell's mean."""
+    sizes = Counter(cells)
+    return [len(cells) / (len(sizes) * sizes[cell]) for cell in cells]
+
+
+def _of_parents(
+    measure: Measure,
+    paired: Paired,
+    rules: AggregationRules,
+    declared: Declaration,
+    planned: float | None,
+) -> Contrast:
+    first, second = paired.first, paired.second
+    level = declared.level(measure.over)
     places = list(range(len(first)))
-    clusters = pairs.success_websites if cluster == "website" else None
-    # What is exact for tasks takes them as independent, of each other and of repeats.
+    clusters = _clusters(paired.units, level, rules, declared)
+    # What is exact for parents takes them as independent, of each other and of repeats.
     exact = clusters is None and _binary(first, second)
     difference = (
         success_difference(first, second)
         if exact
         else paired_difference(first, second, places, clusters=clusters)
     )
-    if difference is None:
-        return None
+    assert difference is not None
     gained = [b - a for a, b in zip(first, second, strict=True)]
     outcome = effect(gained)
     discordant = (outcome.better + outcome.worse) / outcome.total
@@ -198,8 +282,8 @@ def _tasks(pairs: Pairs, planned: float | None, cluster: str) -> Contrast | None
         mcnemar = clustered_mcnemar(first, second, places, "micro", clusters)
     permutation = permutation_test(first, second, places, clusters=clusters)
     return Contrast(
-        metric="task_success",
-        average="tasks",
+        metric=measure.result,
+        average=level.many,
         difference=difference,
         effect=outcome,
         permutation=permutation,
@@ -242,8 +326,7 @@ def _corrected(
     return corrected
 
 
-def _progress(rows: RunRows) -> Progress:
-    counts = rows.metrics().metrics.counts
+def _progress(rows: RunRows, counts: Counts) -> Progress:
     return Progress(
         rows.label, rows.run.complete, counts.n_settled, counts.n_valid + rows.unreached
     )

@@ -1,4 +1,4 @@
-"""Steps and tasks shared by two runs, with the scores of both."""
+"""Units and parents shared by two runs, with the scores of both."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from harness.runs import RunError
-from parsers import AggregationRules, ScoredUnit
+from parsers import Declaration, Level, Measure, ScoredUnit
 from parsers.parents import parent_of
 from parsers.repeats import Trial
 from reports.frames.rows import RunRows
+from reports.kinds import reports_on
 
-Task = Hashable
-StepName = tuple[str, str]
-METRICS = ("element", "operation_f1", "step_success")
+UnitName = tuple[str, str]
+Repeats = dict[int, list[ScoredUnit]]
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Steps left out of a comparison, each counted under the first reason that applies.
+    """Units left out of a comparison, each counted under the first reason that applies.
 
     only_first, only_second: on record in one run only.
     invalid: invalid rows, and rows whose status the runs' rules exclude.
@@ -34,177 +34,194 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Paired scores of two runs. With several repeats a score is the mean over the settled ones.
+class Paired:
+    """One measure of what both runs have measured.
 
-    tasks: the task of every shared step.
-    websites: its website.
-    scores: by metric, the scores of the first and the second run in the order of `tasks`.
-    successes: task success in both runs, of tasks that are complete in both with the same valid
-        steps.
-    success_websites: the website of each of these tasks.
-    incomplete: number of other shared tasks.
-    left: steps left out.
-    splits: shared steps by split.
+    units: the units; for a measure of parents, one unit of each parent.
+    first, second: the scores of the two runs in the order of `units`. With several repeats a score
+        is the mean over the settled ones.
     """
 
-    tasks: tuple[Task, ...]
-    websites: tuple[str, ...]
-    scores: dict[str, tuple[list[float], list[float]]]
-    successes: tuple[list[float], list[float]]
-    success_websites: tuple[str, ...]
-    incomplete: int
+    units: tuple[ScoredUnit, ...]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What two runs share.
+
+    units: every unit that counts in both.
+    measures: the scores of both runs, by name of the measure. Parents count if they are complete in
+        both with the same valid units.
+    incomplete: number of other shared parents, by measure of parents.
+    left: units left out.
+    splits: shared units by split.
+    """
+
+    units: tuple[ScoredUnit, ...]
+    measures: dict[str, Paired]
+    incomplete: dict[str, int]
     left: Left
     splits: dict[str, int]
 
 
-def pair(first: RunRows, second: RunRows, splits: Sequence[str] = ()) -> Pairs:
-    """Pair the steps and tasks of two runs, on these splits or on all.
+def pair(
+    first: RunRows, second: RunRows, declared: Declaration, splits: Sequence[str] = ()
+) -> Pairs:
+    """Pair the units and parents of two runs by what is declared, on these splits or on all.
 
-    Raises `RunError` if a shared step has different pages in the two runs.
+    Raises `RunError` if a shared unit is of different data in the two runs.
     """
-    ours, theirs = _by_step(first, splits), _by_step(second, splits)
+    ours, theirs = _by_unit(first, splits), _by_unit(second, splits)
     shared = [name for name in ours if name in theirs]
-    _check_pages(first, second, set(shared))
-    rules = first.rules
-    kept: list[StepName] = []
+    _check_data(first, second, set(shared))
+    kept: list[UnitName] = []
     invalid = unsettled = 0
-    columns: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in METRICS}
     for name in shared:
-        if rules.invalid != "fail" and (_invalid(ours[name]) or _invalid(theirs[name])):
+        repeats = ours[name], theirs[name]
+        if first.rules.invalid != "fail" and any(map(_invalid, repeats)):
             invalid += 1
-            continue
-        scores = _scores(ours[name], rules), _scores(theirs[name], rules)
-        if scores[0] is None or scores[1] is None:
+        elif not all(_invalid(of) or any(one.scores is not None for one in of) for of in repeats):
             unsettled += 1
-            continue
-        kept.append(name)
-        for place, metric in enumerate(METRICS):
-            for side in (0, 1):
-                values = scores[side]
-                assert values is not None
-                columns[metric][side].append(values[place])
-    tasks = tuple(parent_of(ours[name][0], first.declared.innermost) for name in kept)
-    successes, websites, incomplete = _successes(first, second, splits)
+        else:
+            kept.append(name)
+    variant = first.rules.variant
+    measures = {
+        measure.name: _paired(
+            (ours[name][0], _score(ours[name], score), _score(theirs[name], score)) for name in kept
+        )
+        for measure in declared.in_tables
+        for score in [measure.score(variant)]
+    }
+    incomplete = {}
+    for measure in declared.of_parents:
+        shares, incomplete[measure.name] = _parents(first, second, measure, declared, splits)
+        measures[measure.name] = _paired(shares)
     return Pairs(
-        tasks=tasks,
-        websites=tuple(ours[name][0].group("website") for name in kept),
-        scores=columns,
-        successes=successes,
-        success_websites=tuple(websites),
+        units=tuple(ours[name][0] for name in kept),
+        measures=measures,
         incomplete=incomplete,
         left=Left(len(ours) - len(shared), len(theirs) - len(shared), invalid, unsettled),
         splits=dict(sorted(Counter(name[0] for name in kept).items())),
     )
 
 
-def _by_step(rows: RunRows, splits: Sequence[str]) -> dict[StepName, list[ScoredUnit]]:
-    steps: dict[StepName, list[ScoredUnit]] = {}
-    for _, step in _counted(rows, splits):
-        steps.setdefault((step.split, step.unit_id), []).append(step)
-    return steps
+Scored = tuple[ScoredUnit, float | None, float | None]
+
+
+def _paired(scored: Iterator[Scored] | Sequence[Scored]) -> Paired:
+    known = [(unit, a, b) for unit, a, b in scored if a is not None and b is not None]
+    units, first, second = zip(*known, strict=True) if known else ((), (), ())
+    return Paired(units, first, second)
+
+
+def _by_unit(rows: RunRows, splits: Sequence[str]) -> dict[UnitName, list[ScoredUnit]]:
+    units: dict[UnitName, list[ScoredUnit]] = {}
+    for _, unit in _counted(rows, splits):
+        units.setdefault((unit.split, unit.unit_id), []).append(unit)
+    return units
 
 
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
     """The rows of these splits with the run's rules applied, as in `parsers.aggregate`."""
-    for repeat, step in rows.trials:
-        if splits and step.split not in splits:
+    for repeat, unit in rows.trials:
+        if splits and unit.split not in splits:
             continue
-        if step.status in rows.rules.exclude:
-            yield repeat, replace(step, invalid=step.invalid or f"excluded_{step.status}")
-        elif step.scores is None and step.invalid is None and rows.rules.unattempted == "fail":
-            yield repeat, replace(step, scores=dict.fromkeys(rows.declared.scores, 0.0))
+        if unit.status in rows.rules.exclude:
+            yield repeat, replace(unit, invalid=unit.invalid or f"excluded_{unit.status}")
+        elif unit.scores is None and unit.invalid is None and rows.rules.unattempted == "fail":
+            yield repeat, replace(unit, scores=dict.fromkeys(rows.declared.scores, 0.0))
         else:
-            yield repeat, step
+            yield repeat, unit
 
 
-def _check_pages(first: RunRows, second: RunRows, shared: set[StepName]) -> None:
-    pages = [
-        dict(zip(zip(f["split"], f["step_id"], strict=True), f["html_digest"], strict=True))
-        for f in (first.frame, second.frame)
+def _check_data(first: RunRows, second: RunRows, shared: set[UnitName]) -> None:
+    """Check that units are of the same data by the digest that their kind has in frames."""
+    of_kind = reports_on(first.declared.kind).columns
+    if of_kind is None or not of_kind.digest:
+        return
+    units = first.declared.units
+    column, what = of_kind.digest
+    digests = [
+        dict(zip(zip(f["split"], f[rows.declared.id_column], strict=True), f[column], strict=True))
+        for rows in (first, second)
+        for f in [rows.frame]
     ]
-    differing = sorted(name for name in shared if pages[0][name] != pages[1][name])
+    differing = sorted(name for name in shared if digests[0][name] != digests[1][name])
     if differing:
         raise RunError(
-            f"{first.label} and {second.label} are of different data: "
-            f"{len(differing)} of {len(shared)} steps have another page, {differing[0][1]} for one"
+            f"{first.label} and {second.label} are of different data: {len(differing)} of "
+            f"{len(shared)} {units} have another {what}, {differing[0][1]} for one"
         )
 
 
 def _invalid(repeats: Sequence[ScoredUnit]) -> bool:
-    return any(step.invalid is not None for step in repeats)
+    return any(unit.invalid is not None for unit in repeats)
 
 
-def _scores(
-    repeats: Sequence[ScoredUnit], rules: AggregationRules
-) -> tuple[float, float, float] | None:
+def _score(repeats: Sequence[ScoredUnit], name: str) -> float | None:
+    """The mean over repeats; None if it was measured in none of them."""
     if _invalid(repeats):
-        return 0.0, 0.0, 0.0
-    known = [step.scores for step in repeats if step.scores is not None]
-    if not known:
-        return None
-    element, operation, success = (
-        fmean(scores[name] or 0.0 for scores in known)
-        for name in ("element", f"operation_f1.{rules.variant}", "success")
-    )
-    return element, operation, success
+        return 0.0
+    found = (unit.scores.get(name) for unit in repeats if unit.scores is not None)
+    known = [value for value in found if value is not None]
+    return fmean(known) if known else None
 
 
-def _successes(
-    first: RunRows, second: RunRows, splits: Sequence[str]
-) -> tuple[tuple[list[float], list[float]], list[str], int]:
-    ours, theirs = _by_task(first, splits), _by_task(second, splits)
-    values: tuple[list[float], list[float]] = ([], [])
-    websites: list[str] = []
+def _parents(
+    first: RunRows,
+    second: RunRows,
+    measure: Measure,
+    declared: Declaration,
+    splits: Sequence[str],
+) -> tuple[list[Scored], int]:
+    """The share of repeats in which each parent succeeds, and how many are incomplete."""
+    level = declared.level(measure.over)
+    score = declared[measure.all_of].score(first.rules.variant)
+    ours, theirs = (_by_parent(rows, level, score, splits) for rows in (first, second))
+    found: list[Scored] = []
     incomplete = 0
-    for task in ours:
-        if task not in theirs:
+    for parent in ours:
+        if parent not in theirs:
             continue
         valid = [
-            frozenset(s.unit_id for s in rows if s.invalid is None)
-            for rows in _flat(task, ours, theirs)
+            frozenset(u.unit_id for units in of.values() for u in units if u.invalid is None)
+            for of in (ours[parent], theirs[parent])
         ]
         if first.rules.invalid != "fail" and not valid[0] and not valid[1]:
             continue
-        first_share, second_share = _share(first, ours[task]), _share(second, theirs[task])
-        if first_share is None or second_share is None or valid[0] != valid[1]:
+        shares = _share(first, ours[parent], score), _share(second, theirs[parent], score)
+        if None in shares or valid[0] != valid[1]:
             incomplete += 1
             continue
-        values[0].append(first_share)
-        values[1].append(second_share)
-        websites.append(next(iter(ours[task].values()))[0].group("website"))
-    return values, websites, incomplete
+        found.append((next(iter(ours[parent].values()))[0], *shares))
+    return found, incomplete
 
 
-Repeats = dict[int, list[ScoredUnit]]
+def _by_parent(
+    rows: RunRows, level: Level, score: str, splits: Sequence[str]
+) -> dict[Hashable, Repeats]:
+    """The units of every parent by repeat, without those that do not have this score."""
+    parents: dict[Hashable, Repeats] = {}
+    for repeat, unit in _counted(rows, splits):
+        if unit.scores is None or unit.scores.get(score) is not None:
+            parent = parents.setdefault(parent_of(unit, level), {})
+            parent.setdefault(repeat, []).append(unit)
+    return parents
 
 
-def _by_task(rows: RunRows, splits: Sequence[str]) -> dict[Task, Repeats]:
-    tasks: dict[Task, Repeats] = {}
-    for repeat, step in _counted(rows, splits):
-        task = tasks.setdefault(parent_of(step, rows.declared.innermost), {})
-        task.setdefault(repeat, []).append(step)
-    return tasks
-
-
-def _flat(task: Task, *runs: dict[Task, Repeats]) -> list[list[ScoredUnit]]:
-    return [[step for steps in run[task].values() for step in steps] for run in runs]
-
-
-def _share(rows: RunRows, repeats: Repeats) -> float | None:
-    """Share of repeats in which the task succeeds; None if one of them is incomplete."""
-    outcomes = [_succeeds(rows, steps) for steps in repeats.values()]
+def _share(rows: RunRows, repeats: Repeats, score: str) -> float | None:
+    """Share of repeats in which the parent succeeds; None if one of them is incomplete."""
+    outcomes = [_succeeds(rows, units, score) for units in repeats.values()]
     known = [outcome for outcome in outcomes if outcome is not None]
     return fmean(known) if len(known) == len(outcomes) else None
 
 
-def _succeeds(rows: RunRows, task: Sequence[ScoredUnit]) -> bool | None:
-    valid = [step for step in task if step.invalid is None]
-    if len(task) < rows.lengths.get(task[0].parents["task"], 0) or any(
-        s.scores is None for s in valid
-    ):
+def _succeeds(rows: RunRows, units: Sequence[ScoredUnit], score: str) -> bool | None:
+    valid = [unit.scores for unit in units if unit.invalid is None]
+    found = Counter(unit.parents.get(rows.declared.innermost.name, "") for unit in units)
+    if None in valid or any(n < rows.lengths.get(parent, 0) for parent, n in found.items()):
         return None
-    spoilt = rows.rules.invalid == "fail" and len(valid) < len(task)
-    return not spoilt and all(
-        step.scores is not None and step.scores["success"] == 1 for step in valid
-    )
+    spoilt = rows.rules.invalid == "fail" and len(valid) < len(units)
+    return not spoilt and all(scores is not None and scores[score] == 1 for scores in valid)

@@ -5,36 +5,34 @@ Differences are the run's rate minus the baseline's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from parsers import FEW, Declaration, declaration_of
+from parsers import FEW, Declaration
 from reports.comparison.pairing import Left
 from reports.settings import Settings
 from reports.statistics import Correction, Difference, Effect, McNemar, Permutation
-
-Metric = Literal["element", "operation_f1", "step_success", "task_success"]
-Average = Literal["macro", "micro", "tasks"]
 
 LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One metric of two runs under one average.
+    """One measure of two runs under one average.
 
-    average: `macro`, `micro`, or `tasks` for task success.
+    metric: the name of the measure in results (`Measure.result`).
+    average: one of the measure's; for measures of parents, the word for these (`tasks`).
     difference: both rates and their difference with its interval.
-    effect: steps (micro) or tasks (macro, tasks) won, lost and tied.
-    permutation: sign-flip permutation test over tasks.
+    effect: units (micro, cells) or parents won, lost and tied.
+    permutation: sign-flip permutation test over clusters.
     mcnemar: McNemar's test; None unless all scores are 0 or 1.
     p_permutation, p_mcnemar: p values corrected for the number of runs compared.
-    needed: tasks (or other clusters) for 80 % power at the planned difference; None without one.
-    visible: difference that this number of tasks detects with 80 % power.
+    needed: clusters for 80 % power at the planned difference; None without one.
+    visible: difference that this number of clusters detects with 80 % power.
     """
 
-    metric: Metric
-    average: Average
+    metric: str
+    average: str
     difference: Difference
     effect: Effect
     permutation: Permutation
@@ -50,23 +48,27 @@ class Comparison:
     """A run compared with the baseline.
 
     subject: what the two differ in, in words.
-    steps, tasks: how many they share.
-    splits: shared steps by split.
-    left: steps left out.
-    incomplete_tasks: shared tasks left out of task success.
-    contrasts: the metrics under each average.
-    cluster: what intervals and tests take as independent.
+    declared: what is declared by the benchmarks of both.
+    units, parents: how many they share, parents at the innermost level.
+    splits: shared units by split.
+    left: units left out.
+    incomplete: shared parents left out, by measure of parents.
+    single: heads of the measures that only one of the runs has.
+    contrasts: the measures under each average.
+    cluster: the level that intervals and tests take as independent.
     verdict: the conclusion in words.
     """
 
     baseline: str
     run: str
     subject: str
-    steps: int
-    tasks: int
+    declared: Declaration
+    units: int
+    parents: int
     splits: dict[str, int]
     left: Left
-    incomplete_tasks: int
+    incomplete: dict[str, int]
+    single: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
     cluster: str
     verdict: str
@@ -99,12 +101,12 @@ class Comparisons:
     progress: how much of each run is done.
     settings: settings that the runs share, and those in which they differ.
     given: scoring rules and splits that replace those of the runs.
-    variant: operation F1 variant.
+    variant: of the measure that has several, "" if none has.
     correction: correction of the p values; `none` for a single comparison.
     corrupt: lines of runs that could not be read and are left out.
     planned: difference (a share) for which tasks are planned; None if none are.
-    cluster: what intervals and tests take as independent.
-    declared: what the benchmark of the runs declares.
+    cluster: the level that intervals and tests take as independent.
+    declared: what the benchmark of the baseline declares.
     """
 
     baseline: str
@@ -114,59 +116,77 @@ class Comparisons:
     given: dict[str, Any]
     variant: str
     correction: Correction
+    cluster: str
+    declared: Declaration
     corrupt: tuple[str, ...] = ()
     planned: float | None = None
-    cluster: str = "task"
-    declared: Declaration = field(default_factory=lambda: declaration_of(None))
 
 
-PRIMARY: tuple[Metric, Average] = ("step_success", "macro")
-"""The contrast whose permutation test and interval decide the verdict."""
+def primary(declared: Declaration) -> tuple[str, str]:
+    """The contrast whose permutation test and interval decide the verdict: measure and average."""
+    main = declared.main
+    return main.result, declared.level(main.over).many if main.all_of else main.averages[0]
 
 
 def verdict(comparison: Comparison, planned: float | None = None) -> str:
-    """Say in words whether macro step success differs.
+    """Say in words whether the main measure differs.
 
     A difference is claimed only if the permutation test (corrected for several runs) and the
-    interval agree. The number of tasks is for the `planned` difference if there is one.
+    interval agree. The number of clusters is for the `planned` difference if there is one.
     """
-    steps = _contrast(comparison, "macro")
-    won = _contrast(comparison, "micro").effect
+    declared = comparison.declared
+    found = {(c.metric, c.average): c for c in comparison.contrasts}
+    main = found[primary(declared)]
+    won = found.get((declared.main.result, "micro"), main).effect
     if not won.better and not won.worse:
+        same = "succeed on exactly the same" if declared.main.binary else "score the same on all"
+        units = declared.level(declared.main.over).many if declared.main.all_of else declared.units
         return (
-            f"{comparison.run} and {comparison.baseline} succeed on exactly the same steps: "
-            "their step success does not differ."
+            f"{comparison.run} and {comparison.baseline} {same} {units}: "
+            f"their {declared.main.meaning or declared.main.head} does not differ."
         )
-    sentence = _claim(comparison, steps, planned)
-    if steps.difference.few:
-        rough = " and the number of tasks is rough" if planned is not None else ""
+    sentence = _claim(comparison, main, planned)
+    if main.difference.few:
+        rough = (
+            f" and the number of {declared.innermost.many} is rough" if planned is not None else ""
+        )
         sentence += (
-            f" They differ on fewer than {FEW} {comparison.cluster}s, so coverage can be below "
+            f" They differ on fewer than {FEW} {_clusters(comparison)}, so coverage can be below "
             f"95 %{rough}."
         )
     return sentence
 
 
-def _contrast(comparison: Comparison, average: Average) -> Contrast:
-    metric, _ = PRIMARY
-    return next(c for c in comparison.contrasts if (c.metric, c.average) == (metric, average))
+def _clusters(comparison: Comparison) -> str:
+    return comparison.declared.level(comparison.cluster).many
 
 
-def _claim(comparison: Comparison, steps: Contrast, planned: float | None) -> str:
-    difference = steps.difference
+def _rates_of(declared: Declaration, average: str) -> str:
+    """What the rates of the main measure are of, in words."""
+    main = declared.main
+    level = declared.level(main.over)
+    if main.all_of:
+        return f"% of {level.many}"
+    of = f"% of {declared.units}" if main.binary else f"% {main.meaning or main.head}"
+    means = {"macro": f", mean over {level.many}", "cells": f", mean over {' x '.join(main.cells)}"}
+    return of + means.get(average, "")
+
+
+def _claim(comparison: Comparison, main: Contrast, planned: float | None) -> str:
+    difference = main.difference
     first, second = 100 * difference.first, 100 * difference.second
-    rates = f"{second:.1f} against {first:.1f} % of steps, mean over tasks"
+    rates = f"{second:.1f} against {first:.1f} {_rates_of(comparison.declared, main.average)}"
     size = f"{100 * difference.difference:+.1f} points"
     bounds = ""
     if difference.low is not None and difference.high is not None:
         bounds = f", 95 % interval {100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
-    by_test = steps.p_permutation <= LEVEL
+    by_test = main.p_permutation <= LEVEL
     by_interval = (
         difference.low is not None
         and difference.high is not None
         and not difference.low <= 0 <= difference.high
     )
-    summary = f"{rates} ({size}{bounds}; permutation p {p_text(steps.p_permutation)})"
+    summary = f"{rates} ({size}{bounds}; permutation p {p_text(main.p_permutation)})"
     if by_test and by_interval:
         better = "better" if difference.difference > 0 else "worse"
         return f"{comparison.run} is {better} than {comparison.baseline}: {summary}."
@@ -175,20 +195,20 @@ def _claim(comparison: Comparison, steps: Contrast, planned: float | None) -> st
         return f"Undecided between {pair}, as test and interval disagree: {summary}."
     return (
         f"No difference found between {comparison.run} and {comparison.baseline}: {summary}. "
-        f"{_needs(steps, planned, comparison.cluster)}This does not show that they are equal."
+        f"{_needs(main, planned, _clusters(comparison))}This does not show that they are equal."
     )
 
 
-def _needs(steps: Contrast, planned: float | None, cluster: str) -> str:
+def _needs(main: Contrast, planned: float | None, clusters: str) -> str:
     sentence = ""
-    if steps.visible is not None:
+    if main.visible is not None:
         sentence = (
-            f"With {steps.difference.clusters:,} {cluster}s, a true difference below "
-            f"{100 * steps.visible:.1f} points would be missed more than one time in five"
+            f"With {main.difference.clusters:,} {clusters}, a true difference below "
+            f"{100 * main.visible:.1f} points would be missed more than one time in five"
         )
-        if steps.needed is not None and planned is not None:
+        if main.needed is not None and planned is not None:
             size = f"of {100 * planned:.10g} points"
-            sentence += f"; for one {size}, {steps.needed:,} {cluster}s would be needed"
+            sentence += f"; for one {size}, {main.needed:,} {clusters} would be needed"
         sentence += ". "
     return sentence
 

@@ -22,12 +22,20 @@ from harness.tables import (
     mean_note,
     percent,
 )
+from parsers import Declaration
 from reports.about import about
-from reports.comparison.results import PRIMARY, Comparison, Comparisons, Contrast, Progress, p_text
+from reports.comparison.results import (
+    Comparison,
+    Comparisons,
+    Contrast,
+    Progress,
+    p_text,
+    primary,
+)
 from reports.frames.schema import Column, typed
 from reports.grid import frame_data
 
-__all__ = ["COLUMNS", "FORMATS", "comparison_grid", "comparison_table", "render"]
+__all__ = ["FORMATS", "columns", "comparison_grid", "comparison_table", "render"]
 
 HEADS = (
     "baseline",
@@ -37,50 +45,51 @@ HEADS = (
     "p (McNemar)",
     "won/lost",
 )
-NAMES = {
-    "element": "Ele. Acc",
-    "operation_f1": "Op. F1",
-    "step_success": "Step SR",
-    "task_success": "Task SR",
-}
 CORRECTED = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
-COLUMNS = (
-    Column("baseline", "str", "the run compared with"),
-    Column("run", "str", "the run"),
-    Column("subject", "str", "what they differ in"),
-    Column("metric", "str", "element, operation_f1, step_success or task_success"),
-    Column("average", "str", "macro (over tasks), micro (over steps), or tasks for task success"),
-    Column("tasks", "Int64", "shared tasks"),
-    Column("clusters", "Int64", "clusters of intervals and tests: the tasks, or their websites"),
-    Column("steps", "Int64", "shared steps"),
-    Column("baseline_rate", "float64", "a share between 0 and 1"),
-    Column("run_rate", "float64", "a share between 0 and 1"),
-    Column("difference", "float64", "the run's rate minus the baseline's"),
-    Column("low", "float64", "95 % interval of the difference"),
-    Column("high", "float64", "95 % interval of the difference"),
-    Column("method", "str", "of the interval"),
-    Column("few", "boolean", "whether it is marked: fewer than 30 tasks differ"),
-    Column("primary", "boolean", "whether the verdict rests on this row's permutation test"),
-    Column("p_permutation", "float64", "two-sided; corrected where several runs are compared"),
-    Column("p_mcnemar", "float64", "the same; missing unless all scores are 0 or 1"),
-    Column("p_permutation_raw", "float64", "before correction"),
-    Column("p_mcnemar_raw", "float64", "before correction"),
-    Column("permutation_exact", "boolean", "whether all sign patterns were enumerated"),
-    Column("better", "Int64", "steps (micro) or tasks in which the run is better"),
-    Column("worse", "Int64", "in which it is worse"),
-    Column("same", "Int64", "in which they are the same"),
-    Column(
-        "tasks_needed", "Int64", "to detect the planned difference with 80 % power; else missing"
-    ),
-    Column("visible", "float64", "difference that these tasks detect with 80 % power"),
-)
+
+def columns(declared: Declaration) -> tuple[Column, ...]:
+    """The columns for comparisons of runs of a benchmark."""
+    units, level = declared.units, declared.innermost
+    return (
+        Column("baseline", "str", "the run compared with"),
+        Column("run", "str", "the run"),
+        Column("subject", "str", "what they differ in"),
+        Column("metric", "str", "the measure, by its name in results"),
+        Column("average", "str", f"macro, micro (over {units}), cells, or what parents are called"),
+        Column(level.many, "Int64", f"shared {level.many}"),
+        Column("clusters", "Int64", "clusters of intervals and tests"),
+        Column(units, "Int64", f"shared {units}"),
+        Column("baseline_rate", "float64", "a share between 0 and 1"),
+        Column("run_rate", "float64", "a share between 0 and 1"),
+        Column("difference", "float64", "the run's rate minus the baseline's"),
+        Column("low", "float64", "95 % interval of the difference"),
+        Column("high", "float64", "95 % interval of the difference"),
+        Column("method", "str", "of the interval"),
+        Column("few", "boolean", "whether it is marked: fewer than 30 clusters differ"),
+        Column("primary", "boolean", "whether the verdict rests on this row's permutation test"),
+        Column("p_permutation", "float64", "two-sided; corrected where several runs are compared"),
+        Column("p_mcnemar", "float64", "the same; missing unless all scores are 0 or 1"),
+        Column("p_permutation_raw", "float64", "before correction"),
+        Column("p_mcnemar_raw", "float64", "before correction"),
+        Column("permutation_exact", "boolean", "whether all sign patterns were enumerated"),
+        Column("better", "Int64", f"{units} (micro) or {level.many} in which the run is better"),
+        Column("worse", "Int64", "in which it is worse"),
+        Column("same", "Int64", "in which they are the same"),
+        Column(
+            f"{level.many}_needed",
+            "Int64",
+            "to detect the planned difference with 80 % power; else missing",
+        ),
+        Column("visible", "float64", "difference that these clusters detect with 80 % power"),
+    )
 
 
 def comparison_table(comparisons: Comparisons) -> pd.DataFrame:
-    """Return a row per run, metric and average (see `COLUMNS`); `attrs` has the settings."""
+    """Return a row per run, measure and average (see `columns`); `attrs` has the settings."""
     records = [_record(one, contrast) for one in comparisons.others for contrast in one.contrasts]
-    table = typed({c.name: [record[c.name] for record in records] for c in COLUMNS}, COLUMNS)
+    described = columns(comparisons.declared)
+    table = typed({c.name: [record[c.name] for record in records] for c in described}, described)
     table.attrs = {
         "constants": comparisons.settings.constants,
         "differences": comparisons.settings.differences,
@@ -95,15 +104,16 @@ def comparison_table(comparisons: Comparisons) -> pd.DataFrame:
 
 def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
     difference, mcnemar = contrast.difference, contrast.mcnemar
+    parents = one.declared.innermost.many
     return {
         "baseline": one.baseline,
         "run": one.run,
         "subject": one.subject,
         "metric": contrast.metric,
         "average": contrast.average,
-        "tasks": difference.tasks,
+        parents: difference.tasks,
         "clusters": difference.clusters,
-        "steps": difference.steps or None,
+        one.declared.units: difference.steps or None,
         "baseline_rate": difference.first,
         "run_rate": difference.second,
         "difference": difference.difference,
@@ -111,7 +121,7 @@ def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
         "high": difference.high,
         "method": difference.method,
         "few": difference.few,
-        "primary": (contrast.metric, contrast.average) == PRIMARY,
+        "primary": (contrast.metric, contrast.average) == primary(one.declared),
         "p_permutation": contrast.p_permutation,
         "p_mcnemar": contrast.p_mcnemar,
         "p_permutation_raw": contrast.permutation.p,
@@ -120,7 +130,7 @@ def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
         "better": contrast.effect.better,
         "worse": contrast.effect.worse,
         "same": contrast.effect.same,
-        "tasks_needed": contrast.needed,
+        f"{parents}_needed": contrast.needed,
         "visible": contrast.visible,
     }
 
@@ -139,13 +149,13 @@ def comparison_grid(comparisons: Comparisons) -> Grid:
     above, footnotes = tuple(_above(comparisons)), _footnotes(comparisons)
     needed = []
     if comparisons.planned is not None:
-        needed = [f"{comparisons.cluster}s for 80 % power"]
+        needed = [f"{_clusters(comparisons)} for 80 % power"]
     return Grid(
         title="",
         columns=(tables.Column("metric", "left"), *map(tables.Column, (*HEADS, *needed))),
         sections=tuple(
             Section(
-                tuple(_row(contrast, bool(needed)) for contrast in one.contrasts),
+                tuple(_row(contrast, one.declared, bool(needed)) for contrast in one.contrasts),
                 title=f"{one.run} against {one.baseline} (baseline)",
                 above=_facts(one),
                 below=(one.verdict,),
@@ -159,7 +169,8 @@ def comparison_grid(comparisons: Comparisons) -> Grid:
 
 
 def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str, ...]) -> Data:
-    metric, average = PRIMARY
+    declared = comparisons.declared
+    metric, average = primary(declared)
     facts = {
         "primary": {"metric": metric, "average": average, "test": "p_permutation"},
         "cluster": comparisons.cluster,
@@ -176,11 +187,15 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
             {
                 "run": one.run,
                 "subject": one.subject,
-                "steps": one.steps,
-                "tasks": one.tasks,
+                declared.units: one.units,
+                declared.innermost.many: one.parents,
                 "splits": one.splits,
                 "left_out": asdict(one.left),
-                "incomplete_tasks": one.incomplete_tasks,
+                **{
+                    f"incomplete_{declared.level(measure.over).many}": one.incomplete[measure.name]
+                    for measure in one.declared.of_parents
+                },
+                **({"only_one": list(one.single)} if one.single else {}),
                 "verdict": one.verdict,
             }
             for one in comparisons.others
@@ -201,7 +216,7 @@ def _above(comparisons: Comparisons) -> Iterator[str]:
     yield from about(attrs)
     if comparisons.planned is not None:
         size = f"{100 * comparisons.planned:.10g} points"
-        yield f"{comparisons.cluster}s for 80 % power: planned for a difference of {size}"
+        yield f"{_clusters(comparisons)} for 80 % power: planned for a difference of {size}"
     yield from (_progress(progress) for progress in comparisons.progress if not progress.complete)
 
 
@@ -214,6 +229,7 @@ def _progress(progress: Progress) -> str:
 
 
 def _facts(one: Comparison) -> tuple[str, ...]:
+    declared = one.declared
     splits = ", ".join(f"{name} {count:,}" for name, count in one.splits.items())
     left = one.left
     out = [
@@ -225,20 +241,35 @@ def _facts(one: Comparison) -> tuple[str, ...]:
     left_out = ", ".join(f"{count:,} {why}" for count, why in out if count) or "none"
     lines = [
         f"compared: {one.subject}",
-        f"shared steps: {one.steps:,} of {one.tasks:,} tasks ({splits}); left out: {left_out}",
+        f"shared {declared.units}: {one.units:,} of {one.parents:,} {declared.innermost.many} "
+        f"({splits}); left out: {left_out}",
     ]
-    if one.incomplete_tasks:
-        lines.append(f"incomplete tasks, left out of Task SR: {one.incomplete_tasks:,}")
+    for measure in declared.of_parents:
+        if number := one.incomplete[measure.name]:
+            parents = declared.level(measure.over).many
+            lines.append(f"incomplete {parents}, left out of {measure.head}: {number:,}")
+    if one.single:
+        lines.append(f"left out, as only one of the runs has it: {', '.join(one.single)}")
     return tuple(lines)
 
 
-def _row(contrast: Contrast, needed: bool) -> Row:
+def _heads(declared: Declaration) -> dict[str, str]:
+    """Heads of measures by their names in results."""
+    return {one.result: one.head for one in (*declared.in_tables, *declared.of_parents)}
+
+
+def _clusters(comparisons: Comparisons) -> str:
+    return comparisons.declared.level(comparisons.cluster).many
+
+
+def _row(contrast: Contrast, declared: Declaration, needed: bool) -> Row:
     difference, effect = contrast.difference, contrast.effect
-    average = "" if contrast.average == "tasks" else f" {contrast.average}"
+    of_parents = any(one.result == contrast.metric for one in declared.of_parents)
+    average = "" if of_parents else f" {contrast.average}"
     interval = bounds(difference.low, difference.high, few=difference.few, style="points")
     return Row(
         (
-            f"{NAMES[contrast.metric]}{average}",
+            f"{_heads(declared)[contrast.metric]}{average}",
             percent(difference.first),
             percent(difference.second),
             Cell(f"{100 * difference.difference:+.1f}", interval or "n/a"),
@@ -251,23 +282,28 @@ def _row(contrast: Contrast, needed: bool) -> Row:
 
 
 def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
-    metric, average = PRIMARY
-    declared = comparisons.declared
-    means = f"{mean_note('macro', declared)}; {mean_note('micro', declared)}"
+    declared, clusters = comparisons.declared, _clusters(comparisons)
+    metric, average = primary(declared)
+    averages = dict.fromkeys(one for measure in declared.in_tables for one in measure.averages)
+    means = "; ".join(mean_note(one, declared) for one in averages)
+    varied = next((measure.head for measure in declared.measures if measure.variants), "")
+    variant = f" {varied} variant: {comparisons.variant}." if varied else ""
+    on = declared.units, declared.innermost.many
+    exact = comparisons.cluster == declared.innermost.name
     lines = [
-        "Rates in per cent, differences in points with 95 % intervals. "
-        f"{means}. Op. F1 variant: {comparisons.variant}.",
+        f"Rates in per cent, differences in points with 95 % intervals. {means}.{variant}",
         cluster_note(declared, comparisons.cluster),
-        f"Primary test: the permutation test of {NAMES[metric]} {average}, on which the verdict "
-        "rests together with its interval. The other p values are secondary.",
-        f"p (sign-flip): permutation test over {comparisons.cluster}s, two-sided. p (McNemar): "
-        "cluster-corrected on steps, "
-        + ("exact" if comparisons.cluster == "task" else "cluster-corrected")
-        + " on tasks. won/lost: steps (micro) or tasks on which the run does better and worse.",
+        f"Primary test: the permutation test of {_heads(declared)[metric]} {average}, on which the "
+        "verdict rests together with its interval. The other p values are secondary.",
+        f"p (sign-flip): permutation test over {clusters}, two-sided. p (McNemar): "
+        f"cluster-corrected on {on[0]}, "
+        + ("exact" if exact else "cluster-corrected")
+        + f" on {on[1]}. won/lost: {on[0]} (micro) or {on[1]} on which the run does better and "
+        "worse.",
     ]
     if comparisons.planned is not None:
         lines.append(
-            f"{comparisons.cluster}s for 80 % power: to detect a difference of "
+            f"{clusters} for 80 % power: to detect a difference of "
             f"{100 * comparisons.planned:.10g} points (observed spread of the pairs) at the 5 % "
             "level."
         )
@@ -277,4 +313,4 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
             f"({CORRECTED[comparisons.correction]}); intervals are not."
         )
     few = any(c.difference.few for one in comparisons.others for c in one.contrasts)
-    return (*lines, *few_notes(rates=False, differences=few, clusters=f"{comparisons.cluster}s"))
+    return (*lines, *few_notes(rates=False, differences=few, clusters=clusters))

@@ -1,4 +1,4 @@
-"""Steps as Arrow tables, read from disk and converted to pandas.
+"""Units as Arrow tables, read from disk and converted to pandas.
 
 The tables of several runs are concatenated before the conversion: one conversion per column, no
 copy of the strings, and categories shared by all runs.
@@ -33,11 +33,17 @@ def from_values(values: Mapping[str, list[Any]], columns: Sequence[Column]) -> p
     return pa.table([pa.array(values[c.name], ARROW[c.kind]) for c in columns], _names(columns))
 
 
-def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -> pa.Table | None:
-    """Read the steps of a complete run; None if the file is missing or lacks a column.
+def from_table(
+    path: Path,
+    columns: Sequence[Column],
+    outcome: frozenset[str],
+    parts: Mapping[str, tuple[str, int]],
+) -> pa.Table | None:
+    """Read the units of a complete run; None if the file is missing or lacks a column.
 
-    Columns in `outcome` are null for steps without a final outcome. Raises `RunError` if the file
-    cannot be read or has columns of other types.
+    Columns in `outcome` are null for units without a final outcome, those in `parts` are one place
+    in a column of lists. Raises `RunError` if the file cannot be read or has columns of other
+    types.
     """
     try:
         stored_table = pq.read_table(path, memory_map=False)
@@ -46,8 +52,7 @@ def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -
         return None
     except (OSError, ValueError, pa.ArrowException) as error:
         raise RunError(f"{path} cannot be read: {error}") from error
-    made = {"page_width", "page_height"}
-    stored = {c.name for c in columns if c.name not in made} | {"page_size"}
+    stored = {parts[c.name][0] if c.name in parts else c.name for c in columns}
     if not stored <= names:
         return None
     try:
@@ -55,7 +60,7 @@ def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -
         all_settled = pc.all(settled).as_py()
         arrays = []
         for column in columns:
-            array = _column(stored_table, column.name).cast(ARROW[column.kind])
+            array = _column(stored_table, column.name, parts).cast(ARROW[column.kind])
             if column.name in outcome and all_settled is False:
                 array = pc.if_else(settled, array, pa.scalar(None, array.type))
             arrays.append(array)
@@ -66,12 +71,11 @@ def from_table(path: Path, columns: Sequence[Column], outcome: frozenset[str]) -
     return table
 
 
-def _column(table: pa.Table, name: str) -> Any:
-    if name in ("page_width", "page_height"):
-        sizes = table["page_size"]
-        if pa.types.is_null(sizes.type):
-            return sizes
-        return pc.list_element(sizes, 0 if name == "page_width" else 1)
+def _column(table: pa.Table, name: str, parts: Mapping[str, tuple[str, int]]) -> Any:
+    if name in parts:
+        column, place = parts[name]
+        lists = table[column]
+        return lists if pa.types.is_null(lists.type) else pc.list_element(lists, place)
     if name != "flags":
         return table[name]
     flags = table["flags"].cast(pa.list_(pa.string()))
@@ -91,6 +95,16 @@ def joined(tables: Mapping[str, pa.Table], columns: Sequence[Column]) -> pd.Data
     whole = pa.concat_tables(parts, promote_options="default")
     data = {column.name: _pandas(whole[column.name], column.kind) for column in columns}
     return pd.DataFrame(data, copy=False)
+
+
+def _with_kinds(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """The table with columns of the kinds that they have in a frame of several benchmarks."""
+    for column in columns:
+        place = table.schema.get_field_index(column.name)
+        if place >= 0 and table.schema.types[place] != ARROW[column.kind]:
+            array = table.column(place).cast(ARROW[column.kind])
+            table = table.set_column(place, column.name, array)
+    return table
 
 
 def _pandas(values: Any, kind: Kind) -> pd.Series[Any]:

@@ -83,7 +83,8 @@ def run_rows(
 def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
     """Return the runs with only the rows for which all of them have an outcome in every repeat.
 
-    A task of which a row is missing counts as incomplete. Raises `RunError` if no row is shared.
+    A task of which a row is missing counts as incomplete. Raises `RunError` if no row is shared, as
+    between runs of different benchmarks.
     """
     shared = set.intersection(*(_done(rows) for rows in runs))
     if not shared:
@@ -133,15 +134,15 @@ def _rows(
     again = _decided_again(label, run, rules.variant)
     for measure in declared.of_units:
         name = measure.score(rules.variant)
-        known = frame[declared.main.column].notna()
-        if measure.variants and frame.loc[known, name].isna().any():
+        if measure.variants and frame.loc[frame["status"].notna(), name].isna().any():
             raise RunError(
-                f"{label} holds steps without {measure.meaning} in the variant {rules.variant}"
+                f"{label} holds {declared.units} without {measure.meaning} in the variant "
+                f"{rules.variant}"
             )
     try:
         trials = _trials(frame, declared, again, rules.variant)
     except ValueError as error:
-        raise RunError(f"{run.path} holds a step that cannot be read: {error}") from error
+        raise RunError(f"{run.path} holds a row that cannot be read: {error}") from error
     unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
     lengths = dict(run.manifest.dataset.get("partial_tasks") or {})
     if unreached:
@@ -176,7 +177,9 @@ def _rules(
     varied = next((measure for measure in declared.measures if measure.variants), None)
     known = varied.variants if varied else ("",)
     setting = varied.setting if varied else ""
-    variant = (variant if varied else None) or manifest.config.get(setting) or known[0]
+    if variant and varied is None:
+        raise RunError(f"{label} has no measure with variants: leave out {variant}")
+    variant = variant or manifest.config.get(setting) or known[0]
     rule = invalid or manifest.config.get("invalid") or "exclude"
     if variant not in known:
         raise RunError(f"{label} has an unknown variant of {varied and varied.name}: {variant!r}")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from parsers import Declaration, declaration_of
+from parsers import Declaration
 from reports.frames.rows import InvalidRule, RunRows, run_rows
-from reports.frames.schema import Column, Kind, schema, series, typed, union
+from reports.frames.schema import Column, Kind, series, typed, union
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import Setting, compare
 
@@ -61,9 +61,6 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
             for one in declared.of_parents
         ),
     )
-
-
-RUNS_SCHEMA = schema(columns(declaration_of(None)))
 
 
 def runs_frame(

@@ -10,6 +10,9 @@ import pandas as pd
 Kind = Literal["category", "str", "boolean", "Int64", "float64"]
 
 
+NUMBERS: frozenset[Kind] = frozenset({"boolean", "Int64", "float64"})
+
+
 class Column(NamedTuple):
     """A column of a frame. All kinds can be missing (`pd.isna`)."""
 
@@ -24,10 +27,17 @@ def schema(columns: Iterable[Column]) -> dict[str, str]:
 
 
 def union(listed: Iterable[Sequence[Column]]) -> tuple[Column, ...]:
-    """The columns of frames of several benchmarks: those of the first, then what others add."""
+    """The columns of frames of several benchmarks: those of the first, then what others add.
+
+    What is a number in one and something else in another is a number or a text in both.
+    """
     columns: dict[str, Column] = {}
-    for one in listed:
-        columns.update((column.name, column) for column in one if column.name not in columns)
+    for column in (column for one in listed for column in one):
+        known = columns.setdefault(column.name, column)
+        if known.kind != column.kind:
+            kinds = {known.kind, column.kind}
+            kind: Kind = "float64" if kinds <= NUMBERS else "str"
+            columns[column.name] = known._replace(kind=kind)
     return tuple(columns.values())
 
 

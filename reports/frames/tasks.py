@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import average_of
-from parsers import Declaration, Measure, Metrics, aggregate, declaration_of
+from parsers import Declaration, Measure, Metrics, aggregate
 from parsers.metrics import ParentRate
 from parsers.parents import parent_of
 from reports.frames.rows import RunRows, run_rows
-from reports.frames.schema import Column, schema, typed, union
+from reports.frames.schema import Column, typed, union
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare
 
@@ -65,9 +65,6 @@ def _success(declared: Declaration) -> Measure | None:
     """The measure of innermost parents, if there is one."""
     of_innermost = (one for one in declared.of_parents if not declared.rank(one.over))
     return next(of_innermost, None)
-
-
-TASKS_SCHEMA = schema(columns(declaration_of(None)))
 
 
 def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: str | None = None) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from harness.runs import Run, RunError
 from harness.tables import POOLED, Cell, Column, Grid, Row, Section, heads, html_table
 from parsers import Declaration, declaration_of
 from reports.formats import fact_texts, results_grid
-from reports.keys import KEYS, MEANINGS, Key
+from reports.keys import keys
 from reports.settings import Setting
 from reports.tables import by_table
 
@@ -61,6 +61,7 @@ def shown(title: str, grid: Grid) -> Shown:
 class Summary:
     """The tables of the page.
 
+    meanings: what results are grouped by, in words.
     frames: tables of results by key.
     grids: the same arranged for readers, averaged over tasks.
     micro: results by split, averaged over steps.
@@ -69,6 +70,7 @@ class Summary:
     differences: the other settings, with a value per run.
     """
 
+    meanings: dict[str, str]
     frames: dict[str, pd.DataFrame]
     grids: dict[str, Grid]
     micro: Grid
@@ -79,12 +81,14 @@ class Summary:
 
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """Compute the tables of the runs. Raises `RunError`."""
-    frames: dict[str, pd.DataFrame] = {k: by_table(runs.values(), k) for k in KEYS}
+    known = keys(next(iter(runs.values())).manifest.declaration)
+    frames: dict[str, pd.DataFrame] = {name: by_table(runs.values(), name) for name in known}
     grids = {key: results_grid(frame) for key, frame in frames.items()}
     main = frames["split"]
     constants: Mapping[str, Setting] = main.attrs["constants"]
     differences: Mapping[str, Mapping[str, Setting]] = main.attrs["differences"]
     return Summary(
+        meanings={name: key.meaning for name, key in known.items()},
         frames=frames,
         grids=grids,
         micro=results_grid(main, "micro"),
@@ -105,10 +109,10 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
 _PLAIN = {group.name for group in declaration_of(None).groups}
 
 
-def title_of(key: Key) -> str:
+def title_of(key: str, meaning: str) -> str:
     """The title of a table by this key."""
     named = f"By {key.replace('_', ' ')}"
-    return named if key in _PLAIN else f"{named}: {MEANINGS[key]}"
+    return named if key in _PLAIN else f"{named}: {meaning}"
 
 
 def _card(fact: Mapping[str, Any], section: Section, declared: Declaration) -> Card:
@@ -148,11 +152,11 @@ def setting_text(value: Setting) -> str:
 
 def shown_tables(summary: Summary) -> list[Shown]:
     """The tables of the summary: by split in both averages, then by all other keys."""
-    first, *others = KEYS
+    first, *others = summary.frames
     return [
         shown(f"Results by {first}, macro over tasks", summary.grids[first]),
         shown(f"By {first}, micro over steps", summary.micro),
-        *(shown(title_of(key), summary.grids[key]) for key in others),
+        *(shown(title_of(key, summary.meanings[key]), summary.grids[key]) for key in others),
     ]
 
 

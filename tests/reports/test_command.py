@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.errors import UserError
 from harness.runs import RunError
 from reports.command import report
 from tests.reports.runs import setup, step, worked, write
@@ -59,9 +60,7 @@ def test_a_file_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
     assert "cannot write" in done.output
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["run", "--by", "colour"], ["run", "--format", "pdf"], ["run", "--f1", "x"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["run", "--format", "pdf"], ["run", "--f1", "x"]])
 def test_bad_input_exits_with_two(arguments: list[str]) -> None:
     assert _call(*arguments).exit_code == 2
 
@@ -276,3 +275,10 @@ def test_the_note_on_test_data_is_for_real_data(tmp_path: Path) -> None:
         assert "test data" not in _call(made_up, "--table", table).output
     assert "note" not in json.loads(_call(made_up, "--format", "json").output)
     assert _call(made_up, "--format", "csv").output.startswith("# settings")
+
+
+def test_a_key_that_a_run_does_not_have_is_one_line_with_those_that_it_has(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked())
+    error = _call(str(run), "--by", "colour").exception
+    assert isinstance(error, UserError)
+    assert str(error).startswith("run cannot be grouped by 'colour', only by split, website, ")

@@ -13,33 +13,31 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.runs import RunError, open_run
-from reports.frames import (
-    RUNS_SCHEMA,
-    STEPS_SCHEMA,
-    TASKS_SCHEMA,
-    runs_frame,
-    steps_frame,
-    tasks_frame,
-)
-from reports.frames.steps import TEXT_COLUMNS
+from parsers import MIND2WEB
+from reports.frames import runs, runs_frame, steps, steps_frame, tasks, tasks_frame
+from reports.frames.schema import schema
 from tests.reports.runs import setup, step, worked, write
+
+STEPS = schema(steps.columns(MIND2WEB))
+TASKS = schema(tasks.columns(MIND2WEB))
+RUNS = schema(runs.columns(MIND2WEB))
 
 
 def test_frames_have_the_documented_columns_and_types(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
-    for frame, schema in (
-        (steps_frame(run), STEPS_SCHEMA),
-        (tasks_frame(run), TASKS_SCHEMA),
-        (runs_frame(run), RUNS_SCHEMA),
+    for frame, columns in (
+        (steps_frame(run), STEPS),
+        (tasks_frame(run), TASKS),
+        (runs_frame(run), RUNS),
     ):
-        assert {name: str(kind) for name, kind in frame.dtypes.items()} == schema
+        assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
 
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_run_without_any_step_has_the_same_columns(tmp_path: Path, complete: bool) -> None:
     run = write(tmp_path / "run", [], complete=complete)
-    assert {n: str(k) for n, k in steps_frame(run).dtypes.items()} == STEPS_SCHEMA
-    assert {n: str(k) for n, k in tasks_frame(run).dtypes.items()} == TASKS_SCHEMA
+    assert {n: str(k) for n, k in steps_frame(run).dtypes.items()} == STEPS
+    assert {n: str(k) for n, k in tasks_frame(run).dtypes.items()} == TASKS
     assert len(runs_frame(run)) == 1
 
 
@@ -104,7 +102,7 @@ def test_an_unsettled_step_has_no_outcome(tmp_path: Path) -> None:
 
 def test_texts_come_on_request(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
-    names = [column.name for column in TEXT_COLUMNS]
+    names = {column.name for column in steps.columns(MIND2WEB, texts=True)} - set(STEPS)
     assert not set(names) & set(steps_frame(run))
     frame = steps_frame(run, texts=True)
     assert frame["task"].iloc[0] == "Buy A."

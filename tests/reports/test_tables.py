@@ -207,8 +207,8 @@ def test_runs_are_never_pooled(tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="colour"):
-        by_table(write(tmp_path / "run", worked()), "colour")  # type: ignore[arg-type]
+    with pytest.raises(RunError, match="cannot be grouped by 'colour', only by split"):
+        by_table(write(tmp_path / "run", worked()), "colour")
 
 
 def test_a_table_says_why_success_is_unknown(tmp_path: Path) -> None:

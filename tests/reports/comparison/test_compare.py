@@ -12,10 +12,10 @@ import pytest
 from scipy import stats
 
 from harness.runs import RunError, StepRecord, open_run
-from parsers import ELEMENT_ONLY, Prediction, Status
+from parsers import ELEMENT_ONLY, MIND2WEB, Prediction, Status
 from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison, Comparisons, Contrast
-from reports.comparison.table import COLUMNS, comparison_table
+from reports.comparison.table import columns, comparison_table
 from reports.frames.rows import run_rows
 from reports.frames.schema import schema
 from tests.reports.runs import setup, step, worked, write
@@ -72,7 +72,7 @@ def test_numbers_equal_those_from_the_raw_lines(tmp_path: Path) -> None:
     assert math.isclose(micro.difference.difference, sum(steps) / len(steps))
     assert (micro.effect.better, micro.effect.worse) == (steps.count(1), steps.count(-1))
     assert macro.effect.better == sum(mean > 1e-9 for mean in means)
-    assert (found.steps, found.tasks) == (len(steps), 12)
+    assert (found.units, found.parents) == (len(steps), 12)
     tasks = _of(found, "task_success", "tasks")
     assert tasks.difference.first == sum(all(x[1] for x in own) for own in ours.values()) / 12
     assert tasks.difference.second == sum(all(x[1] for x in own) for own in theirs.values()) / 12
@@ -107,7 +107,7 @@ def test_steps_of_one_run_only_are_counted_and_left_out(tmp_path: Path) -> None:
     b = _run(tmp_path, "b", [step("A", 0, False), step("A", 1, False), step("D", 0, True)])
     (found,) = compare_runs([a, b]).others
     assert (found.left.only_first, found.left.only_second) == (5, 1)
-    assert (found.steps, found.tasks, found.splits) == (2, 1, {"test_website": 2})
+    assert (found.units, found.parents, found.splits) == (2, 1, {"test_website": 2})
 
 
 def test_unsettled_steps_are_left_out_and_their_tasks_are_incomplete(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_unsettled_steps_are_left_out_and_their_tasks_are_incomplete(tmp_path: P
     b = _run(tmp_path, "b", [*rows[:-1], open_row], complete=False)
     found = compare_runs([a, b])
     (pair,) = found.others
-    assert (pair.left.unsettled, pair.steps, pair.incomplete_tasks) == (1, 5, 1)
+    assert (pair.left.unsettled, pair.units, pair.incomplete["task_success"]) == (1, 5, 1)
     assert [(p.run, p.complete, p.settled, p.valid) for p in found.progress] == [
         ("a", True, 6, 6),
         ("b", False, 5, 6),
@@ -129,7 +129,7 @@ def test_an_invalid_row_of_one_run_is_left_out_of_both(tmp_path: Path) -> None:
     a = _run(tmp_path, "a", [step("A", 0, True), step("A", 1, True)])
     b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, None)])
     (found,) = compare_runs([a, b]).others
-    assert (found.left.invalid, found.steps, found.incomplete_tasks) == (1, 1, 1)
+    assert (found.left.invalid, found.units, found.incomplete["task_success"]) == (1, 1, 1)
 
 
 def test_repeats_are_averaged(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_the_verdict_knows_equal_runs(tmp_path: Path) -> None:
 def test_the_table_is_typed(tmp_path: Path) -> None:
     found = compare_runs([_random(tmp_path, name, 0.5, 4) for name in "abc"])
     table = comparison_table(found)
-    assert {name: str(kind) for name, kind in table.dtypes.items()} == schema(COLUMNS)
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == schema(columns(MIND2WEB))
     assert len(table) == 2 * 7
     assert table.attrs["correction"] == "holm"
 
@@ -259,7 +259,7 @@ def test_statuses_that_the_rules_leave_out_do_not_count(tmp_path: Path) -> None:
     a = _run(tmp_path, "a", first, **rules)
     b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, True), step("B", 0, True)], **rules)
     (found,) = compare_runs([a, b]).others
-    assert (found.steps, found.left.invalid) == (2, 1)
+    assert (found.units, found.left.invalid) == (2, 1)
     assert _of(found, "step_success", "micro").difference.difference == 0.5
 
 
@@ -269,7 +269,7 @@ def test_steps_not_attempted_fail_where_the_rules_say_so(tmp_path: Path) -> None
     second = [step("A", 0, True), step("A", 1, True), step("B", 0, True)]
     b = _run(tmp_path, "b", second, unattempted="fail")
     (found,) = compare_runs([a, b]).others
-    assert (found.steps, found.left.unsettled) == (3, 0)
+    assert (found.units, found.left.unsettled) == (3, 0)
     assert _of(found, "step_success", "micro").difference.first == pytest.approx(1 / 3)
 
 
@@ -277,5 +277,7 @@ def test_a_run_that_was_asked_for_no_operation_has_no_success_to_compare(tmp_pat
     only = Prediction.of(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
     steps = [step("a", index, False, prediction=only) for index in range(3)]
     ranker = _run(tmp_path, "ranker", steps)
-    with pytest.raises(RunError, match="ranker was asked for elements and not for operations"):
+    with pytest.raises(
+        RunError, match="ranker has no step success to compare: only elements were asked for"
+    ):
         compare_runs([_random(tmp_path, "other", 0.5), ranker])

@@ -1,0 +1,164 @@
+"""The columns that frames of units have: of all units, and of a kind of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from harness.runs import UnitRecord
+from parsers import Declaration
+from parsers.declaration import SPLIT
+from reports.frames.schema import Column, Kind
+from reports.kinds import reports_on
+
+Getter = Callable[[UnitRecord[Any]], object]
+
+
+class UnitColumn(NamedTuple):
+    """A column of a frame of units, and what it holds of a unit."""
+
+    column: Column
+    get: Getter
+
+
+def unit_column(name: str, kind: Kind, meaning: str, get: Getter | str = "") -> UnitColumn:
+    """A column that holds what `get` returns, or the attribute of that name."""
+    return UnitColumn(
+        Column(name, kind, meaning), attrgetter(get or name) if isinstance(get, str) else get
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KindColumns:
+    """The columns that units of a kind have beside those of all units.
+
+    identity: behind the innermost parent.
+    detail: in front of tokens and cost.
+    outcome: behind the status; missing while a unit has no final outcome.
+    texts: long texts, on request.
+    parts: columns that `steps.parquet` has as one of lists, by name, with the place in it.
+    digest: a column that has to be equal for two runs to share a unit, and what it is of.
+    """
+
+    identity: tuple[UnitColumn, ...] = ()
+    detail: tuple[UnitColumn, ...] = ()
+    outcome: tuple[UnitColumn, ...] = ()
+    texts: tuple[UnitColumn, ...] = ()
+    parts: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    digest: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitColumns:
+    """The columns of a frame of units, in their order.
+
+    row: what a unit is, and what it took.
+    outcome: how it ended; missing while it has no final outcome.
+    texts: long texts taken from pages.
+    """
+
+    row: tuple[UnitColumn, ...]
+    outcome: tuple[UnitColumn, ...]
+    texts: tuple[UnitColumn, ...]
+    parts: Mapping[str, tuple[str, int]]
+
+    def listed(self, *, texts: bool = False) -> tuple[UnitColumn, ...]:
+        """All columns."""
+        return (*self.row, *self.outcome, *(self.texts if texts else ()))
+
+
+def unit_columns(declared: Declaration) -> UnitColumns:
+    """The columns for units of a benchmark."""
+    of_kind = reports_on(declared.kind).columns or KindColumns()
+    unit, level = declared.unit, declared.innermost
+    own = {one.column.name for part in (of_kind.identity, of_kind.detail) for one in part}
+    row = (
+        unit_column("repeat", "Int64", "number of the repeat, from 0"),
+        unit_column(
+            declared.id_column, "str", f"the {unit}, unique in its run and repeat", "unit_id"
+        ),
+        unit_column(level.column, "category", f"the {level.one}", _in("parents", level.name)),
+        *of_kind.identity,
+        unit_column("index", "Int64", f"position in its {level.one}, from 0", "position"),
+        unit_column(
+            declared.total_column, "Int64", f"{declared.units} of the whole {level.one}", "total"
+        ),
+        unit_column("benchmark", "category", "the benchmark"),
+        unit_column("split", "category", "the split"),
+        *(one for one in _groups(declared) if one.column.name not in own),
+        unit_column("invalid", "category", "why the row is not valid; missing for valid rows"),
+        unit_column("asked", "boolean", "whether the model was asked"),
+        unit_column("settled", "boolean", f"whether the {unit} has a final outcome"),
+        unit_column("error", "str", "why it has no final outcome"),
+        unit_column("source", "str", "file that the row was read from"),
+        *of_kind.detail,
+        unit_column("prompt_tokens", "Int64", "longest prompt, estimated"),
+        unit_column("calls", "Int64", "number of calls", lambda record: len(record.calls)),
+        unit_column("cost", "float64", "US dollars; missing without a price"),
+        *(
+            unit_column(f"{name}_tokens", "Int64", f"{name} tokens as billed", _used(name))
+            for name in ("input", "cached", "output")
+        ),
+    )
+    outcome = (
+        unit_column("status", "category", f"how the {unit} ended", predicted(_status)),
+        *of_kind.outcome,
+        unit_column("flags", "str", "what the parser repaired, separated by spaces", _flags),
+        *_scores(declared),
+    )
+    return UnitColumns(row, outcome, of_kind.texts, of_kind.parts)
+
+
+def _groups(declared: Declaration) -> Iterator[UnitColumn]:
+    """What units can be grouped by, and parents that they are not grouped by."""
+    levels = {level.name: level for level in declared.levels[1:]}
+    for group in declared.groups:
+        level = levels.pop(group.name, None)
+        if group.name in (SPLIT, declared.innermost.name):
+            continue
+        get = _in("parents" if level else "labels", group.name)
+        yield unit_column(level.column if level else group.column, "category", group.meaning, get)
+    for level in levels.values():
+        yield unit_column(level.column, "category", f"its {level.one}", _in("parents", level.name))
+
+
+def _scores(declared: Declaration) -> Iterator[UnitColumn]:
+    for column, name, measure in declared.columns:
+        variant = f", variant {name.partition('.')[2]}" if measure.variants else ""
+        kind: Kind = "boolean" if measure.binary else "float64"
+        yield unit_column(column, kind, f"{measure.meaning}{variant}", _score(name, measure.binary))
+
+
+def _in(mapping: str, name: str) -> Getter:
+    return lambda record: getattr(record, mapping).get(name)
+
+
+def _used(name: str) -> Getter:
+    return lambda record: None if record.usage is None else getattr(record.usage, name)
+
+
+def predicted(get: Callable[[Any], object]) -> Getter:
+    """What a final prediction says."""
+
+    def get_from(record: UnitRecord[Any]) -> object:
+        final = record.settled and record.prediction is not None
+        return get(record.prediction) if final else None
+
+    return get_from
+
+
+def _status(prediction: Any) -> str:
+    return str(prediction.status)
+
+
+_flags = predicted(lambda prediction: " ".join(prediction.flags))
+
+
+def _score(name: str, binary: bool) -> Getter:
+    def get(record: UnitRecord[Any]) -> object:
+        value = record.scores.get(name) if record.settled and record.scores else None
+        return bool(value) if binary and value is not None else value
+
+    return get
