@@ -36,7 +36,9 @@ class Ask:
     continues: whether a later call will continue from the reply.
     max_tokens: limit for this reply; None takes the run's.
     role: who is asked; "" is the model under test.
-    shared: id of a parent whose units all ask the same; see `harness.engine.shared`.
+    shared: id of a parent of the unit, for a call that is made once for all its units and repeat by
+        repeat: whoever asks first makes and pays it. It must be one of the level that shards keep
+        whole (`Dataset.whole`), and all must ask the same under one place.
     """
 
     conversation: Conversation

@@ -1,21 +1,28 @@
-"""Nothing that a protocol asks depends on which of the candidates is right."""
+"""Nothing that reaches a model, an embedder or an environment depends on which candidate is right.
+
+What was done before is another thing: a step's history holds recorded actions of earlier steps.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import pytest
 
 from adapters.conversation import Reply
+from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
-from harness.dialogue import Ask, hold
+from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns
 from harness.evaluation.questions import Preparer
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
-from harness.protocols import PROTOCOLS, of_steps, open_protocol
+from harness.protocols import PROTOCOLS, Needs, StepProtocol, of_steps, open_protocol
 from harness.rankers import open_ranks
-from harness.records import Row
+from harness.records import Choice, Row, Step
 from harness.settings import Settings
+from parsers.records import Prediction, Status
 
 POOLED = [name for name in PROTOCOLS.names() if name != "seeact-two-rounds"]
 
@@ -37,9 +44,8 @@ def swapped(row: Row) -> Row:
     )
 
 
-def asked(row: Row, name: str) -> list[tuple[str, str]]:
-    """Every call of a model that finds nothing right: its place, and a digest of all it is sent."""
-    protocol = of_steps(open_protocol(name))
+def told(row: Row, protocol: StepProtocol) -> list[tuple[str, str]]:
+    """Every call where nothing right is found: its place, and a digest of all that is sent."""
     needs = protocol.needs
     source = needs.sources[0]
     ranked = source == "ranker"
@@ -51,19 +57,53 @@ def asked(row: Row, name: str) -> list[tuple[str, str]]:
     for reply in ("", "Answer: B.\nELEMENT: B\nACTION: CLICK"):
         seen: list[tuple[str, str]] = []
 
-        def note(ask: Ask, reply: str = reply, seen: list[tuple[str, str]] = seen) -> Reply:
-            seen.append((ask.place, ask.conversation.digest()))
-            return Reply(reply)
+        def note(call: Call, reply: str = reply, seen: list[tuple[str, str]] = seen) -> Result:
+            seen.append((call.place, call.digest()))
+            if isinstance(call, Embed):
+                return Embedded(tuple((float(len(text)),) for text in call.texts))
+            return Observation({}) if isinstance(call, Act) else Reply(reply)
 
-        hold(protocol.dialogue(question.step, question.choices), note)
+        dialogue = protocol.dialogue(question.step, question.choices)
+        hold_turns(dialogue, lambda calls, note=note: list(map(note, calls)))  # type: ignore[misc]
         sent += seen
     return sent
 
 
+def every_25th() -> list[Row]:
+    rows = open_steps("sample", splits=["dev"]).rows()
+    return [row for row in rows if row.invalid is None][::25]
+
+
 @pytest.mark.parametrize("name", POOLED)
 def test_the_same_is_asked_whichever_candidate_is_right(name: str) -> None:
-    rows = [row for row in open_steps("sample", splits=["dev"]).rows() if row.invalid is None]
-    for row in rows[::25]:
-        told = asked(row, name)
-        assert told == asked(swapped(row), name)
-        assert told or name == "classify"
+    protocol = of_steps(open_protocol(name))
+    for row in every_25th():
+        sent = told(row, protocol)
+        assert sent == told(swapped(row), protocol)
+        assert sent or name == "classify"
+
+
+@dataclass(frozen=True)
+class Whispering(StepProtocol):
+    """Embeds what could be chosen and clicks; with a `leak`, it lets on what is `right`."""
+
+    right: str = ""
+    leak: Literal["", "embed", "act"] = ""
+
+    name = "whispering"
+    needs = Needs(sources=("all",), pictures="none", picture_policy="none")
+
+    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+        yield Embed(tuple(choice.text for choice in choices), "choices")
+        yield Embed((self.right if self.leak == "embed" else "",), "goal")
+        yield Act({"click": self.right if self.leak == "act" else "body"}, "click")
+        return Prediction.of(Status.NONE)
+
+
+@pytest.mark.parametrize("leak", ["", "embed", "act"])
+def test_what_is_embedded_and_done_is_held_to_the_same(leak: Literal["", "embed", "act"]) -> None:
+    def sent(row: Row) -> list[tuple[str, str]]:
+        return told(row, Whispering(row.positives[0].id, leak))
+
+    same = [sent(row) == sent(swapped(row)) for row in every_25th()]
+    assert all(same) if not leak else not any(same)
