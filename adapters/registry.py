@@ -22,6 +22,7 @@ and factories are called with what the kind hands over:
 
     kind        called with                             an instance has
     model       model name, options by name             info, ask
+    embedder    model name, options by name             info, embed
     benchmark   nothing                                 open
     policy      nothing                                 predict
     protocol    settings by name                        dialogue

@@ -14,7 +14,16 @@ from typing import Any
 import click
 import pytest
 
-from adapters import ADAPTERS, AdapterInfo, Reply, make
+from adapters import (
+    ADAPTERS,
+    EMBEDDERS,
+    EMBEDDING_MODELS,
+    AdapterInfo,
+    Embedded,
+    EmbedderInfo,
+    Reply,
+    make,
+)
 from adapters.contract import Fatal, PictureSource, Request
 from adapters.entry_points import EntryPoint, entry_points
 from adapters.registry import Registry, UnknownName
@@ -25,6 +34,29 @@ from harness.protocols import PROTOCOLS, StepProtocol, of_steps
 from harness.rankers import RANKERS, open_ranks
 from harness.records import Choice, Row, Step
 from parsers.records import Prediction
+
+
+class Counts:
+    """An embedder."""
+
+    def __init__(self, model: str = "", scale: float = 1.0) -> None:
+        self.info = EmbedderInfo("counts", model, "counts", settings={"scale": scale})
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        return Embedded(tuple((float(len(text)),) for text in texts))
+
+    def notices(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+def counts_factory(model: str, *, scale: float = 1.0) -> Counts:
+    return Counts(model, scale)
+
+
+counts_instance = Counts()
 
 
 class Echo:
@@ -148,6 +180,7 @@ class Hello(click.Command):
 COMMANDS: Registry[click.Command] = Registry("command", "none", has=("make_context",))
 KINDS: dict[str, tuple[Registry[Any], tuple[str, str, str]]] = {
     "model": (ADAPTERS, ("Echo", "echo_factory", "echo_instance")),
+    "embedder": (EMBEDDERS, ("Counts", "counts_factory", "counts_instance")),
     "benchmark": (BENCHMARKS, ("OneRow", "one_row_factory", "one_row_instance")),
     "policy": (POLICIES, ("First", "first_factory", "first_instance")),
     "ranker": (RANKERS, ("InOrder", "in_order_factory", "in_order_instance")),
@@ -169,7 +202,9 @@ def provided(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(("kind", "form"), FORMS)
 def test_a_class_a_factory_and_an_instance_give_the_same_thing(kind: str, form: str) -> None:
     registry, (cls, _, instance) = KINDS[kind]
-    made = registry.make(form, "") if kind in ("model", "ranker") else registry.make(form)
+    made = (
+        registry.make(form, "") if kind in ("model", "embedder", "ranker") else registry.make(form)
+    )
     assert all(hasattr(made, name) for name in registry.has)
     assert not isinstance(made, type)
     assert isinstance(made, type(registry.get(instance)))
@@ -189,6 +224,14 @@ def test_a_model_is_handed_its_name_and_its_options(form: str) -> None:
     assert (info.model, info.settings["loud"]) == ("tiny", True)
     with pytest.raises(Fatal, match=rf"'{form}' takes no option 'size' \(it takes: loud\)"):
         make(f"{form}:tiny", size=3)
+
+
+@pytest.mark.parametrize("form", ["Counts", "counts_factory"])
+def test_an_embedder_is_handed_its_name_and_its_options(form: str) -> None:
+    info = EMBEDDING_MODELS.make(f"{form}:letters", scale="2.5").info
+    assert (info.model, info.settings) == ("letters", {"scale": 2.5})
+    with pytest.raises(Fatal, match="takes no option 'colour'"):
+        EMBEDDING_MODELS.make(form, colour="red")
 
 
 def test_an_instance_takes_no_name_of_a_model_and_no_options() -> None:
