@@ -185,6 +185,18 @@ def test_error_classes_of_another_package_are_told(example: Example) -> None:
     assert "A-0: 640 pixels" in out
 
 
+@pytest.mark.parametrize("example", ["A benchmark of another kind"], indirect=True)
+def test_a_benchmark_of_another_kind_is_listed_shown_and_run(example: Example) -> None:
+    assert "1 call per icon; pictures: none" in example.run("protocols")
+    assert "test: 3 icons; 3 valid" in example.run("data", "check", "-b", "icons")
+    assert "program editor (test)" in example.run("data", "list", "-b", "icons")
+    shown = example.run("show", "glass", "-b", "icons", "--answer")
+    assert "A button shows a magnifying glass." in shown and "right: search()" in shown
+    out = example.run("run", "--model", "oracle", "-b", "icons", "--out", "run")
+    assert "micro, 3 icons" in out and "rows: 3 valid" in out
+    assert "0 of 3 predictions read differently" in example.run("score", "run")
+
+
 def test_a_metric_is_computed_from_stored_runs(tmp_path: Path) -> None:
     example = write_files("A metric", tmp_path)
     example.evaluate("--model", "oracle")
