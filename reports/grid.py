@@ -97,9 +97,14 @@ def described_grid(frame: pd.DataFrame) -> Grid:
     rows = [[_cell(record, name, style) for name, _, style in fields] for record in records]
     marked = {style for name, _, style in fields for record in records if record.get(f"{name}_few")}
     differences = "points" in marked
+    declared = attrs.get("declared")
     notes = [
         *attrs["notes"],
-        *few_notes(rates=bool(marked - {"points"}), differences=differences),
+        *few_notes(
+            rates=bool(marked - {"points"}),
+            differences=differences,
+            clusters=declared.level(declared.clusters[0]).many if declared else "tasks",
+        ),
     ]
     facts = {str(name): value for name, value in attrs.items() if name not in INTERNAL}
     return Grid(

@@ -89,6 +89,7 @@ def ceilings(
             *_recall_notes(recall),
             *notes,
         ),
+        declared=declared,
     )
 
 

@@ -69,6 +69,7 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     return described(
         records,
         fields(declared),
+        declared=declared,
         title="Two intervals for every headline rate",
         about=about_runs(opened, own_rules=True),
         notes=(

@@ -269,7 +269,7 @@ def grids(table: pd.DataFrame) -> list[Grid]:
     words: Words = table.attrs["words"]
     notes = [FOOTNOTE.format(clusters=words.clusters)]
     if any(record[f"{name}_few"] for record in records for name in _SHARES):
-        notes += few_notes(rates=True)
+        notes += few_notes(rates=True, clusters=words.clusters)
     counts = Grid(
         title="",
         columns=(

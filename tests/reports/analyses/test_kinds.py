@@ -87,6 +87,14 @@ def test_whole_parents_are_compared_with_what_their_units_would_give(tmp_path: P
     assert independence(frame)
 
 
+def test_every_declared_measure_has_two_intervals(tmp_path: Path) -> None:
+    frame = second_intervals(_photos(tmp_path / "run"))
+    assert list(dict.fromkeys(frame["metric"])) == ["Found", "Close", "Solved"]
+    macro = frame[(frame["metric"] == "Close") & (frame["average"] == "macro")].iloc[0]
+    assert (macro["rate"], macro["albums"]) == (pytest.approx(7 / 12), 3)
+    assert "with albums as clusters" in " ".join(frame.attrs["notes"])
+
+
 def test_the_effect_of_the_picture_is_told_in_the_words_of_the_benchmark(tmp_path: Path) -> None:
     seeing = _photos(tmp_path / "seeing", image_policy="full")
     blind = [photo(album, n, LOST) for album in SCORES for n in range(2)]

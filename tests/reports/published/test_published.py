@@ -27,6 +27,7 @@ from reports.published import (
 )
 from reports.published import beside as module
 from reports.published.source import FOLDER
+from tests.reports.photos import photo, photo_run
 from tests.reports.runs import setup, step, worked, write
 
 TASK, SITE, DOMAIN = "test_task", "test_website", "test_domain"
@@ -477,6 +478,23 @@ def test_rows_of_another_benchmark_are_a_file_of_their_own(
     alike, apart = published_beside(run)
     assert alike.empty and apart.empty
     assert apart.attrs["notes"] == ["No published result."]
+
+
+def test_a_run_of_another_benchmark_stands_beside_its_own_rows_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"found": 1.0, "close": 1.0, "solved": 1.0}
+    run = photo_run(tmp_path / "run", [photo("A", 0, found)])
+    alike, apart = published_beside(run)
+    assert alike.empty and apart.empty
+    path = tmp_path / "photos.toml"
+    path.write_text(PHOTOS.replace("hits", "found"), "utf-8")
+    rows = read_rows(path)
+    monkeypatch.setattr(module, "published_rows", lambda: (*published_rows(), *rows))
+    alike, apart = published_beside(run)
+    assert alike.empty
+    assert (apart["model"].tolist(), apart["found"].tolist()) == (["a model"], [0.4])
+    assert apart["differs"].tolist() == ["population, average"]
 
 
 def test_the_order_is_that_of_the_sources() -> None:
