@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -18,21 +17,19 @@ from harness.tables import (
     Section,
     clean,
     few_notes,
-    interval_record,
     percent,
     record_bounds,
 )
-from parsers import Declaration, mean_interval
+from parsers import Declaration
 from reports.about import about
-from reports.errors.classes import NO_ANSWER, ClassInfo
 from reports.errors.classifying import classes_of, errors_of
+from reports.errors.counting import ALL, counts
 from reports.errors.frame import errors_frame, keys
 from reports.frames.schema import Column, typed
 from reports.grid import frame_data, plain_records
 from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
 from reports.settings import compare
 
-ALL = "all"
 FOOTNOTE = (
     "share: per cent of settled valid rows (valid rows with a final outcome); of errors: per cent "
     "of those that failed. Every row has exactly one class, the first that fits. 95 % intervals "
@@ -109,7 +106,7 @@ def errors_table(
     counted = [
         {**row, words.units: row["count"]}
         for label, run in opened.items()
-        for row in _counts(label, run, by, frame[frame["run"].astype("str") == label])
+        for row in counts(label, run, by, frame[frame["run"].astype("str") == label])
     ]
     table = typed({c.name: [row.get(c.name) for row in counted] for c in described}, described)
     settings = compare(opened)
@@ -158,60 +155,6 @@ def words_of(declared: Iterable[Declaration]) -> Words:
         for words, word in zip(zip(*listed, strict=True), general, strict=True)
     ]
     return Words(*together) if together else general
-
-
-def _counts(label: str, run: Run, by: str | None, rows: pd.DataFrame) -> Iterable[dict[str, Any]]:
-    declared = run.manifest.declaration
-    classes = errors_of(run).classes(declared)
-    groups = [(ALL, ALL, rows)]
-    if by is not None:
-        groups += [
-            (by, str(name), part) for name, part in rows.groupby(rows[by].astype("str"), sort=True)
-        ]
-    for key, name, part in groups:
-        for row in _count(part, classes, _clusters(part, declared)):
-            yield {"run": label, "by": key, "group": name, **row}
-
-
-def _clusters(rows: pd.DataFrame, declared: Declaration) -> list[Hashable]:
-    """What the intervals of rows take as independent: their parents of the usual level."""
-    level = declared.level(declared.clusters[0])
-    names = [level.column] if level.shared else ["split", level.column]
-    return list(zip(*(rows[name].astype("str") for name in names), strict=True))
-
-
-def _count(
-    rows: pd.DataFrame, infos: Sequence[ClassInfo], clusters: Sequence[Hashable]
-) -> Iterator[dict[str, Any]]:
-    names: Sequence[str] = rows["error_class"].astype("str").tolist()
-    details = rows["error_detail"].astype("object").tolist()
-    found = [
-        (name, str(detail) if name == NO_ANSWER else None)
-        for name, detail in zip(names, details, strict=True)
-    ]
-    counted = {str(info.error_class) for info in infos if info.counted}
-    errors = {str(info.error_class) for info in infos if info.is_error}
-    settled = [place for place, name in enumerate(names) if name in counted]
-    failed = [place for place, name in enumerate(names) if name in errors]
-    counts = Counter(found)
-
-    def share(column: str, key: tuple[str, str | None], among: Sequence[int]) -> dict[str, Any]:
-        values = [float(found[place] == key) for place in among]
-        interval = mean_interval(values, [clusters[place] for place in among], "micro")
-        return {column: counts[key] / len(among), **interval_record(column, interval)}
-
-    for info in infos:
-        of_class = sorted((one for one in counts.items() if one[0][0] == info.error_class), key=str)
-        for key, count in of_class:
-            name, status = key
-            yield {
-                "error_class": name,
-                "status": status,
-                "title": info.title if status is None else f"{info.title}: {status}",
-                "count": count,
-                **(share("share", key, settled) if info.counted else {}),
-                **(share("share_of_errors", key, failed) if info.is_error else {}),
-            }
 
 
 def _examples(frame: pd.DataFrame, label: str, run: Run, limit: int) -> list[Example]:
