@@ -83,17 +83,17 @@ class Calls:
 
         Raises as `result`; when one call fails, the others are cancelled.
         """
-        calls = asks if isinstance(asks, tuple) else (asks,)
-        if sum(isinstance(call, Act) for call in calls) > 1:
+        if not isinstance(asks, tuple):
+            self._sit(dialogue, asks)
+            return await self.result(dialogue, asks)
+        if sum(isinstance(call, Act) for call in asks) > 1:
             raise ProtocolError(f"{dialogue}: two actions at the same time")
         # All of them before the first call, which must not hold what another one waits for.
-        for call in calls:
+        for call in asks:
             self._sit(dialogue, call)
-        if not isinstance(asks, tuple):
-            return await self.result(dialogue, asks)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self.result(dialogue, call)) for call in calls]
+                tasks = [group.create_task(self.result(dialogue, call)) for call in asks]
         except BaseExceptionGroup as errors:
             raise most_severe(errors) from None
         return tuple(task.result() for task in tasks)

@@ -82,6 +82,8 @@ class OpenDialogue:
 
     def __post_init__(self) -> None:
         records = self.job.recorded.values()
+        if not records:
+            return
         self.trial = max((record.trial for record in records), default=0)
         if any(record.act and record.trial == self.trial for record in records):
             self.trial += 1

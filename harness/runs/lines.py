@@ -18,6 +18,7 @@ from parsers.records import Prediction
 T = TypeVar("T")
 
 _ONLY_SOME = ("role", "trial", "asked_by", "embed", "act")
+_NONE_OF_THESE = dict.fromkeys(_ONLY_SOME, UNSET)
 _EMPTY: tuple[Any, ...] = (None, (), {})
 
 
@@ -28,7 +29,9 @@ def to_line(record: Any, schema: int = SCHEMA) -> Any:
     it: reasoning, and the last fields of `CallRecord`. So is what a prediction lacks.
     """
     if isinstance(record, CallRecord):
-        without: Any = {name: UNSET for name in _ONLY_SOME if not getattr(record, name)}
+        without: Any = dict(_NONE_OF_THESE)
+        if record.role or record.trial or record.asked_by or record.embed or record.act:
+            without = {name: UNSET for name in _ONLY_SOME if not getattr(record, name)}
         if not record.reply.reasoning:
             unset: Any = UNSET
             without["reply"] = replace(record.reply, reasoning=unset)

@@ -251,7 +251,9 @@ class UnitRecord(Generic[D]):
 
 def call_id(step_id: str, repeat: int, place: str, trial: int = 0) -> str:
     """The name of a call, unique within a run."""
-    return f"{step_id}/{repeat}/{f'trial-{trial}/' if trial else ''}{place}"
+    if trial:
+        return f"{step_id}/{repeat}/trial-{trial}/{place}"
+    return f"{step_id}/{repeat}/{place}"
 
 
 def shared_unit(parent: str) -> str:
