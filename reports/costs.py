@@ -1,4 +1,4 @@
-"""Calls, tokens, cost and latency of steps, a row per run."""
+"""Calls, tokens, cost and latency of units, a row per run."""
 
 from __future__ import annotations
 
@@ -10,90 +10,107 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from harness.runs import Run, Spent, together
+from harness.runs import Spent, together
+from parsers import Declaration
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described
-from reports.load import RunLike, open_runs
+from reports.load import RunLike, declarations, open_runs
 
-FIELDS = (
-    Field("run", "str", "text", "run", "the run"),
-    Field("steps", "Int64", "count", "steps", "settled steps that the model was asked about"),
-    Field("calls_per_step", "float64", "seconds", "calls", "mean number of calls per step"),
-    Field("input_tokens", "float64", "number", "tokens in", "mean per step, as billed"),
-    Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
-    Field("output_tokens", "float64", "number", "tokens out", "mean per step, as billed"),
-    Field("price_per_step", "float64", "dollars", "$/step", "price of the work, mean per step"),
-    Field("price_per_success", "float64", "dollars", "$/success", "the same per successful step"),
-    Field("price", "float64", "dollars", "$ work", "price of the work, replies from a cache too"),
-    Field("cost", "float64", "dollars", "$ billed", "billed in this run; a cached reply is free"),
-    Field("cost_per_step", "float64", "hidden", "$ billed/step", "billed, mean per step"),
-    Field("cost_per_success", "float64", "hidden", "$ billed/success", "the same per success"),
-    Field("worked", "Int64", "hidden", "worked", "steps the price of whose work is known"),
-    Field("priced", "Int64", "hidden", "priced", "steps whose bill is known"),
-    Field("timed", "Int64", "count", "timed", "steps whose latency is known"),
-    Field("latency_median", "float64", "seconds", "s/step", "median seconds of a step's calls"),
-    Field("latency_p90", "float64", "seconds", "90th", "90th percentile, in seconds"),
-    Field("latency_max", "float64", "seconds", "max", "maximum, in seconds"),
-)
+
+def fields(declared: Declaration) -> tuple[Field, ...]:
+    """The columns for runs of a benchmark."""
+    unit, units = declared.unit, declared.units
+    per, success = f"$/{unit}", "$/success"
+    return (
+        Field("run", "str", "text", "run", "the run"),
+        Field(units, "Int64", "count", units, f"settled {units} that the model was asked about"),
+        Field(f"calls_per_{unit}", "float64", "seconds", "calls", f"mean number per {unit}"),
+        Field("input_tokens", "float64", "number", "tokens in", f"mean per {unit}, as billed"),
+        Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
+        Field("output_tokens", "float64", "number", "tokens out", f"mean per {unit}, as billed"),
+        Field(f"price_per_{unit}", "float64", "dollars", per, "price of the work, mean"),
+        Field("price_per_success", "float64", "dollars", success, f"per successful {unit}"),
+        Field("price", "float64", "dollars", "$ work", "price of the work, cached replies too"),
+        Field("cost", "float64", "dollars", "$ billed", "billed here; a cached reply is free"),
+        Field(f"cost_per_{unit}", "float64", "hidden", f"$ billed/{unit}", "billed, mean"),
+        Field("cost_per_success", "float64", "hidden", "$ billed/success", "the same per success"),
+        Field("worked", "Int64", "hidden", "worked", f"{units} the price of whose work is known"),
+        Field("priced", "Int64", "hidden", "priced", f"{units} whose bill is known"),
+        Field("timed", "Int64", "count", "timed", f"{units} whose latency is known"),
+        Field("latency_median", "float64", "seconds", f"s/{unit}", "median seconds of its calls"),
+        Field("latency_p90", "float64", "seconds", "90th", "90th percentile, in seconds"),
+        Field("latency_max", "float64", "seconds", "max", "maximum, in seconds"),
+    )
 
 
 def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """Return calls, tokens, dollars and seconds per step of each run.
+    """Return calls, tokens, dollars and seconds per unit of each run.
 
-    Only settled steps that were asked count. The price of a step's work is what all its calls cost
+    Only settled units that were asked count. The price of a unit's work is what all its calls cost
     when each has to be asked for; what was billed in the run is less where replies came from the
-    response cache. Either is known if it is known of every call. The latency of a step is the sum
+    response cache. Either is known if it is known of every call. The latency of a unit is the sum
     over its calls in `calls.jsonl`. It is unknown if a call is not on record, came from the
-    response cache, or has no latency because a policy answered it. Raises `RunError` for runs that
+    response cache, or has no latency because a policy answered it. A unit is a success where the
+    main measure, if that is one of 0 and 1 for every unit, is 1. Raises `RunError` for runs that
     cannot be read.
     """
     opened = open_runs(runs)
     records = [_record(rows) for rows in run_rows(opened.values())]
+    declared = declarations(opened.values())
+    unit, units = (" or ".join(dict.fromkeys(words)) for words in _words(declared))
     untimed = [record["run"] for record in records if not record["timed"]]
-    partly = [r["run"] for r in records if r["timed"] and r["timed"] < r["steps"]]
+    partly = [r["run"] for r in records if r["timed"] and r["timed"] < r["asked"]]
     notes = [
-        "Means per settled step that was asked; latency is summed over a step's calls, in seconds."
+        f"Means per settled {unit} that was asked; latency is summed over a {unit}'s calls, in "
+        "seconds."
     ]
     if untimed:
         notes.append(
-            f"No latency for {', '.join(untimed)}: no step has all its calls on record with a "
+            f"No latency for {', '.join(untimed)}: no {unit} has all its calls on record with a "
             "latency (policies and replies from the cache have none)."
         )
     if partly:
-        notes.append(f"Latency covers the timed steps only in {', '.join(partly)}.")
+        notes.append(f"Latency covers the timed {units} only in {', '.join(partly)}.")
     notes.append(
-        "$/step, $/success and $ work are the price of the work, replies from the cache included; "
-        "$ billed is what this run paid."
+        f"{', '.join(f'$/{one.unit}' for one in declared)}, $/success and $ work are the price of "
+        "the work, replies from the cache included; $ billed is what this run paid."
     )
-    if any(min(record["priced"], record["worked"]) < record["steps"] for record in records):
-        notes.append("Cost covers the steps with a known price.")
+    if any(min(record["priced"], record["worked"]) < record["asked"] for record in records):
+        notes.append(f"Cost covers the {units} with a known price.")
     for label, run in opened.items():
         if spent := run.manifest.unrecorded:
             notes.append(
                 f"{label} paid or may have paid ${spent:,.4f} more, for calls without a record "
-                "(the one before the first step, and those that failed after they were sent)."
+                f"(the one before the first {unit}, and those that failed after they were sent)."
             )
         redone = run.manifest.redone
         if redone is not None and redone.cost:
             notes.append(
-                f"{label} took steps over from {redone.of}, which had paid ${redone.cost:,.4f} of "
-                "this for them."
+                f"{label} took {units} over from {redone.of}, which had paid "
+                f"${redone.cost:,.4f} of this for them."
             )
     for record in records:
         if any(record["roles"]):
             told = (f"{role or 'model under test'}: {s}" for role, s in record["roles"].items())
             notes.append(f"{record['run']} by role, as billed: {'; '.join(told)}.")
     about = about_runs(opened)
-    title = "Cost, tokens and latency per step"
-    return described(records, FIELDS, title=title, about=about, notes=notes)
+    title = f"Cost, tokens and latency per {unit}"
+    columns = {field.name: field for one in declared for field in fields(one)}
+    return described(records, tuple(columns.values()), title=title, about=about, notes=notes)
+
+
+def _words(declared: Sequence[Declaration]) -> tuple[list[str], list[str]]:
+    return [one.unit for one in declared], [one.units for one in declared]
 
 
 def _record(rows: RunRows) -> dict[str, Any]:
-    frame = rows.frame
+    frame, unit, main = rows.frame, rows.declared.unit, rows.declared.main
     asked = frame[frame["asked"].fillna(False) & frame["settled"].fillna(False)]
-    won = [bool(success) for success in asked["success"].fillna(False)]
-    calls = _calls(rows.run, asked)
+    won: list[bool | None] = [None] * len(asked)
+    if main.binary and not main.all_of:
+        won = [bool(success) for success in asked[main.column].fillna(False)]
+    calls = _calls(rows, asked)
     bills = [
         (float(cost), success)
         for cost, success, made in zip(asked["cost"], won, calls, strict=True)
@@ -112,11 +129,12 @@ def _record(rows: RunRows) -> dict[str, Any]:
     ]
     return {
         "run": rows.label,
-        "steps": len(asked),
-        "calls_per_step": _mean(asked["calls"]),
+        "asked": len(asked),
+        rows.declared.units: len(asked),
+        f"calls_per_{unit}": _mean(asked["calls"]),
         **{n: _mean(asked[n]) for n in ("input_tokens", "cached_tokens", "output_tokens")},
-        **_dollars("price", prices),
-        **_dollars("cost", bills),
+        **_dollars("price", prices, unit),
+        **_dollars("cost", bills, unit),
         "priced": len(bills),
         "roles": _by_role(calls),
         "worked": len(prices),
@@ -127,12 +145,14 @@ def _record(rows: RunRows) -> dict[str, Any]:
     }
 
 
-def _dollars(name: str, steps: Sequence[tuple[float, bool]]) -> dict[str, float | None]:
-    """The sum, and the means per step and per success, of (dollars, success) of steps."""
-    total, wins = math.fsum(dollars for dollars, _ in steps), sum(won for _, won in steps)
+def _dollars(
+    name: str, units: Sequence[tuple[float, bool | None]], unit: str
+) -> dict[str, float | None]:
+    """The sum, and the means per unit and per success, of (dollars, success) of units."""
+    total, wins = math.fsum(dollars for dollars, _ in units), sum(bool(won) for _, won in units)
     return {
-        name: total if steps else None,
-        f"{name}_per_step": total / len(steps) if steps else None,
+        name: total if units else None,
+        f"{name}_per_{unit}": total / len(units) if units else None,
         f"{name}_per_success": total / wins if wins else None,
     }
 
@@ -170,12 +190,12 @@ class _Call(NamedTuple):
     role: str = ""
 
 
-def _calls(run: Run, asked: pd.DataFrame) -> list[list[_Call]]:
+def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[_Call]]:
     """The calls that were made for each of these steps; none unless all it used are on record."""
     made: dict[tuple[str, int], list[_Call]] = defaultdict(list)
     last: dict[tuple[str, int], list[int]] = defaultdict(list)
     shared: set[str] = set()
-    for call in run.calls():
+    for call in rows.run.calls():
         latency = None if call.from_cache else call.reply.latency_s or None
         made[call.payer].append(_Call(call.cost, call.work, latency, call.role))
         if call.asked_by:
@@ -183,9 +203,9 @@ def _calls(run: Run, asked: pd.DataFrame) -> list[list[_Call]]:
         else:
             last[call.key].append(call.trial)
     used = {key: trials.count(max(trials)) for key, trials in last.items()}
-    for record in run.records() if shared else ():
+    for record in rows.run.records() if shared else ():
         used[record.key] = used.get(record.key, 0) + sum(id in shared for id in record.calls)
-    keys = zip(asked["step_id"], asked["repeat"], asked["calls"], strict=True)
+    keys = zip(asked[rows.declared.id_column], asked["repeat"], asked["calls"], strict=True)
     return [
         made[str(step), int(repeat)] if used.get((str(step), int(repeat))) == number else []
         for step, repeat, number in keys

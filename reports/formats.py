@@ -90,16 +90,33 @@ def json_content(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
-    """Arrange a table for readers, with the frame as its data."""
+    """Arrange a table for readers, with the frame as its data.
+
+    Of runs whose benchmarks declare different measures it shows the first; `grids` shows all.
+    """
     if "fields" in table.attrs:
         return described_grid(table)
     if "leaderboard" in table.attrs:
         return leaderboard_grid(table, average)
-    return results_grid(table, average)
+    blocks = _blocks(table)
+    if len(blocks) < 2:
+        return results_grid(table, average)
+    arranged = [results_grid(block, average) for block in blocks]
+    notes = dict.fromkeys(note for one in arranged for note in one.footnotes)
+    return replace(arranged[0], data=_data(table, tuple(notes)))
 
 
 def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
     """Arrange a table for readers, in one grid for all runs whose benchmarks declare the same."""
+    blocks = _blocks(table)
+    if len(blocks) < 2:
+        return [grid(table, average)]
+    first, *others = (results_grid(block, average) for block in blocks)
+    return [first, *(replace(one, above=()) for one in others)]
+
+
+def _blocks(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """The rows of the runs whose benchmarks declare the same, for every such declaration."""
     declared = table.attrs.get("declarations", {})
     blocks: list[list[str]] = []
     for label, one in declared.items():
@@ -108,10 +125,7 @@ def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
             blocks.append([label])
         else:
             known.append(label)
-    if len(blocks) < 2:
-        return [grid(table, average)]
-    arranged = [results_grid(_block(table, labels), average) for labels in blocks]
-    return [arranged[0], *(replace(one, above=()) for one in arranged[1:])]
+    return [_block(table, labels) for labels in blocks] if len(blocks) > 1 else [table]
 
 
 def _block(table: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
@@ -273,6 +287,7 @@ def _footnotes(
         lines += [repeats_note(measure, declared) for measure in declared.of_parents]
     if any(not fact["complete"] for fact in table.attrs["runs"]):
         lines.append(
-            "Unfinished runs: only the steps settled so far (with a final outcome) are counted."
+            f"Unfinished runs: only the {declared.units} settled so far (with a final outcome) are "
+            "counted."
         )
     return tuple(lines)

@@ -31,6 +31,7 @@ class KindReports:
     columns: columns of frames of its units, a `reports.frames.units.KindColumns`.
     groups: what its units can be grouped by, beside what their benchmark declares: a
         `reports.keys.Key` by name.
+    status_note: what a status of its units means for their measures, a sentence.
     """
 
     errors: Any = None
@@ -40,6 +41,7 @@ class KindReports:
     page: Any = None
     columns: Any = None
     groups: Mapping[str, Any] = field(default_factory=dict)
+    status_note: str = ""
 
 
 REPORTS: Registry[KindReports] = Registry(

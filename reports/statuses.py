@@ -1,8 +1,8 @@
-"""Outcomes of the steps of runs: a row per run and status."""
+"""Outcomes of the units of runs: a row per run and status."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,6 +14,7 @@ from parsers.parents import parent_of
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
+from reports.kinds import reports_on
 from reports.load import RunLike, declarations, open_runs
 
 
@@ -58,11 +59,11 @@ def kind_of(status: str) -> str:
 
 
 def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
-    """Return the statuses of the valid steps of each run, most frequent first, with their scores.
+    """Return the statuses of the valid units of each run, most frequent first, with their scores.
 
-    Shares are of settled valid steps, with intervals that take tasks as clusters. Unsettled steps
-    and invalid rows are counted but have no share. Operation F1 and success are missing if only
-    elements were asked for. Raises `RunError` for runs that cannot be read.
+    Shares are of settled valid units, with intervals that take the innermost parents as clusters.
+    Unsettled units and invalid rows are counted but have no share. Measures that all predictions
+    leave open are missing. Raises `RunError` for runs that cannot be read.
     """
     opened = open_runs(runs)
     evaluated = run_rows(opened.values())
@@ -71,12 +72,28 @@ def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     return described(
         (record for rows in evaluated for record in _records(rows)),
         tuple(fields.values()),
-        title="How steps ended",
+        title=f"How {' or '.join(dict.fromkeys(one.units for one in declared))} ended",
         about=about_runs(opened),
-        notes=(
-            "Per cent; shares are of settled valid steps (those with a final outcome), with 95 % "
-            "intervals that have tasks as clusters. An unreadable element counts as wrong; its "
-            "operation still scores if it can be read.",
+        notes=_notes(declared),
+    )
+
+
+def _notes(declared: Sequence[Declaration]) -> tuple[str, ...]:
+    units, parents = (
+        " or ".join(dict.fromkeys(words))
+        for words in (
+            [one.units for one in declared],
+            [one.innermost.many for one in declared],
+        )
+    )
+    of_kinds = dict.fromkeys(reports_on(one.kind).status_note for one in declared)
+    return (
+        " ".join(
+            (
+                f"Per cent; shares are of settled valid {units} (those with a final outcome), with "
+                f"95 % intervals that have {parents} as clusters.",
+                *filter(None, of_kinds),
+            )
         ),
     )
 

@@ -18,4 +18,6 @@ STEP_REPORTS = KindReports(
     page=StepPage(),
     columns=STEP_COLUMNS,
     groups=STEP_GROUPS,
+    status_note="An unreadable element counts as wrong; its operation still scores if it can be "
+    "read.",
 )

@@ -285,7 +285,9 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
     declared, clusters = comparisons.declared, _clusters(comparisons)
     metric, average = primary(declared)
     averages = dict.fromkeys(one for measure in declared.in_tables for one in measure.averages)
-    means = "; ".join(mean_note(one, declared) for one in averages)
+    means = "; ".join(
+        dict.fromkeys(part for one in averages for part in mean_note(one, declared).split("; "))
+    )
     varied = next((measure.head for measure in declared.measures if measure.variants), "")
     variant = f" {varied} variant: {comparisons.variant}." if varied else ""
     on = declared.units, declared.innermost.many
