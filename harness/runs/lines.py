@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
 from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
@@ -39,22 +39,24 @@ def to_line(record: Any, schema: int = SCHEMA) -> Any:
     if isinstance(record, UnitRecord) and schema == 1:
         return line_of(record)
     if isinstance(record, UnitRecord):
-        return _lean(replace(record, prediction=_said(record.prediction)), ("roles",))
+        changes: Any = {} if record.roles else {"roles": UNSET}
+        if record.prediction is not None:
+            changes["prediction"] = _said(record.prediction)
+        return replace(record, **changes) if changes else record
     return record
 
 
-def _said(prediction: Prediction | None) -> Prediction | None:
-    if prediction is None:
-        return None
+def _said(prediction: Prediction) -> dict[str, Any]:
+    said = {"status": prediction.status, **_given(prediction, "action", "flags", "letter", "under")}
     if (action := prediction.action) is not None:
-        prediction = replace(prediction, action=_lean(action, ("element", "point", "arguments")))
-    return _lean(prediction, ("action", "flags", "letter", "under"))
+        said["action"] = {"name": action.name, **_given(action, "element", "point", "arguments")}
+    return said
 
 
-def _lean(record: T, names: Sequence[str]) -> T:
-    """The record without those of these fields that are empty."""
-    absent: Any = {name: UNSET for name in names if getattr(record, name) in _EMPTY}
-    return replace(record, **absent)  # type: ignore[type-var]
+def _given(record: object, *names: str) -> dict[str, Any]:
+    """Those of the fields that hold anything."""
+    values = ((name, getattr(record, name)) for name in names)
+    return {name: value for name, value in values if value not in _EMPTY}
 
 
 def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
