@@ -21,6 +21,17 @@ mean over units, `cells` the mean over cells (combinations of groups) of each ce
 SPLIT = "split"
 """The group that every unit has."""
 
+TAKEN = frozenset(
+    {
+        *("run", "kind", "repeat", "trial", "unit_id", "benchmark", "split", "index", "total"),
+        *("goal", "task", "history", "invalid", "asked", "settled", "error", "source", "pictures"),
+        *("prompt_tokens", "input_tokens", "cached_tokens", "output_tokens", "calls", "cost"),
+        *("status", "letter", "element", "operation", "value", "point", "action", "flags"),
+        *("position", "parents", "labels", "digests", "detail", "prediction", "scores", "usage"),
+    }
+)
+"""Columns of frames that a measure cannot have."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*")
 
 
@@ -292,6 +303,15 @@ def _problems(declared: Declaration) -> Iterator[str]:
             yield f"the measure {measure.name} has to declare the groups of its cells, and only so"
         if measure.all_of and (measure.all_of == measure.name or declared[measure.all_of].all_of):
             yield f"the measure {measure.name} has to be all of a measure of units"
+
+    columns = [column for column, _, _ in declared.columns]
+    taken = TAKEN | {level.column for level in declared.levels} | {declared.id_column}
+    for column in columns:
+        if column in taken or columns.count(column) > 1:
+            yield (
+                f"a measure has the column {column}, which frames have for something else: name "
+                "another one (Measure.column)"
+            )
 
 
 def _names(what: str, listed: Iterable[str]) -> Iterator[str]:

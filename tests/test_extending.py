@@ -197,8 +197,30 @@ def test_a_benchmark_of_another_kind_is_listed_shown_and_run(example: Example) -
     assert "0 of 3 predictions read differently" in example.run("score", "run")
 
 
+@pytest.mark.parametrize("example", ["A measure"], indirect=True)
+def test_a_measure_is_one_function_and_one_declaration(example: Example) -> None:
+    asked = ("-b", "typed-values", "--split", "dev", "--limit", "2", "--progress", "off")
+    printed = example.run("run", "-m", "lexical", *asked, "--out", "lexical")
+    example.run("run", "-m", "oracle", *asked, "--out", "oracle")
+    lines = (example.folder / "lexical/steps.jsonl").read_text("utf-8").splitlines()
+    tasks: dict[str, list[bool]] = {}
+    for line in map(json.loads, lines):
+        gold, said = line["detail"]["gold"], line["prediction"]
+        if line["invalid"] is None and gold["operation"] != "CLICK":
+            value = said["action"].get("arguments", {}).get("value", "")
+            tasks.setdefault(line["parents"]["task"], []).append(value == gold["value"])
+    means = [sum(right) / len(right) for right in tasks.values()]
+    rate = sum(means) / len(means)
+    assert 0 < rate < 1
+    assert "Value" in printed.splitlines()[0].split()
+    assert f"{100 * rate:.1f}" in printed
+    table = json.loads(example.run("report", "lexical", "--format", "json"))
+    (row,) = (row for row in table["rows"] if row["line"] == "valid")
+    assert row["value_right_macro"] == pytest.approx(rate)
+
+
 def test_a_metric_is_computed_from_stored_runs(tmp_path: Path) -> None:
-    example = write_files("A metric", tmp_path)
+    example = write_files("A metric of stored runs", tmp_path)
     example.evaluate("--model", "oracle")
     places = os.pathsep.join(map(str, (tmp_path, HOUSE)))
     called = subprocess.run(

@@ -64,6 +64,8 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"measures": (HIT, Measure("a", averages=("cells",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", cells=("split",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", averages=("mean",)))}, "a has an unknown average"),  # type: ignore[arg-type]
+        ({"measures": (HIT, Measure("value"))}, "a measure has the column value"),
+        ({"measures": (HIT, Measure("a", column="hit"))}, "a measure has the column hit"),
         ({"levels": ()}, "no level of parents"),
         ({"clusters": ("day",)}, "the cluster day is no level"),
         ({"groups": (Group("site", whole="day"),)}, "holds whole day, which is no level"),
