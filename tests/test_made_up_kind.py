@@ -1,23 +1,19 @@
-"""A benchmark of a made-up kind: run, resumed, scored, reported, compared and shown as a page.
-
-Nothing outside this file knows of signs.
-"""
+"""A made-up benchmark from its run to the page; nothing outside this file knows of road signs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 import harness
-from adapters import Conversation, PictureSource, Reply, Request, user
-from adapters.contract import Fatal
+from adapters import Conversation, Fatal, PictureSource, Reply, Request, user
 from adapters.registry import Entry
-from harness.benchmarks import BENCHMARKS, Benchmark
-from harness.benchmarks.items import Items
+from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.records import Item
@@ -27,10 +23,9 @@ from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from tests.harness.commands.tool import call, isolate
 from tests.test_entry_points import Echo
 
-STOP, FIFTY = Action("stop"), Action("limit", arguments={"speed": 50})
-SIGNS = {"a": ("Ulm", "a red octagon", STOP), "b": ("Ulm", "50 in a red ring", FIFTY)}
-SIGNS["c"] = ("Bonn", "50 on a white board", FIFTY)
 SPACE = (ActionKind("stop"), ActionKind("limit", (Argument("speed", "number"),)))
+FIFTY = Action("limit", arguments={"speed": 50})
+SIGNS = (("Bonn", "a 50", FIFTY), ("Ulm", "an octagon", Action("stop")), ("Ulm", "a ring", FIFTY))
 
 
 @dataclass(frozen=True)
@@ -44,10 +39,9 @@ def is_named(prediction: Prediction, detail: SignDetail) -> float:
 
 
 def speed_share(prediction: Prediction, detail: SignDetail) -> float | None:
-    if not detail.gold.arguments:
-        return None
     said = prediction.action.arguments.get("speed") if prediction.action else None
-    return min(said, 50) / 50 if isinstance(said, int) else 0.0
+    share = min(said, 50) / 50 if isinstance(said, int) else 0.0
+    return share if detail.gold.arguments else None
 
 
 DECLARED = Declaration(
@@ -67,8 +61,8 @@ class RoadSigns(Benchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         return Items.of(
-            self.unit(key, SignDetail(text, gold), parents={"town": town}, goal=text)
-            for key, (town, text, gold) in SIGNS.items()
+            self.unit(f"sign-{number}", SignDetail(text, gold), parents={"town": town})
+            for number, (town, text, gold) in enumerate(SIGNS)
         )
 
 
@@ -82,8 +76,8 @@ class ReadTheSign(AskingProtocol):
         reply = yield Ask(Conversation((user(f"What does {item.content} say?"),)), "read")
         assert isinstance(reply, Reply)
         name, *rest = reply.text.split()
-        action = Action(name, arguments={"speed": int(rest[0])} if rest else {})
-        return Prediction(Status.ANSWERED, action)
+        speed = {"speed": int(rest[0])} if rest else {}
+        return Prediction(Status.ANSWERED, Action(name, arguments=speed))
 
     def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
         said = prediction.action
@@ -91,8 +85,6 @@ class ReadTheSign(AskingProtocol):
 
 
 class Driver(Echo):
-    """A model that says `limit 40`, and stops working at one of its calls."""
-
     def __init__(self, last: int = 0) -> None:
         super().__init__("driver")
         self.last, self.asked = last, list[str]()
@@ -106,18 +98,21 @@ class Driver(Echo):
 
 def test_it_goes_from_a_run_to_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
-    added = {"road-signs": (BENCHMARKS, RoadSigns), "sign": (KINDS, SignDetail)}
-    for name, (registry, thing) in {**added, "read-the-sign": (PROTOCOLS, ReadTheSign)}.items():
+    known: list[Any] = [(BENCHMARKS, RoadSigns), (PROTOCOLS, ReadTheSign), (KINDS, SignDetail)]
+    for registry, thing in known:
+        name = getattr(thing, "name", "sign")
         monkeypatch.setitem(registry._entries, name, Entry(name, thing))
-    run = {"benchmark": "road-signs", "out": "driver", "progress": "off", "preflight": False}
+    run = {"benchmark": "road-signs", "out": "driver", "preflight": False, "concurrency": 1}
     asleep, awake = Driver(2), Driver()
     with pytest.raises(Fatal, match="asleep"):
-        harness.evaluate(asleep, **run, concurrency=1)
+        harness.evaluate(asleep, **run)
     done = harness.evaluate(awake, **run)
     assert done.complete and len(asleep.asked) == len(awake.asked) == 2
-    named, speed = [1.0, 0.0, 1.0], [0.8, None, 0.8]  # Bonn is before Ulm
-    scores = [{"named": n, "speed": s} for n, s in zip(named, speed, strict=True)]
-    assert [record.scores for record in done.records()] == scores
-    scored = call("score", "driver").out
-    assert "micro, 3 signs" in scored and "clusters: for new towns" in scored
-    assert "0 of 3 predictions read differently" in scored
+    scores = ({"named": 1.0, "speed": 0.8}, {"named": 0.0, "speed": None})
+    assert [record.scores for record in done.records()] == [*scores, scores[0]]
+    assert "0 of 3 predictions read differently" in call("score", "driver").out
+    assert call("run", "-m", "oracle", "-b", "road-signs", "-o", "oracle").code == 0
+    report = call("report", "driver", "oracle").out
+    assert re.search(r"test +2 +3 +75\.0 .* 80\.0", report) and "towns as" in report
+    compared = call("compare", "driver", "oracle").out
+    assert re.search(r"Named micro +66\.7 +100\.0 +\+33\.3", compared) and "Speed macro" in compared

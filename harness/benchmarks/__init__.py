@@ -25,6 +25,7 @@ from harness.benchmarks.catalog import (
 from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import IndexEntry
+from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ __all__ = [
     "Dataset",
     "Filters",
     "IndexEntry",
+    "Items",
     "SimpleBenchmark",
     "SplitSize",
     "StepBenchmark",

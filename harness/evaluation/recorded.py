@@ -16,7 +16,7 @@ from harness.evaluation.choices import StepsBeside
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.questions import Preparer, StepQuestion, recorded_question
 from harness.evaluation.step_records import step_of_record, unasked_record
-from harness.evaluation.units import Listed, Question, UnitKind
+from harness.evaluation.units import Listed, Question, UnitKind, picture_policy
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, StepProtocol, of_steps
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
@@ -39,7 +39,7 @@ class RecordedSteps(UnitKind):
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         self.settings = settings
         self.protocol = of_steps(protocol)
-        self.pictures = picture_policy(settings, self.protocol)
+        self.pictures = _pictures(settings, self.protocol)
         self.ranks: Ranks | None = None
 
     @classmethod
@@ -316,17 +316,12 @@ def _image_policy(settings: Settings, protocol: AskingProtocol) -> str:
     return text
 
 
-def picture_policy(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
+def _pictures(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
     """The screenshot policy of completed settings.
 
     Raises `UserError` for pictures that the benchmark or the protocol has no use for.
     """
-    text = settings.image_policy or "full"
-    if settings.pixels is not None:
-        if not text.startswith("full"):
-            raise UserError("--pixels is the budget of --image-policy full; leave it out")
-        text += ("," if ":" in text else ":") + f"pixels={settings.pixels}"
-    policy = PicturePolicy.parse(text)
+    policy = picture_policy(settings, "full")
     if settings.lost_rows and policy.name != "none":
         raise UserError("--lost-rows is for text-only runs; add --image-policy none")
     _check_pictures(settings, protocol, policy)

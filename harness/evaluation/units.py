@@ -102,7 +102,7 @@ class UnitKind:
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         self.settings = settings
         self.protocol = protocol
-        self.pictures = PicturePolicy.parse(settings.image_policy or "none")
+        self.pictures = picture_policy(settings)
 
     @classmethod
     def given(cls, settings: Settings) -> Settings:
@@ -278,6 +278,16 @@ class UnitKind:
             )
         item = Item(record.unit_id, detail.asked, record.pictures)
         return Question(record, (item,), Secret(detail.gold))
+
+
+def picture_policy(settings: Settings, usual: str = "none") -> PicturePolicy:
+    """The picture policy of completed settings. Raises `UserError`."""
+    text = settings.image_policy or usual
+    if settings.pixels is not None:
+        if not text.startswith("full"):
+            raise UserError("--pixels is the budget of --image-policy full; leave it out")
+        text += ("," if ":" in text else ":") + f"pixels={settings.pixels}"
+    return PicturePolicy.parse(text)
 
 
 UNIT_KINDS: Registry[type[UnitKind]] = Registry("kind of unit", "vlm_eval.units")

@@ -1,0 +1,79 @@
+"""Units that a benchmark hands over as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.benchmarks import Filters, Items
+from harness.errors import DataError
+from harness.runs import UnitRecord
+
+
+def unit(unit_id: str, talk: str, speaker: str, split: str = "test") -> UnitRecord[Any]:
+    return UnitRecord(
+        kind="turn",
+        unit_id=unit_id,
+        benchmark="talks",
+        split=split,
+        parents={"talk": talk, "speaker": speaker},
+        detail={},
+    )
+
+
+TURNS = (
+    unit("t1", "a", "Ada"),
+    unit("t2", "b", "Ben"),
+    unit("t3", "a", "Ada"),
+    unit("t4", "c", "Ada", "dev"),
+    unit("t5", "b", "Ben"),
+)
+
+
+def ids(items: Items) -> list[str]:
+    return [entry.unit_id for entry in items.entries]
+
+
+def test_units_are_selected_by_what_they_belong_to() -> None:
+    items = Items.of(TURNS)
+    assert ids(items.select(Filters({"speaker": ("Ada",)}))) == ["t1", "t3", "t4"]
+    assert ids(items.select(Filters(unit_ids=("t5", "t1")))) == ["t1", "t5"]
+    assert ids(items.without({"t1", "t2"})) == ["t3", "t4", "t5"]
+    assert ids(Items.of(TURNS, splits=["dev"])) == ["t4"]
+
+
+def test_a_limit_and_shards_keep_together_what_the_benchmark_names() -> None:
+    assert ids(Items.of(TURNS).select(Filters(limit=2))) == ["t1", "t2"]
+    talks = Items.of(TURNS, whole="talk")
+    assert ids(talks.select(Filters(limit=2))) == ["t1", "t2", "t3", "t5"]
+    parts = [talks.select(Filters(shard=(number, 3))) for number in (1, 2, 3)]
+    assert sorted(one for part in parts for one in ids(part)) == ["t1", "t2", "t3", "t4", "t5"]
+    for part in parts:
+        assert {e.parents["talk"] for e in part.entries}.isdisjoint(
+            e.parents["talk"] for other in parts if other is not part for e in other.entries
+        )
+
+
+def test_the_fingerprint_is_that_of_all_units_whatever_is_selected() -> None:
+    items = Items.of(TURNS)
+    assert items.select(Filters(limit=1)).fingerprint == items.fingerprint
+    assert Items.of(TURNS[:4]).fingerprint != items.fingerprint
+    assert items.fingerprint["benchmark"] == "talks"
+
+
+@pytest.mark.parametrize(
+    ("units", "more", "message"),
+    [
+        ((), {}, "the benchmark has no units to ask about"),
+        (TURNS[:1] * 2, {}, "talks has two units with the id 't1'"),
+        (TURNS, {"whole": "room"}, "t1 of talks has no room among its parents"),
+        (TURNS, {"splits": ["tests"]}, "the data has no split 'tests'; did you mean 'test'?"),
+    ],
+)
+def test_units_that_contradict_their_benchmark_are_an_error(
+    units: tuple[UnitRecord[Any], ...], more: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        Items.of(units, **more)
+    assert str(caught.value) == message
