@@ -72,7 +72,10 @@ def step(number: int) -> StepRecord:
         prompt_tokens=900,
         calls=("round-1", "round-2"),
         prediction=Prediction.of(Status.ANSWERED, letter, "4" if right else "1", None, "CLICK", ""),
-        scores={**dict.fromkeys(MIND2WEB.scores, 1.0), "element": right, "success": right},
+        scores={
+            **dict.fromkeys(MIND2WEB.scores, 1.0),
+            **dict.fromkeys(("element", "success"), float(right)),
+        },
         usage=Usage(1800, output=120),
         cost=0.0061,
     )

@@ -223,7 +223,11 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
         "settings": {name: attrs[name] for name in ("constants", "differences", "given")},
         "key": attrs["key"],
         "cluster": attrs["cluster"],
-        "operation_f1_variants": attrs["variants"],
+        **{
+            f"{measure.name}_variants": attrs["variants"]
+            for measure in attrs["declared"].measures
+            if measure.variants
+        },
         "runs": attrs["runs"],
         **({"common": list(attrs["common"])} if attrs["common"] else {}),
         "unranked": list(attrs["unranked"]),

@@ -177,7 +177,7 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
         "baseline": comparisons.baseline,
         "correction": comparisons.correction,
         "planned_difference": comparisons.planned,
-        "operation_f1": comparisons.variant,
+        **{one.name: comparisons.variant for one in declared.measures if one.variants},
         "settings": {**asdict(comparisons.settings), "given": comparisons.given},
         "corrupt": list(comparisons.corrupt),
         "runs": [
