@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.engine import Observer, Progress
 from harness.printing import terminal
-from harness.runs import StepRecord
+from harness.runs import UnitRecord
 from harness.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Display:
     def __init__(self, settings: Settings, console: Console | None = None) -> None:
         self._settings = settings
         self._console = console or terminal(err=True)
-        self._records: list[StepRecord] = []
+        self._records: list[UnitRecord[Any]] = []
         self._scores = ""
         self._scored = 0
 
@@ -66,7 +66,7 @@ class Display:
         with Progress(total, done=done, metrics=self.scores, console=console) as progress:
             yield progress
 
-    def add(self, record: StepRecord) -> None:
+    def add(self, record: UnitRecord[Any]) -> None:
         """Count a step's line among the scores so far."""
         if record.settled and record.scores is not None:
             self._records.append(record)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from harness.errors import UserError
 from harness.evaluation.model import limits_of
@@ -16,7 +17,7 @@ from harness.runs import (
     Run,
     Setup,
     StepKey,
-    StepRecord,
+    UnitRecord,
     check_same,
     manifest_before,
     open_run,
@@ -109,7 +110,9 @@ def paid_before(run: Run) -> str | None:
     return f"of this cost, ${redone.cost:,.4f} was billed in {redone.of}, whose steps it took over"
 
 
-def redo_hint(directory: Path, records: Sequence[StepRecord], settings: Settings) -> str | None:
+def redo_hint(
+    directory: Path, records: Sequence[UnitRecord[Any]], settings: Settings
+) -> str | None:
     """How to ask the steps of a run again that were cut off, if there are many; else None."""
     cut = any(r.prediction and r.prediction.status is Status.TRUNCATED for r in records)
     limits = limits_of(settings)

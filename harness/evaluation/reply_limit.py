@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from adapters import AdapterInfo, Reply
 from adapters.contract import Generation
 from adapters.conversation import Finish
-from harness.runs import StepRecord, manifest_before
+from harness.runs import UnitRecord, manifest_before
 from harness.settings import SETTINGS, Settings, directory_of
 from parsers import PARSE_FAILURES
 from parsers.records import Status
@@ -86,7 +87,7 @@ def preflight_warning(reply: Reply, limits: Limits) -> str | None:
     )
 
 
-def unusable_replies(records: Iterable[StepRecord], limits: Limits) -> str | None:
+def unusable_replies(records: Iterable[UnitRecord[Any]], limits: Limits) -> str | None:
     """A line if more than `SHARE` of the steps have a reply that is cut off, empty or unreadable.
 
     It counts steps, each once, and is None for fewer than `FIRST_STEPS`.
@@ -106,7 +107,7 @@ def unusable_replies(records: Iterable[StepRecord], limits: Limits) -> str | Non
 _KINDS = ("cut off", "empty", "unreadable")
 
 
-def _kind(record: StepRecord) -> str:
+def _kind(record: UnitRecord[Any]) -> str:
     prediction = record.prediction
     if prediction is None:
         return ""

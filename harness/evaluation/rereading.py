@@ -33,7 +33,7 @@ from harness.runs import (
     Run,
     RunError,
     Setup,
-    StepRecord,
+    UnitRecord,
     check_same,
     manifest_before,
     name_of,
@@ -111,7 +111,7 @@ def rereading(
             else:
                 doubtful.add(key)
     score = scorer_of(settings, manifest.declaration)
-    lines: list[StepRecord] = []
+    lines: list[UnitRecord[Any]] = []
     asked: dict[StepKey, Calls] = {}
     changed = 0
     for key, question in _of_dialogues(questions, doubtful):
@@ -138,7 +138,7 @@ def rereading(
 
 
 def _reads_as_before(
-    protocol: AskingProtocol, run: Run, record: StepRecord, calls: Calls, shuffle: int
+    protocol: AskingProtocol, run: Run, record: UnitRecord[Any], calls: Calls, shuffle: int
 ) -> bool:
     try:
         prediction, used = reread(protocol, run, record, calls, shuffle)

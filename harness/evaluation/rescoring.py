@@ -23,7 +23,7 @@ from harness.evaluation.summary import summarise
 from harness.evaluation.units import unit_kind
 from harness.protocols import AskingProtocol, held
 from harness.protocols.groups import flagged
-from harness.runs import CallRecord, RecordedCalls, Run, RunError, StepRecord, name_of, open_run
+from harness.runs import CallRecord, RecordedCalls, Run, RunError, UnitRecord, name_of, open_run
 from harness.settings import Settings, from_record
 from harness.tables import Grid, counted
 from parsers import READING
@@ -48,7 +48,7 @@ class NotOnRecord(RunError):
 class Rescored(NamedTuple):
     """The lines of a run, read and scored again."""
 
-    records: list[StepRecord]
+    records: list[UnitRecord[Any]]
     changed: int
     """Number of predictions that differ from the recorded ones."""
     kept: int
@@ -109,7 +109,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
     return Rescored(records, changed, kept)
 
 
-def is_read(record: StepRecord) -> bool:
+def is_read(record: UnitRecord[Any]) -> bool:
     """Whether a step is settled with a prediction that was read from replies."""
     prediction = record.prediction
     return record.settled and prediction is not None and prediction.status not in UNASKED
@@ -129,7 +129,7 @@ def notes_of(settings: Settings) -> Notes | None:
 
 
 def reread(
-    protocol: AskingProtocol, run: Run, record: StepRecord, calls: Calls, shuffle: int
+    protocol: AskingProtocol, run: Run, record: UnitRecord[Any], calls: Calls, shuffle: int
 ) -> tuple[Prediction, tuple[str, ...]]:
     """Hold the dialogue of a step again with what is on record.
 
@@ -154,7 +154,7 @@ def reread(
 def check_questions(
     protocol: AskingProtocol,
     run: Run,
-    record: StepRecord,
+    record: UnitRecord[Any],
     calls: Calls,
     shuffle: int,
     prediction: Prediction,
@@ -225,7 +225,7 @@ def edition_note(edition: int, kept: int) -> str:
     )
 
 
-def task_rows_of(run: Run, records: Sequence[StepRecord]) -> dict[str, int]:
+def task_rows_of(run: Run, records: Sequence[UnitRecord[Any]]) -> dict[str, int]:
     """Return the number of rows of tasks that the run does not cover, as far as it can tell.
 
     Rows that an unfinished run did not reach have no record; their task is as long as its
@@ -236,5 +236,5 @@ def task_rows_of(run: Run, records: Sequence[StepRecord]) -> dict[str, int]:
     return known | cut_short
 
 
-def _read(records: Sequence[StepRecord]) -> int:
+def _read(records: Sequence[UnitRecord[Any]]) -> int:
     return sum(record.prediction is not None for record in records)

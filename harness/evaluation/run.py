@@ -33,7 +33,7 @@ from harness.evaluation.session import Session
 from harness.evaluation.summary import summarise
 from harness.evaluation.units import unit_kind
 from harness.pictures import PictureStats, PictureStore, built_in_picture
-from harness.runs import RunDirectory, RunError, StepRecord, open_run
+from harness.runs import RunDirectory, RunError, UnitRecord, open_run
 from harness.settings import of_session
 from harness.tables import counted
 
@@ -43,7 +43,7 @@ class Finished:
     """How a session ended."""
 
     directory: Path
-    records: Sequence[StepRecord]
+    records: Sequence[UnitRecord[Any]]
     summary: dict[str, Any]
     bounds: Bounds | None
     complete: bool
@@ -60,7 +60,7 @@ class Finished:
 async def carry_out(
     plan: Plan,
     observer: Callable[[int, int], contextlib.AbstractContextManager[Observer]],
-    scored: Callable[[StepRecord], None],
+    scored: Callable[[UnitRecord[Any]], None],
     say: Callable[[str], None],
     stoppable: Callable[[Callable[[], None]], None] = lambda stop: None,
 ) -> Finished:
