@@ -24,6 +24,7 @@ from harness.runs import (
     merge,
     open_run,
     packed,
+    repair,
 )
 from tests.harness.runs.examples import SETUP, call, step
 
@@ -157,3 +158,30 @@ def test_merged_shards_keep_their_blobs(tmp_path: Path) -> None:
     run = open_run(tmp_path / "whole")
     assert [run.result_of(record) for record in run.calls()]
     assert run.blobs.get(digest_of(b"png")) == b"png"
+
+
+def test_shared_calls_are_found_again_and_a_damaged_one_costs_only_those_who_used_it(
+    tmp_path: Path,
+) -> None:
+    one = replace(call("shared/c1", "why"), asked_by="a")
+    two = replace(call("shared/c1", "who"), asked_by="a")
+    path = write(
+        tmp_path / "r",
+        *((record, ()) for record in (one, two, call("a"), call("b"), call("c"))),
+        units=[
+            step("a", calls=(one.id, call("a").id)),
+            step("b", calls=(two.id, call("b").id)),
+            step("c", calls=(call("c").id,)),
+        ],
+    )
+    with RunDirectory.start(path, SETUP) as run:
+        assert (dict(run.shared), run.recorded) == ({one.id: one, two.id: two}, {})
+        assert not run.lost
+    first, rest = (path / "calls.jsonl").read_bytes().split(b"\n", 1)
+    (path / "calls.jsonl").write_bytes(first.replace(b"why", b"w y") + b"\n" + rest)
+    repaired = repair(path, SETUP)
+    assert (repaired.lines, repaired.dialogues) == (1, 1)
+    with RunDirectory.start(path, SETUP) as run:
+        assert dict(run.shared) == {two.id: two}
+        assert run.settled == {("b", 0), ("c", 0)}
+        assert not run.lost
