@@ -1,4 +1,4 @@
-"""Pictures for notebooks: a step's boxes drawn on its screenshot, and encoded figures.
+"""Pictures for notebooks: a unit's boxes drawn on its screenshot, and encoded figures.
 
 from reports import open_runs
 from reports.pictures import as_jpeg, boxes_on_screenshot
@@ -9,13 +9,14 @@ as_jpeg(boxes_on_screenshot(run, run.records()[0].unit_id))   # the last line of
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageDraw, ImageFont
 
-from harness.runs import DataGone, Run, StepRecord
+from harness.runs import DataGone, Run, StepDetail, StepRecord, UnitRecord
+from reports.view.points import page_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +29,7 @@ MARGIN = 90
 SMALLEST = 960, 420
 """Margin around the target and the chosen element, and smallest crop, in page pixels."""
 TARGET, CHOSEN, OTHER = "#00703c", "#c4320a", "#6f6f6f"
+COLOURS = {"target": TARGET, "chosen": CHOSEN, "distractor": OTHER}
 
 Box = tuple[float, float, float, float]
 
@@ -61,42 +63,49 @@ def as_png(figure: Figure, dpi: int = 90) -> Shown:
     return Shown(buffer.getvalue(), "image/png")
 
 
-def boxes_on_screenshot(run: Run, step_id: str, repeat: int = 0) -> Image.Image:
-    """Draw the boxes of a step on its screenshot, cropped to the region of interest.
+def boxes_on_screenshot(run: Run, unit_id: str, repeat: int = 0) -> Image.Image:
+    """Draw the boxes of a unit on its screenshot, cropped to the region of interest.
 
     Right elements have a solid green box, the chosen element a dashed red one; the listed ones are
     labelled. Every other choice has a thin grey box with its letter. Elements without a box on the
     page are left out. The picture is cropped around the listed right element and the chosen one and
-    scaled to at most `WIDTH` by `HEIGHT`. Raises `DataGone` if the step or its screenshot is not
+    scaled to at most `WIDTH` by `HEIGHT`. Units of other kinds than recorded steps have the boxes
+    that their kind brings to the page. Raises `DataGone` if the unit or its screenshot is not
     available.
     """
-    record = _record(run, step_id, repeat)
-    page = _opened(run.screenshot(step_id), step_id)
-    left, top, right, bottom = _region(record, page.size)
+    record = _record(run, unit_id, repeat)
+    page = _opened(run.screenshot(unit_id), unit_id)
+    if isinstance(record.detail, StepDetail):
+        boxes, around = list(_boxes(record)), _around(record)
+    else:
+        drawn = page_of(run).part(record).boxes or ()
+        boxes = [(one.box, one.text, COLOURS[one.kind]) for one in drawn]
+        around = [one.box for one in drawn if one.kind != "distractor"]
+    left, top, right, bottom = _region(around, page.size)
     scale = min(1.0, WIDTH / (right - left), HEIGHT / (bottom - top))
     size = max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale))
     part = page.crop((left, top, right, bottom)).resize(size, Image.Resampling.LANCZOS)
     draw = ImageDraw.Draw(part)
-    for box, label, colour in _boxes(record):
+    for box, label, colour in boxes:
         x, y, width, height = box
         ends = (x - left, y - top, x + width - left, y + height - top)
         _mark(draw, [end * scale for end in ends], label, colour)
     return part
 
 
-def _record(run: Run, step_id: str, repeat: int) -> StepRecord:
+def _record(run: Run, unit_id: str, repeat: int) -> UnitRecord[Any]:
     for record in run.records():
-        if (record.unit_id, record.repeat) == (step_id, repeat):
+        if record.key == (unit_id, repeat):
             return record
-    raise DataGone(f"the run has no step {step_id} of repeat {repeat}")
+    raise DataGone(f"the run has no {run.manifest.declaration.unit} {unit_id} of repeat {repeat}")
 
 
-def _opened(data: bytes, step_id: str) -> Image.Image:
+def _opened(data: bytes, unit_id: str) -> Image.Image:
     try:
         with Image.open(io.BytesIO(data)) as image:
             return image.convert("RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DataGone(f"the screenshot of step {step_id} cannot be read: {error}") from error
+        raise DataGone(f"the screenshot of {unit_id} cannot be read: {error}") from error
 
 
 def _boxes(record: StepRecord) -> Iterator[tuple[Box, str, str]]:
@@ -123,11 +132,15 @@ def _chosen(record: StepRecord) -> str | None:
     return record.prediction.element if record.prediction is not None else None
 
 
-def _region(record: StepRecord, size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The crop as left, top, right, bottom; the whole page if no box is known."""
+def _around(record: StepRecord) -> list[Box]:
+    """The listed right element and the chosen one, else all right ones."""
     chosen = _chosen(record)
     around = [c.box for c in record.detail.choices if c.box and (c.positive or c.id == chosen)]
-    around = around or [box for box in record.detail.gold.boxes if box]
+    return around or [box for box in record.detail.gold.boxes if box]
+
+
+def _region(around: Sequence[Box], size: tuple[int, int]) -> tuple[int, int, int, int]:
+    """The crop as left, top, right, bottom; the whole page if no box is known."""
     if not around:
         return 0, 0, *size
     across = _span(((x, x + width) for x, _, width, _ in around), SMALLEST[0], size[0])

@@ -1,12 +1,14 @@
-"""The HTML page: a folder that opens in a browser without a server and shows every step of runs.
+"""The HTML page: a folder that opens in a browser without a server and shows every unit of runs.
 
 | module | content |
 |---|---|
 | `command` | `vlm-eval view` |
 | `write` | writes the folder, one run in memory at a time, once or again |
-| `points` | the list of steps with their outcome in each run; the sample of a small page |
-| `detail` | everything about one step in one run |
-| `pictures` | downscaled screenshots, and what models were sent of them |
+| `sheets` | the runs that share what their benchmarks declare, told in terms of their own |
+| `points` | the list of units with their outcome in each run; the sample of a small page |
+| `detail`, `tree` | everything about one unit in one run; a detail of an unknown kind as it is |
+| `parts`, `steps` | what a kind of unit brings, as data; recorded steps |
+| `pictures` | downscaled screenshots, what models were sent of them, blobs of the run |
 | `tables`, `agreement`, `plots` | the summary and the comparison |
 | `script` | data as scripts, escaped so that no text can break out |
 | `folder` | checks and clears the output folder |

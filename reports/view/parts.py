@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from harness.runs import UnitRecord
-from parsers import Declaration, Measure
+from parsers import Average, Declaration, Measure
 from parsers.actions import Action, Value
 from parsers.declaration import SPLIT
 
 LONGEST = 90
 """Longest text in the list, in characters."""
+SHORT = 24
+"""Longest meaning of a measure in a title, in characters."""
 RESERVED = frozenset(
     {"q", "split", "lane", "result", "status", "class", "agree", "label", "sort", "down", "sheet"}
     | {"task", "index", "answer"}
@@ -211,6 +213,23 @@ def title_of(name: str) -> str:
 def main_of(declared: Declaration) -> Measure:
     """The main measure of units: where the main one is of parents, what it is all of."""
     return declared[declared.main.all_of] if declared.main.all_of else declared.main
+
+
+def measure_words(declared: Declaration) -> str:
+    """The main measure of units in a few words: its meaning, or its head where that is long."""
+    main = main_of(declared)
+    return main.meaning if 0 < len(main.meaning) <= SHORT else main.head
+
+
+def average_words(average: Average, declared: Declaration) -> str:
+    """An average in a few words.
+
+    >>> from parsers import declaration_of
+    >>> average_words("macro", declaration_of(None)), average_words("micro", declaration_of(None))
+    ('macro over tasks', 'micro over steps')
+    """
+    over = {"macro": declared.level(main_of(declared).over).many, "micro": declared.units}
+    return f"{average} over {over.get(average, 'groups')}"
 
 
 def action_lines(action: Action | None) -> list[Line]:

@@ -13,6 +13,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from harness.tables import clean
+from parsers import Declaration
+from reports.view.parts import average_words, main_of, measure_words, title_of
 
 MOST_GROUPS = 40
 LONGEST_LABEL = 26
@@ -40,25 +42,29 @@ class Plot:
     words: str
 
 
-def rates_plot(table: pd.DataFrame, title: str, name: str, folder: Path) -> Plot:
-    """Draw step success by group with 95 % intervals into `NAME-light.svg` and `NAME-dark.svg`.
+def rates_plot(table: pd.DataFrame, name: str, folder: Path) -> Plot:
+    """Draw the main measure by group with 95 % intervals into `NAME-light.svg` and `NAME-dark.svg`.
 
     The table is one of `reports.tables`. At most `MOST_GROUPS` groups are drawn, those with
-    the most steps.
+    the most units.
     """
-    key = table.attrs["key"]
+    key, declared = table.attrs["key"], table.attrs["declared"]
+    units, said = declared.units, measure_words(declared)
+    title = f"{title_of(said)} by {key}"
     lines = table[table["headline"].astype(bool)]
-    sizes = lines.groupby(key, observed=True)["steps"].max().sort_values(ascending=False)
+    sizes = lines.groupby(key, observed=True)[units].max().sort_values(ascending=False)
     groups = list(dict.fromkeys(g for g in lines[key] if g in set(sizes.index[:MOST_GROUPS])))
     runs = list(dict.fromkeys(lines["run"]))
     files = {}
     for theme in ("light", "dark"):
         files[theme] = f"{name}-{theme}.svg"
-        _draw(lines, key, groups, runs, theme, folder / files[theme])
+        _draw(lines, key, groups, runs, declared, theme, folder / files[theme])
     left_out = len(sizes) - len(groups)
-    words = f"Step success by {key}, a mark per run with its 95 % interval; see the table below."
+    words = (
+        f"{title_of(said)} by {key}, a mark per run with its 95 % interval; see the table below."
+    )
     if left_out:
-        title += f" ({len(groups)} with most steps, {left_out} left out)"
+        title += f" ({len(groups)} with most {units}, {left_out} left out)"
     return Plot(title, files["light"], files["dark"], words)
 
 
@@ -67,18 +73,21 @@ def _draw(
     key: str,
     groups: Sequence[str],
     runs: Sequence[str],
+    declared: Declaration,
     theme: str,
     path: Path,
 ) -> None:
     height = 0.9 + len(groups) * max(0.34, 0.17 * len(runs))
     figure = Figure(figsize=(6.4, height + (0.3 if len(runs) > 1 else 0)), layout="constrained")
     axes = figure.subplots()
+    average = main_of(declared).averages[0]
+    name = f"{main_of(declared).result}_{average}"
     records = {(r["run"], r[key]): r for r in lines.to_dict("records")}
     for number, run in enumerate(runs):
         colour = _COLOURS[theme][number % len(_COLOURS[theme])]
         shift = (number - (len(runs) - 1) / 2) * min(0.22, 0.7 / len(runs))
         for place, group in enumerate(groups):
-            _mark(axes, records.get((run, group)), place + shift, colour, number)
+            _mark(axes, records.get((run, group)), name, place + shift, colour, number)
         label = _short(run)
         marker = _marker(number)
         (handle,) = axes.plot([], [], marker, color=colour, markersize=6)
@@ -90,19 +99,20 @@ def _draw(
     axes.set_yticks(range(len(groups)), [_short(group) for group in groups], parse_math=False)
     axes.set_ylim(max(len(groups), 1) - 0.5, -0.5)
     axes.set_xlim(0, 100)
-    axes.set_xlabel("step success, per cent (macro over tasks, 95 % interval)")
+    over = average_words(average, declared)
+    axes.set_xlabel(f"{measure_words(declared)}, per cent ({over}, 95 % interval)")
     _dress(figure, axes, theme, legend=len(runs) > 1)
     with warnings.catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "v"}):
         warnings.simplefilter("ignore")  # glyphs missing from the font are drawn as boxes
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
-def _mark(axes: Any, record: Any, place: float, colour: str, number: int) -> None:
-    if record is None or pd.isna(record["step_success_macro"]):
+def _mark(axes: Any, record: Any, name: str, place: float, colour: str, number: int) -> None:
+    if record is None or pd.isna(record[name]):
         return
-    value = 100 * record["step_success_macro"]
-    if not pd.isna(record["step_success_macro_low"]):
-        bounds = [100 * record[f"step_success_macro_{end}"] for end in ("low", "high")]
+    value = 100 * record[name]
+    if not pd.isna(record[f"{name}_low"]):
+        bounds = [100 * record[f"{name}_{end}"] for end in ("low", "high")]
         axes.plot(bounds, [place, place], color=colour, linewidth=2, clip_on=False)
     axes.plot(
         [value],

@@ -220,9 +220,14 @@ def as_rows(
     """
     words: dict[str, int] = {}
     parents: dict[str, tuple[int, str]] = {}
+    none = (None,) * len(points.measures)
 
     def word(text: str | None) -> int | None:
         return None if text is None else words.setdefault(text, len(words))
+
+    def said(one: Outcome) -> list[Any]:
+        told = (one.result, one.status, one.error_class, one.answer)
+        return [*map(word, told), *(one.scores or none)]
 
     def told(fact: Fact, text: str | None) -> str | int | None:
         return word(text) if fact.word else text
@@ -233,7 +238,13 @@ def as_rows(
         text = "" if points.own_goals else point.goal
         parent = parents.setdefault(point.parent, (len(parents), text or point.parent))[0]
         outcomes = [
-            [word(o.result), word(o.status), word(o.error_class), word(o.answer), *o.scores]
+            [
+                word(o.result),
+                word(o.status),
+                word(o.error_class),
+                word(o.answer),
+                *(o.scores or none),
+            ]
             if o is not None
             else None
             for o in (point.outcomes.get(n) for n in range(len(points.lanes)))

@@ -82,6 +82,11 @@ class Sheet:
         """The number of innermost parents."""
         return len({point.parents for point in self.points.units.values()})
 
+    @property
+    def first_key(self) -> str:
+        """What results are told by first."""
+        return next(iter(self.summary.frames))
+
     @cached_property
     def tables(self) -> list[Shown]:
         return shown_tables(self.summary)

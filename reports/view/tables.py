@@ -11,11 +11,12 @@ from markupsafe import Markup
 
 from harness.runs import Run, RunError
 from harness.tables import POOLED, Cell, Column, Grid, Row, Section, heads, html_table
-from parsers import Declaration, declaration_of
+from parsers import Declaration
 from reports.formats import fact_texts, results_grid
 from reports.keys import keys
 from reports.settings import Setting
 from reports.tables import by_table
+from reports.view.parts import average_words, main_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class Summary:
 
     meanings: what results are grouped by, in words.
     frames: tables of results by key.
-    grids: the same arranged for readers, averaged over tasks.
-    micro: results by split, averaged over steps.
+    grids: the same arranged for readers, averaged as the main measure is in the first place.
+    second: results by the first key, averaged as it is in the second place; None without one.
     cards: a card per run.
     settings: settings that the runs share.
     differences: the other settings, with a value per run.
@@ -73,7 +74,8 @@ class Summary:
     meanings: dict[str, str]
     frames: dict[str, pd.DataFrame]
     grids: dict[str, Grid]
-    micro: Grid
+    second: Grid | None
+    declared: Declaration
     cards: list[Card]
     settings: list[tuple[str, str]]
     differences: list[tuple[str, list[str]]]
@@ -81,20 +83,24 @@ class Summary:
 
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """Compute the tables of the runs. Raises `RunError`."""
-    known = keys(next(iter(runs.values())).manifest.declaration)
+    declared = next(iter(runs.values())).manifest.declaration
+    first, *others = main_of(declared).averages
+    known = keys(declared)
     frames: dict[str, pd.DataFrame] = {name: by_table(runs.values(), name) for name in known}
-    grids = {key: results_grid(frame) for key, frame in frames.items()}
-    main = frames["split"]
+    grids = {key: results_grid(frame, first) for key, frame in frames.items()}
+    key = next(iter(known))
+    main = frames[key]
     constants: Mapping[str, Setting] = main.attrs["constants"]
     differences: Mapping[str, Mapping[str, Setting]] = main.attrs["differences"]
     return Summary(
         meanings={name: key.meaning for name, key in known.items()},
         frames=frames,
         grids=grids,
-        micro=results_grid(main, "micro"),
+        second=results_grid(main, others[0]) if others else None,
+        declared=declared,
         cards=[
-            _card(fact, section, main.attrs["declared"])
-            for fact, section in zip(main.attrs["runs"], grids["split"].sections, strict=True)
+            _card(fact, section, declared)
+            for fact, section in zip(main.attrs["runs"], grids[key].sections, strict=True)
         ],
         settings=[
             (name, setting_text(value)) for name, value in constants.items() if value is not None
@@ -104,15 +110,6 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
             for name, values in differences.items()
         ],
     )
-
-
-_PLAIN = {group.name for group in declaration_of(None).groups}
-
-
-def title_of(key: str, meaning: str) -> str:
-    """The title of a table by this key."""
-    named = f"By {key.replace('_', ' ')}"
-    return named if key in _PLAIN else f"{named}: {meaning}"
 
 
 def _card(fact: Mapping[str, Any], section: Section, declared: Declaration) -> Card:
@@ -151,18 +148,32 @@ def setting_text(value: Setting) -> str:
 
 
 def shown_tables(summary: Summary) -> list[Shown]:
-    """The tables of the summary: by split in both averages, then by all other keys."""
+    """The tables of the summary: by the first key in both averages, then by all other keys."""
+    declared = summary.declared
     first, *others = summary.frames
+    averages = [average_words(one, declared) for one in main_of(declared).averages[:2]]
+    groups = {group.name for group in declared.groups}
+    tables = [shown(f"Results by {first}, {averages[0]}", summary.grids[first])]
+    if summary.second is not None:
+        tables.append(shown(f"By {first}, {averages[1]}", summary.second))
+    for key in others:
+        named = f"By {key.replace('_', ' ')}"
+        title = named if key in groups else f"{named}: {summary.meanings[key]}"
+        tables.append(shown(title, summary.grids[key]))
+    return tables
+
+
+def outer_keys(summary: Summary) -> list[str]:
+    """The first key, and the outermost level of parents if results are told by it."""
+    outer = summary.declared.levels[-1].name
     return [
-        shown(f"Results by {first}, macro over tasks", summary.grids[first]),
-        shown(f"By {first}, micro over steps", summary.micro),
-        *(shown(title_of(key, summary.meanings[key]), summary.grids[key]) for key in others),
+        key for key in dict.fromkeys((next(iter(summary.frames)), outer)) if key in summary.frames
     ]
 
 
 def side_by_side_tables(summary: Summary) -> list[Shown]:
-    """The runs side by side, by split and by website."""
-    grids = [side_by_side(summary.grids[key]) for key in ("split", "website")]
+    """The runs side by side, by split and by the outermost level of parents."""
+    grids = [side_by_side(summary.grids[key]) for key in outer_keys(summary)]
     return [shown(grid.title, grid) for grid in grids]
 
 

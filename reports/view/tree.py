@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -51,7 +52,7 @@ def _omitted(count: int) -> list[int]:
 
 
 def _scalar(value: Any) -> Any:
-    if isinstance(value, float) and not -1e308 < value < 1e308:
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53:
         return str(value)

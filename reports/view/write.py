@@ -23,6 +23,7 @@ from reports.view.plots import Plot, rates_plot
 from reports.view.points import sample
 from reports.view.script import call, note
 from reports.view.sheets import Sheet, listed, sheets_of
+from reports.view.tables import outer_keys
 
 HERE = Path(__file__).parent
 SCRIPTS = (
@@ -244,9 +245,10 @@ def _readable(value: Any) -> Any:
 
 def _plots(sheet: Sheet, folder: Path) -> tuple[Plot, ...]:
     prefix = f"{sheet.number}-" if sheet.number else ""
-    drawn = (("split", "Step success by split"), ("website", "Step success by website"))
     frames = sheet.summary.frames
-    return tuple(rates_plot(frames[key], title, f"{prefix}{key}", folder) for key, title in drawn)
+    return tuple(
+        rates_plot(frames[key], f"{prefix}{key}", folder) for key in outer_keys(sheet.summary)
+    )
 
 
 def _page(runs: Mapping[str, Run], sheets: Sequence[Sheet]) -> str:

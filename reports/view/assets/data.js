@@ -6,6 +6,7 @@
   const waiting = new Map();
   const order = [];
   const KEPT = 200;
+  const OPEN = new Set(["open", "not_asked"]);
   VLM.sheets = [];
 
   VLM.load = function (list) {
@@ -40,7 +41,7 @@
               status: word(out[1]),
               cls: word(out[2]),
               choice: word(out[3]),
-              scores: out.slice(4),
+              scores: OPEN.has(word(out[0])) ? [] : out.slice(4),
               main: main < 0 ? null : out[4 + main],
             },
         ),

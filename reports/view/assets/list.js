@@ -27,6 +27,7 @@
       wide: WIDE[fact.key] || 130,
     });
     const early = facts.filter((fact) => fact.head && fact.early).map(column);
+    if (early.length) early[0].kind += " lead";
     const late = facts.filter((fact) => fact.head && !fact.early).map(column);
     const place = (step) =>
       terms.places ? step.index + 1 + (step.total ? "/" + step.total : "") : step.id;
