@@ -100,8 +100,7 @@ def test_it_goes_from_a_run_to_the_page(monkeypatch: pytest.MonkeyPatch, tmp_pat
     isolate(monkeypatch, tmp_path)
     known: list[Any] = [(BENCHMARKS, RoadSigns), (PROTOCOLS, ReadTheSign), (KINDS, SignDetail)]
     for registry, thing in known:
-        name = getattr(thing, "name", "sign")
-        monkeypatch.setitem(registry._entries, name, Entry(name, thing))
+        monkeypatch.setitem(registry._entries, getattr(thing, "name", "sign"), Entry("", thing))
     run = {"benchmark": "road-signs", "out": "driver", "preflight": False, "concurrency": 1}
     asleep, awake = Driver(2), Driver()
     with pytest.raises(Fatal, match="asleep"):
@@ -116,3 +115,6 @@ def test_it_goes_from_a_run_to_the_page(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert re.search(r"test +2 +3 +75\.0 .* 80\.0", report) and "towns as" in report
     compared = call("compare", "driver", "oracle").out
     assert re.search(r"Named micro +66\.7 +100\.0 +\+33\.3", compared) and "Speed macro" in compared
+    assert call("view", "driver", "oracle", "-o", "page").code == 0
+    page = Path("page/index.html").read_text("utf-8"), Path("page/data/steps.js").read_text("utf-8")
+    assert "road-signs" in page[0] and "Named" in page[0] and "sign-2" in page[1]
