@@ -187,7 +187,7 @@ def _rules(
         raise RunError(f"{label} has an unknown rule for invalid rows: {rule!r}")
     if cluster and cluster not in declared.clusters:
         raise RunError(
-            f"{label} has no {cluster}s to take as clusters, but {', '.join(declared.clusters)}"
+            f"{label} cannot take {cluster!r} as clusters, only {', '.join(declared.clusters)}"
         )
     excluded = manifest.config.get("exclude_statuses", ())
     if not set(excluded) <= {status.value for status in Status}:

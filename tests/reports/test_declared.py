@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adapters.conversation import Usage
+from adapters.registry import Entry
 from harness.runs import RunDirectory, RunError, UnitRecord
 from parsers import Declaration, Group, Level, Measure, Prediction, Status
 from parsers.actions import Action
@@ -22,6 +23,9 @@ from reports.command import report
 from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
 from reports.frames import runs_frame, steps_frame, tasks_frame
+from reports.frames.units import KindColumns, unit_column
+from reports.keys import Key, banded
+from reports.kinds import REPORTS, KindReports
 from reports.tables import by_table, leaderboard, main_table
 from tests.reports.runs import setup, worked, write
 
@@ -75,7 +79,7 @@ def _unit(number: int, nearness: float | None, **more: Any) -> UnitRecord[Any]:
         "scores": {"inside": float(nearness == 1), "nearness": nearness},
         "usage": Usage(50, output=2),
         "cost": 0.5,
-        "detail": {"whatever": [number]},
+        "detail": {"w": [number]},
     }
     return UnitRecord(**(values | more))
 
@@ -168,7 +172,7 @@ def test_a_key_and_a_cluster_that_are_not_declared_are_one_line(tmp_path: Path) 
     run = _run(tmp_path / "a")
     with pytest.raises(RunError, match=r"only by split, platform, size, target_index$"):
         by_table(run, "website")
-    with pytest.raises(RunError, match=r"no website.* but application, screen"):
+    with pytest.raises(RunError, match=r"take 'website' as clusters, only application, screen$"):
         main_table(run, cluster="website")
     with pytest.raises(RunError, match="no measure with variants"):
         main_table(run, f1="mind2web")
@@ -242,3 +246,18 @@ def test_a_main_measure_that_was_left_open_is_not_compared(tmp_path: Path) -> No
         writing.finish({}, complete=True)
     with pytest.raises(RunError, match="c has no nearness to compare"):
         compare_runs([run, _run(tmp_path / "a")])
+
+
+def test_a_kind_can_bring_columns_and_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    column = unit_column("width", "Int64", "of the picture", lambda record: record.detail["w"][0])
+    brought = KindReports(
+        columns=KindColumns(detail=(column,)),
+        groups={"width": Key("width of the picture", banded("width", (2, 4)))},
+    )
+    monkeypatch.setitem(REPORTS._entries, DECLARED.kind, Entry(DECLARED.kind, brought))
+    run = _run(tmp_path / "a")
+    assert steps_frame(run)["width"].tolist() == [0, 1, 2, 3, 4, 5]
+    table = by_table(run, "width").drop_duplicates("width").set_index("width")
+    assert table["targets"].to_dict() == {"0-1": 2, "2-3": 2, "4+": 2}
