@@ -85,7 +85,7 @@
   /* A served page of a run under way asks whether it has been written again, and offers to load it:
      loading by itself would take the step away that somebody is reading. */
   VLM.stamp = function (stamp) {
-    if (stamp === VLM.list.stamp) return;
+    if (stamp === VLM.list.stamp || document.querySelector(".news")) return;
     clearInterval(asking);
     const button = VLM.el("button", { type: "button" }, "Show it");
     button.addEventListener("click", () => location.reload());
