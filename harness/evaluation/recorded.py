@@ -16,9 +16,10 @@ from harness.evaluation.choices import StepsBeside
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.questions import Preparer, StepQuestion, recorded_question
 from harness.evaluation.step_records import step_of_record, unasked_record
-from harness.evaluation.units import Listed, Question, UnitKind, picture_policy
+from harness.evaluation.step_settings import check_stored, image_policy_of, pictures_of, source_of
+from harness.evaluation.units import Listed, Question, UnitKind
 from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, Source, StepProtocol, of_steps
+from harness.protocols import AskingProtocol, StepProtocol, of_steps
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import StepRecord
 from harness.settings import SETTINGS, Settings, written
@@ -39,7 +40,7 @@ class RecordedSteps(UnitKind):
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         self.settings = settings
         self.protocol = of_steps(protocol)
-        self.pictures = _pictures(settings, self.protocol)
+        self.pictures = pictures_of(settings, self.protocol)
         self.ranks: Ranks | None = None
 
     @classmethod
@@ -75,7 +76,7 @@ class RecordedSteps(UnitKind):
         cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
     ) -> dict[str, str]:
         """See `UnitKind.lacks`: which candidates there are decides what has an effect."""
-        _check_stored(settings, of_steps(protocol))
+        check_stored(settings, of_steps(protocol))
         source = source_of(settings, protocol)
         name, needs = protocol.name, protocol.needs
         lacks: dict[str, str] = {}
@@ -114,7 +115,7 @@ class RecordedSteps(UnitKind):
         source = source_of(settings, protocol)
         completed: dict[str, Any] = {
             "candidates": source,
-            "image_policy": _image_policy(settings, protocol),
+            "image_policy": image_policy_of(settings, protocol),
         }
         if source == "ranker":
             completed |= {
@@ -287,76 +288,6 @@ class RecordedSteps(UnitKind):
     def of_record(cls, record: StepRecord, *, scene: bool = True) -> StepQuestion:
         """See `UnitKind.of_record`: the scene knows the recorded texts only."""
         return recorded_question(record, scene=scene)
-
-
-def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
-    """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
-    sources = protocol.needs.sources
-    source = settings.candidates or sources[0]
-    if source not in sources:
-        raise UserError(
-            f"--candidates {source}: '{protocol.name}' takes {' or '.join(sources)} only"
-        )
-    return source
-
-
-def _image_policy(settings: Settings, protocol: AskingProtocol) -> str:
-    needs = protocol.needs
-    if needs.pictures == "none":
-        for option, value in (
-            ("--image-policy", settings.image_policy),
-            ("--pixels", settings.pixels),
-        ):
-            if value not in (None, "none"):
-                raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
-        return "none"
-    text = settings.image_policy or needs.picture_policy
-    if needs.sees and text.partition(":")[0] == "none":
-        raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
-    return text
-
-
-def _pictures(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
-    """The screenshot policy of completed settings.
-
-    Raises `UserError` for pictures that the benchmark or the protocol has no use for.
-    """
-    policy = picture_policy(settings, "full")
-    if settings.lost_rows and policy.name != "none":
-        raise UserError("--lost-rows is for text-only runs; add --image-policy none")
-    _check_pictures(settings, protocol, policy)
-    return policy
-
-
-def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PicturePolicy) -> None:
-    name = settings.benchmark
-    if step_benchmark(name).screenshots:
-        return
-    if settings.lost_rows:
-        raise UserError(
-            f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
-            "rows are asked about; leave it out"
-        )
-    if policy.name == "none":
-        return
-    blind = "" if protocol.needs.sees else "--image-policy none or "
-    raise UserError(
-        f"{name} has no screenshots, and '{protocol.name}' would show them: ask with {blind}"
-        "a protocol that shows none (vlm-eval protocols)"
-    )
-
-
-def _check_stored(settings: Settings, protocol: StepProtocol) -> None:
-    """Reject settings and protocols that do not fit a data set that stores its questions."""
-    name = settings.benchmark
-    fixes = step_benchmark(name).fixes
-    if "prompts" in fixes and not protocol.can_be_stored:
-        raise UserError(
-            f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
-            "and needs multimodal-mind2web"
-        )
-    if "choices" in fixes and settings.candidates not in (None, "snapshot"):
-        raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
 
 
 def _check_letters(protocol: StepProtocol, settings: Settings) -> None:

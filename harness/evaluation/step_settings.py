@@ -1,0 +1,81 @@
+"""Settings of recorded steps, and what of their data, protocol and pictures goes together."""
+
+from __future__ import annotations
+
+from harness.benchmarks import step_benchmark
+from harness.errors import UserError
+from harness.evaluation.units import picture_policy
+from harness.pictures import PicturePolicy
+from harness.protocols import AskingProtocol, Source, StepProtocol
+from harness.settings import Settings
+
+
+def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
+    """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
+    sources = protocol.needs.sources
+    source = settings.candidates or sources[0]
+    if source not in sources:
+        raise UserError(
+            f"--candidates {source}: '{protocol.name}' takes {' or '.join(sources)} only"
+        )
+    return source
+
+
+def image_policy_of(settings: Settings, protocol: AskingProtocol) -> str:
+    """What is shown of the screenshot. Raises `UserError` for what the protocol cannot use."""
+    needs = protocol.needs
+    if needs.pictures == "none":
+        for option, value in (
+            ("--image-policy", settings.image_policy),
+            ("--pixels", settings.pixels),
+        ):
+            if value not in (None, "none"):
+                raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
+        return "none"
+    text = settings.image_policy or needs.picture_policy
+    if needs.sees and text.partition(":")[0] == "none":
+        raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
+    return text
+
+
+def pictures_of(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
+    """The screenshot policy of completed settings.
+
+    Raises `UserError` for pictures that the benchmark or the protocol has no use for.
+    """
+    policy = picture_policy(settings, "full")
+    if settings.lost_rows and policy.name != "none":
+        raise UserError("--lost-rows is for text-only runs; add --image-policy none")
+    _check_pictures(settings, protocol, policy)
+    return policy
+
+
+def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PicturePolicy) -> None:
+    name = settings.benchmark
+    if step_benchmark(name).screenshots:
+        return
+    if settings.lost_rows:
+        raise UserError(
+            f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
+            "rows are asked about; leave it out"
+        )
+    if policy.name == "none":
+        return
+    blind = "" if protocol.needs.sees else "--image-policy none or "
+    raise UserError(
+        f"{name} has no screenshots, and '{protocol.name}' would show them: ask with {blind}"
+        "a protocol that shows none (vlm-eval protocols)"
+    )
+
+
+def check_stored(settings: Settings, protocol: StepProtocol) -> None:
+    """Reject settings and protocols that do not fit a data set that stores its questions."""
+    name = settings.benchmark
+    fixes = step_benchmark(name).fixes
+    if "prompts" in fixes and not protocol.can_be_stored:
+        raise UserError(
+            f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
+            "and needs multimodal-mind2web"
+        )
+    if "choices" in fixes and settings.candidates not in (None, "snapshot"):
+        raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
