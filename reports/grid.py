@@ -137,7 +137,9 @@ def frame_data(frame: pd.DataFrame, facts: Mapping[str, Any], comments: Iterable
 
 def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """The rows as plain Python values; missing values are None."""
-    columns = [frame[name].astype("object") for name in frame.columns]
+    bare = frame.copy(deep=False)
+    bare.attrs = {}  # pandas copies them for every column that is looked at
+    columns = [bare[name].astype("object") for name in bare.columns]
     lists = [column.where(column.notna(), None).tolist() for column in columns]
     return zip(*lists, strict=True)
 
