@@ -85,7 +85,7 @@ class Request:
 
     conversation: Conversation
     generation: Generation
-    step_id: str
+    unit_id: str
     """Groups calls that share a prefix; a provider's prompt cache is keyed by it."""
     place: str
     """Which call of its dialogue it is (`round-1`, `round-2`)."""
@@ -236,7 +236,7 @@ class BatchAdapter(Adapter, Protocol):
         """
         ...
 
-    async def release(self, step_id: str) -> None:
+    async def release(self, unit_id: str) -> None:
         """The step is finished: drop what is kept for it."""
         ...
 

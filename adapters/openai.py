@@ -183,7 +183,7 @@ class OpenAIAdapter(ChatAdapter):
 
     def _additions(self, request: Request) -> Json:
         # One key per step: above some fifteen requests a minute a key is spread over machines.
-        added: Json = {"prompt_cache_key": request.step_id[:64]}
+        added: Json = {"prompt_cache_key": request.unit_id[:64]}
         if self._facts.marked_cache:
             # Otherwise every request writes its prompt to the cache, at 1.25 times the price.
             added["prompt_cache_options"] = {"mode": "explicit"}

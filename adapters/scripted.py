@@ -83,7 +83,7 @@ class Script:
                 self._in_order.append(line)
 
     def __call__(self, request: Request) -> Line:
-        step, place = request.step_id, request.place
+        step, place = request.unit_id, request.place
         for key in ((step, place), (step, None), (None, place)):
             lines = self._keyed.get(key)
             if lines:
@@ -163,8 +163,8 @@ class ScriptedBatch(Scripted):
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
         return sum(len(message.text) for message in request.conversation.messages) // 4
 
-    async def release(self, step_id: str) -> None:
-        self.released.append(step_id)
+    async def release(self, unit_id: str) -> None:
+        self.released.append(unit_id)
 
 
 def scripted(

@@ -67,7 +67,7 @@ class InstantBatches(Instant):
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
         return len(request.conversation.messages)
 
-    async def release(self, step_id: str) -> None:
+    async def release(self, unit_id: str) -> None:
         return None
 
 
@@ -112,7 +112,7 @@ async def bare(jobs: list[Job]) -> None:
         ask = next(dialogue)
         while True:
             assert isinstance(ask, Ask)
-            request = Request(ask.conversation, generation, job.step_id, ask.place)
+            request = Request(ask.conversation, generation, job.unit_id, ask.place)
             async with slots:
                 reply = await model.ask(request, pictures)
             try:

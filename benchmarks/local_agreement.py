@@ -72,7 +72,7 @@ def asked(options: argparse.Namespace, out: Path, **changes: Any) -> Told:
     replies: dict[str, list[Any]] = {}
     for line in (out / "calls.jsonl").read_text().splitlines():
         call = json.loads(line)
-        replies.setdefault(call["step_id"], []).append((call["place"], call["reply"]["native"]))
+        replies.setdefault(call["unit_id"], []).append((call["place"], call["reply"]["native"]))
     manifest = json.loads((out / "manifest.json").read_text())
     return Told(
         {step: tuple(sorted(own, key=lambda call: call[0])) for step, own in replies.items()},

@@ -46,8 +46,8 @@ class Naive:
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
         return 1
 
-    async def release(self, step_id: str) -> None:
-        self._prepared.release(step_id)
+    async def release(self, unit_id: str) -> None:
+        self._prepared.release(unit_id)
 
     def notices(self) -> list[str]:
         return []

@@ -35,7 +35,7 @@ class PretendedWorker:
         self._queue.put((batch, future))
         return future
 
-    def release(self, step_id: str) -> None:
+    def release(self, unit_id: str) -> None:
         return None
 
     def stats(self) -> WorkerStats:

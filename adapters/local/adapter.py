@@ -107,13 +107,13 @@ class LocalAdapter:
                 )
         return [results[place] for place in range(len(requests))]
 
-    async def release(self, step_id: str) -> None:
+    async def release(self, unit_id: str) -> None:
         """The step is finished: drop what is kept for it."""
-        self._prepared.release(step_id)
-        for dialogue in [dialogue for dialogue in self._homes if dialogue[0] == step_id]:
+        self._prepared.release(unit_id)
+        for dialogue in [dialogue for dialogue in self._homes if dialogue[0] == unit_id]:
             del self._homes[dialogue]
         for worker in self._workers:
-            worker.release(step_id)
+            worker.release(unit_id)
 
     def stats(self) -> WorkerStats:
         """Counts of all workers together."""
@@ -145,7 +145,7 @@ class LocalAdapter:
                 self._ignored.add(name)
                 self._notices.append(f"{self._info.name} has no {name.replace('_', ' ')}: ignored")
         work = Work(
-            request.step_id,
+            request.unit_id,
             request.repeat,
             request.place,
             encoded,

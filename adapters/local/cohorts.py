@@ -110,12 +110,12 @@ class Cohorts:
     def clear(self) -> None:
         self._cohorts.clear()
 
-    def release(self, step_id: str) -> None:
+    def release(self, unit_id: str) -> None:
         """Drop a step's rows; memory is freed once half of a cohort's rows are finished."""
         for cohort in list(self._cohorts):
             touched = False
             for number, row in enumerate(cohort.rows):
-                if row is not None and row.dialogue[0] == step_id:
+                if row is not None and row.dialogue[0] == unit_id:
                     cohort.rows[number] = None
                     touched = True
             if not touched:

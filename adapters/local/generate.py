@@ -92,9 +92,9 @@ class Generator:
         self.stats = replace(self.stats, peak_bytes=self._room.peak)
         return [results[place] for place in range(len(batch))]
 
-    def release(self, step_id: str) -> None:
+    def release(self, unit_id: str) -> None:
         """Drop what is kept for a finished step."""
-        self.cohorts.release(step_id)
+        self.cohorts.release(unit_id)
 
     def interrupt(self) -> None:
         """Stop the current batch, which then raises `Fatal`. May be called from any thread."""
@@ -254,7 +254,7 @@ class Generator:
             needed = f"keys and values alone need {kept / 2**30:.1f} GiB, "
         return Fault(
             "server",
-            f"step {work.step_id}: {work.encoded.length:,} tokens do not fit into the memory of "
+            f"step {work.unit_id}: {work.encoded.length:,} tokens do not fit into the memory of "
             f"{self._device} ({needed}{free_bytes(self._device) / 2**30:.1f} GiB are free): lower "
             "--max-pixels or --max-tokens, or use a larger device",
         )

@@ -76,11 +76,11 @@ class Prepared:
         self._remember(request, encoded)
         return encoded
 
-    def release(self, step_id: str) -> None:
+    def release(self, unit_id: str) -> None:
         """The step is finished: drop what is held for it."""
-        for key in [key for key in self._entries if key[0] == step_id]:
+        for key in [key for key in self._entries if key[0] == unit_id]:
             self._drop(key)
-        for dialogue in [dialogue for dialogue in self._shown if dialogue[0] == step_id]:
+        for dialogue in [dialogue for dialogue in self._shown if dialogue[0] == unit_id]:
             self._forget(dialogue)
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class Prepared:
 
     async def _encode(self, request: Request, pictures: PictureSource) -> Encoded:
         conversation = request.conversation
-        shown = self._shown.get((request.step_id, request.repeat))
+        shown = self._shown.get((request.unit_id, request.repeat))
         family = self._family
         if shown and shown.pictures == conversation.pictures and isinstance(family, Recalling):
             return await asyncio.get_running_loop().run_in_executor(
@@ -154,7 +154,7 @@ class Prepared:
 
     def _remember(self, request: Request, encoded: Encoded) -> None:
         """Keep a round's pictures for the next, if one follows and there is room."""
-        dialogue = request.step_id, request.repeat
+        dialogue = request.unit_id, request.repeat
         self._forget(dialogue)
         nbytes = sum(t.numel() * t.element_size() for t in encoded.pictures.values())
         if request.continues and nbytes and self.nbytes + nbytes <= self._limit:
@@ -174,7 +174,7 @@ class Prepared:
 
 
 def _key(request: Request) -> Key:
-    return request.step_id, request.repeat, request.place
+    return request.unit_id, request.repeat, request.place
 
 
 def _image(picture: PixelPicture) -> Image.Image:

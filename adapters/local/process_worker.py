@@ -83,10 +83,10 @@ class ProcessWorker:
         self._outbox.put(Batch(number, batch))
         return future
 
-    def release(self, step_id: str) -> None:
+    def release(self, unit_id: str) -> None:
         """Nothing of this step will be asked any more. Returns at once."""
         if self._ended is None:
-            self._outbox.put(Release(step_id))
+            self._outbox.put(Release(unit_id))
 
     def stats(self) -> WorkerStats:
         """As of the last batch that was answered."""

@@ -27,7 +27,7 @@ def samples(generation: Generation) -> bool:
 def seed_of(work: Work) -> int:
     """The seed of one reply's draws."""
     seed = DEFAULT_SEED if work.generation.seed is None else work.generation.seed
-    text = "\x1f".join((str(seed), work.step_id, str(work.repeat), work.place))
+    text = "\x1f".join((str(seed), work.unit_id, str(work.repeat), work.place))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 

@@ -83,7 +83,7 @@ class Seq2SeqAdapter:
         """The tokens of a request's input."""
         return len(await asyncio.to_thread(self._encode, request.conversation))
 
-    async def release(self, step_id: str) -> None:
+    async def release(self, unit_id: str) -> None:
         """Nothing is kept between calls."""
 
     def notices(self) -> list[str]:
@@ -142,7 +142,7 @@ class Seq2SeqAdapter:
         started = time.monotonic()
         inputs = [self._encode(request.conversation) for request in requests]
         works = [
-            Work(r.step_id, r.repeat, r.place, Encoded(torch.tensor(ids), None), r.generation)
+            Work(r.unit_id, r.repeat, r.place, Encoded(torch.tensor(ids), None), r.generation)
             for r, ids in zip(requests, inputs, strict=True)
         ]
         ids, mask = self._padded(inputs)

@@ -51,7 +51,7 @@ class Batch:
 class Release:
     """A step is finished."""
 
-    step_id: str
+    unit_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def serve(receive: Receive, send: Send) -> None:
     while True:
         message = receive()
         if isinstance(message, Release):
-            worker.release(message.step_id)
+            worker.release(message.unit_id)
         else:
             future = worker.submit(message.works)
             number = message.number

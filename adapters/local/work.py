@@ -19,7 +19,7 @@ Dialogue = tuple[str, int]
 class Work:
     """One reply to generate."""
 
-    step_id: str
+    unit_id: str
     repeat: int
     place: str
     """Which call of the dialogue it is (`round-1`, ...)."""
@@ -32,7 +32,7 @@ class Work:
 
     @property
     def dialogue(self) -> Dialogue:
-        return self.step_id, self.repeat
+        return self.unit_id, self.repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Worker(Protocol):
         """A result per work, in order; the future raises `Fatal`. Returns at once."""
         ...
 
-    def release(self, step_id: str) -> None:
+    def release(self, unit_id: str) -> None:
         """The step is finished: drop what is kept for it. Returns at once."""
         ...
 

@@ -81,9 +81,9 @@ class ThreadWorker:
             self._queue.put((batch, future))
         return future
 
-    def release(self, step_id: str) -> None:
+    def release(self, unit_id: str) -> None:
         """Nothing of this step will be asked any more; done before the next batch."""
-        self._released.append(step_id)
+        self._released.append(unit_id)
         if self._queue.empty() and not self._closed:
             self._queue.put(([], Future()))
 

@@ -75,7 +75,9 @@ def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
     if "sessions" not in ignored:
         values["settings"] = plain(sessions)
     calls, steps = lines_of(run / "calls.jsonl"), map(flat, lines_of(run / "steps.jsonl"))
-    values["calls.jsonl"] = {str(line["id"]): plain(line, ignored) for line in calls}
+    values["calls.jsonl"] = {
+        str(line["id"]): plain(_renamed(line, {"unit_id": "step_id"}), ignored) for line in calls
+    }
     values["steps.jsonl"] = {
         f"{line['step_id']}/{line['repeat']}": plain(line, ignored) for line in steps
     }
@@ -103,8 +105,7 @@ def flat(line: Values) -> Values:
     )
     for name in ("kind", "trial"):
         rest.pop(name, None)
-    for new, old in _FLAT.items():
-        rest[old] = rest.pop(new)
+    rest = _renamed(rest, _FLAT)
     action = (said or {}).get("action") or {}
     prediction = said and {
         "status": said["status"],
@@ -133,6 +134,10 @@ def flat(line: Values) -> Values:
         "prediction": prediction,
         "scores": scores,
     }
+
+
+def _renamed(line: Values, names: Mapping[str, str]) -> Values:
+    return {names.get(name, name): value for name, value in line.items()}
 
 
 _FLAT = {"unit_id": "step_id", "position": "index", "total": "total_steps", "goal": "task"}

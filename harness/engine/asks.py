@@ -59,7 +59,7 @@ class Asking:
         request = Request(
             conversation,
             _generation(lane, dialogue, ask),
-            job.step_id,
+            job.unit_id,
             ask.place,
             ask.continues,
             job.repeat,

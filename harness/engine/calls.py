@@ -175,9 +175,9 @@ class Calls:
         if not isinstance(call, Act) and call.shared:
             parent = shared_unit(call.shared)
             name = call_id(parent, job.repeat, call.place)
-            return Pending(dialogue, call, digest, name, parent, 0, job.step_id, tokens)
-        name = call_id(job.step_id, job.repeat, call.place, dialogue.trial)
-        return Pending(dialogue, call, digest, name, job.step_id, dialogue.trial, "", tokens)
+            return Pending(dialogue, call, digest, name, parent, 0, job.unit_id, tokens)
+        name = call_id(job.unit_id, job.repeat, call.place, dialogue.trial)
+        return Pending(dialogue, call, digest, name, job.unit_id, dialogue.trial, "", tokens)
 
     def _maker(self, call: Call) -> Asking | Embedding | Acting:
         if isinstance(call, Ask):
@@ -200,7 +200,7 @@ class Calls:
             self._take_seat(dialogue, self._lane_of(call))
 
     def _take_seat(self, dialogue: OpenDialogue, role: str) -> None:
-        seat = dialogue.seats[role] = Seat(dialogue.number, dialogue.job.step_id)
+        seat = dialogue.seats[role] = Seat(dialogue.number, dialogue.job.unit_id)
         self._lanes[role].queue.enter(seat)
 
     @contextmanager

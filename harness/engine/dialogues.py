@@ -37,7 +37,7 @@ class Job:
     environment: opens what the dialogue acts in; called at its first action.
     """
 
-    step_id: str
+    unit_id: str
     dialogue: Callable[[], Dialogue]
     repeat: int = 0
     recorded: Mapping[str, CallRecord] = field(default_factory=dict)
@@ -91,13 +91,13 @@ class OpenDialogue:
         self.before = tuple(record for record in records if record.trial < self.trial)
 
     def __str__(self) -> str:
-        step = f"step {self.job.step_id}"
+        step = f"step {self.job.unit_id}"
         return f"{step}, repeat {self.job.repeat}" if self.job.repeat else step
 
     @property
     def key(self) -> tuple[str, int]:
         """Step id and repeat."""
-        return self.job.step_id, self.job.repeat
+        return self.job.unit_id, self.job.repeat
 
     def environment(self) -> Environment:
         """What the dialogue acts in, opened at its first action. Raises `ProtocolError`."""
@@ -147,7 +147,7 @@ class OpenDialogue:
         paid = self._paid(records)
         spent = spent_on(paid)
         return Outcome(
-            step_id=self.job.step_id,
+            unit_id=self.job.unit_id,
             repeat=self.job.repeat,
             prediction=prediction,
             error=error,

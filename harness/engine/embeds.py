@@ -101,8 +101,8 @@ class Embedding:
     ) -> list[Answered[Embedded]]:
         """The answers for texts, in as many requests as the embedder needs."""
         seat, place = pending.dialogue.seats[lane.role], pending.call.place
-        step_id = pending.dialogue.job.step_id
-        requests = [EmbedRequest(some, step_id, place) for some in batches(texts, lane.info)]
+        unit_id = pending.dialogue.job.unit_id
+        requests = [EmbedRequest(some, unit_id, place) for some in batches(texts, lane.info)]
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(lane.answer(seat, request)) for request in requests]

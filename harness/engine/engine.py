@@ -202,9 +202,9 @@ class Engine:
     async def _drive(self, job: Job, settle: Callable[[Outcome], None]) -> None:
         dialogue = OpenDialogue(job, self._opened, job.generation or self._generation)
         self._opened += 1
-        self._users[job.step_id] += 1
+        self._users[job.unit_id] += 1
         self._calls.open(dialogue)
-        self._observer.opened(job.step_id, job.repeat)
+        self._observer.opened(job.unit_id, job.repeat)
         prediction: Prediction | None = None
         error: str | None = None
         try:
@@ -217,7 +217,7 @@ class Engine:
             return
         finally:
             self._calls.close(dialogue)
-        await self._leave(job.step_id)
+        await self._leave(job.unit_id)
         outcome = dialogue.outcome(prediction, error)
         settle(outcome)
         self._observer.settled(outcome)
@@ -233,12 +233,12 @@ class Engine:
             await dialogue.leave_environment()
         return turn
 
-    async def _leave(self, step_id: str) -> None:
-        self._users[step_id] -= 1
-        if not self._users[step_id]:
-            del self._users[step_id]
+    async def _leave(self, unit_id: str) -> None:
+        self._users[unit_id] -= 1
+        if not self._users[unit_id]:
+            del self._users[unit_id]
             for lane in self._each_lane:
-                await lane.release(step_id)
+                await lane.release(unit_id)
 
     def _pass_notices(self) -> None:
         for lane in self._each_lane:

@@ -107,7 +107,7 @@ class OpenLane(Generic[P, A]):
         )
         self.answer = attempts.answer
 
-    async def release(self, step_id: str) -> None:
+    async def release(self, unit_id: str) -> None:
         """Drop what is kept for a step."""
 
     async def _send(self, request: P) -> A:
@@ -171,9 +171,9 @@ class AskLane(OpenLane[Request, Reply]):
             for picture in conversation.pictures:
                 self._prepare_picture(picture)
 
-    async def release(self, step_id: str) -> None:
+    async def release(self, unit_id: str) -> None:
         if self._batch_adapter:
-            await self._batch_adapter.release(step_id)
+            await self._batch_adapter.release(unit_id)
 
     async def _send(self, request: Request) -> Reply:
         return self._checked(await self._in_time(self._adapter.ask(request, self._pictures)))

@@ -26,7 +26,7 @@ class EmbedRequest:
     """One call of an embedder: at most as many texts as it takes."""
 
     texts: tuple[str, ...]
-    step_id: str
+    unit_id: str
     place: str
 
 

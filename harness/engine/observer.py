@@ -26,7 +26,7 @@ class Outcome:
     roles: what was spent, by role; empty unless another role than the model under test was asked.
     """
 
-    step_id: str
+    unit_id: str
     repeat: int
     prediction: Prediction | None
     error: str | None
@@ -45,17 +45,17 @@ class Outcome:
 class Observer:
     """Base class of observers: every method does nothing. Overrides must return quickly."""
 
-    def opened(self, step_id: str, repeat: int) -> None:
+    def opened(self, unit_id: str, repeat: int) -> None:
         """Called when a dialogue begins."""
 
-    def passed_over(self, step_id: str, repeat: int) -> None:
+    def passed_over(self, unit_id: str, repeat: int) -> None:
         """Called when a row that no model is asked about is on record."""
 
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         """Called when a call is on record; `replayed` if it was before this session."""
 
     def retrying(
-        self, step_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
+        self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
     ) -> None:
         """Called when an attempt failed and the next one follows after `wait_s` seconds.
 

@@ -16,7 +16,7 @@ class Pending:
 
     digest: of what is asked.
     id: name of the call.
-    step_id: the unit whose call it will be, or the parent that shares it.
+    unit_id: the unit whose call it will be, or the parent that shares it.
     asked_by: of a shared call, the unit that asks now; "" for other calls.
     tokens: estimated tokens of a prompt, None if nothing estimates.
     """
@@ -25,7 +25,7 @@ class Pending:
     call: Call
     digest: str
     id: str
-    step_id: str
+    unit_id: str
     trial: int
     asked_by: str = ""
     tokens: int | None = None
@@ -35,7 +35,7 @@ class Pending:
         more.setdefault("messages", ())
         return CallRecord(
             id=self.id,
-            step_id=self.step_id,
+            unit_id=self.unit_id,
             repeat=self.dialogue.job.repeat,
             place=self.call.place,
             request=request,

@@ -123,28 +123,28 @@ class Progress(Observer):
         else:
             self._line()
 
-    def passed_over(self, step_id: str, repeat: int) -> None:
+    def passed_over(self, unit_id: str, repeat: int) -> None:
         # It counts as done, but tells nothing about the rate.
         self._done += 1
 
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         self.counters.add(record, replayed=replayed)
-        self._failing.discard((record.step_id, record.place))
+        self._failing.discard((record.unit_id, record.place))
         self.counters.retrying = bool(self._failing)
         self._tick()
 
     def retrying(
-        self, step_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
+        self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
     ) -> None:
         self.counters.retries += 1
         text = printable(" ".join(error.split()))
         self.counters.error = text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 3] + "..."
-        self._failing.add((step_id, place))
+        self._failing.add((unit_id, place))
         self.counters.retrying = True
         self._tick()
 
     def settled(self, outcome: Outcome) -> None:
-        self._failing = {call for call in self._failing if call[0] != outcome.step_id}
+        self._failing = {call for call in self._failing if call[0] != outcome.unit_id}
         self.counters.retrying = bool(self._failing)
         self.counters.steps += 1
         self.counters.unsettled += not outcome.settled

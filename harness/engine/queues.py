@@ -42,7 +42,7 @@ class Seat:
     """
 
     number: int
-    step_id: str
+    unit_id: str
     held: int = 0
     waiting: int = 0
 

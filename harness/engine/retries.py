@@ -20,7 +20,7 @@ class Placed(Protocol):
     """A call: a `Request`, or an `EmbedRequest`."""
 
     @property
-    def step_id(self) -> str: ...
+    def unit_id(self) -> str: ...
 
     @property
     def place(self) -> str: ...
@@ -149,7 +149,7 @@ class Attempts(Generic[P, A]):
                     TooManyFailures(f"{self._failed_in_a_row} calls in a row failed: {gave_up}")
                 )
             raise gave_up
-        self._observer.retrying(request.step_id, request.place, fault.kind, wait_s, fault.in_short)
+        self._observer.retrying(request.unit_id, request.place, fault.kind, wait_s, fault.in_short)
         await self._halt.sleep(wait_s)
 
 

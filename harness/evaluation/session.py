@@ -91,7 +91,7 @@ class Session:
 
     def settle(self, outcome: Outcome) -> None:
         """Score an outcome and record the unit."""
-        key = outcome.step_id, outcome.repeat
+        key = outcome.unit_id, outcome.repeat
         question = self._open[key]
         record = replace(
             question.record,
@@ -115,7 +115,7 @@ class Session:
 
     def _job(self, key: UnitKey, question: Question) -> Job:
         return Job(
-            step_id=key[0],
+            unit_id=key[0],
             repeat=key[1],
             dialogue=lambda: held(self._protocol, question.asked, self._space),
             recorded=self._directory.recorded.get(key, {}),

@@ -84,7 +84,7 @@ class PolicyAdapter:
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """The policy's answer as the protocol spells it. Raises `Fatal` for an unknown step."""
-        key = request.step_id, request.repeat
+        key = request.unit_id, request.repeat
         if key not in self._spelled:
             self._spelled[key] = self._settle(*key)
         if request.place not in self._spelled[key]:

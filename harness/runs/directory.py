@@ -115,7 +115,7 @@ class RunDirectory:
 
         Raises `RunError`, `DiskFull`.
         """
-        line = sealed(record)
+        line = sealed(record, self.manifest.schema)
         for data in blobs:
             await asyncio.to_thread(self.blobs.put, data)
         if not record.role:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from harness.runs.errors import DiskFull, RunError
-from harness.runs.lines import line_decoder, to_line
+from harness.runs.lines import line_decoder, renamed, to_line
 from harness.runs.records import SCHEMA
 
 T = TypeVar("T")
@@ -112,7 +112,8 @@ def read_records(
 
 def encode(record: Any, schema: int = SCHEMA) -> bytes:
     """A record as a line of a schema without a checksum, newline included."""
-    return msgspec.json.encode(to_line(record, schema), enc_hook=_plain) + b"\n"
+    data = msgspec.json.encode(to_line(record, schema), enc_hook=_plain) + b"\n"
+    return renamed(data, schema) if schema < SCHEMA else data
 
 
 def sealed(record: Any, schema: int = SCHEMA) -> bytes:

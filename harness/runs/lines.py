@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
 from operator import attrgetter
@@ -63,13 +64,27 @@ def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
     """What reads lines of one kind of record, made once; it raises what msgspec raises."""
     if kind not in _decoders:
         decoder = _unit_decoder() if kind is UnitRecord else msgspec.json.Decoder(kind).decode
-        _decoders[kind] = decoder
+        _decoders[kind] = _call_decoder(decoder) if kind is CallRecord else decoder
     return _decoders[kind]
 
 
 _decoders: dict[type[Any], Callable[[bytes], Any]] = {}
 _FIRST = b'{"kind":'
 """How the line of a unit begins since schema 2."""
+_ID = rb'(\{"id":"(?:[^"\\]|\\.)*",)'
+_STEP, _UNIT = re.compile(_ID + b'"step_id"'), re.compile(_ID + b'"unit_id"')
+"""How the line of a call begins in schema 1, and since."""
+
+
+def renamed(line: bytes, schema: int) -> bytes:
+    """A line with the name that a unit's id has on the lines of calls of a schema."""
+    old, new = (_UNIT, b'"step_id"') if schema == 1 else (_STEP, b'"unit_id"')
+    begin = old.match(line)
+    return line if begin is None else b"".join((begin[1], new, line[begin.end() :]))
+
+
+def _call_decoder(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    return lambda data: decode(renamed(data, SCHEMA))
 
 
 def _unit_decoder() -> Callable[[bytes], UnitRecord[Any]]:

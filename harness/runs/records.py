@@ -70,7 +70,7 @@ class ActRecord:
 class CallRecord:
     """One finished call: a model asked, texts embedded, or an action carried out.
 
-    step_id: the unit whose call this is; of a shared call (`asked_by`) the `shared_unit` of the
+    unit_id: the unit whose call this is; of a shared call (`asked_by`) the `shared_unit` of the
         parent whose units share it.
     place: which call of the dialogue this is (`round-1`, `group-2`, ...).
     request: hash of everything that the reply depends on.
@@ -94,7 +94,7 @@ class CallRecord:
     """
 
     id: str
-    step_id: str
+    unit_id: str
     repeat: int
     place: str
     request: str
@@ -133,7 +133,7 @@ class CallRecord:
     @property
     def payer(self) -> tuple[str, int]:
         """The unit and repeat whose cost this is part of."""
-        return self.asked_by or self.step_id, self.repeat
+        return self.asked_by or self.unit_id, self.repeat
 
     @property
     def blobs(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class CallRecord:
     @property
     def key(self) -> tuple[str, int]:
         """The unit and the repeat that the call is of."""
-        return self.step_id, self.repeat
+        return self.unit_id, self.repeat
 
     @property
     def work(self) -> float | None:
@@ -249,11 +249,11 @@ class UnitRecord(Generic[D]):
         )
 
 
-def call_id(step_id: str, repeat: int, place: str, trial: int = 0) -> str:
+def call_id(unit_id: str, repeat: int, place: str, trial: int = 0) -> str:
     """The name of a call, unique within a run."""
     if trial:
-        return f"{step_id}/{repeat}/trial-{trial}/{place}"
-    return f"{step_id}/{repeat}/{place}"
+        return f"{unit_id}/{repeat}/trial-{trial}/{place}"
+    return f"{unit_id}/{repeat}/{place}"
 
 
 def shared_unit(parent: str) -> str:

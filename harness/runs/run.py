@@ -148,12 +148,12 @@ class Run:
         """The calls as they were recorded. Raises `RunError` for a line that cannot be read."""
         return read_records(self.path / CALLS, CallRecord, self._leave_out)
 
-    def calls_of(self, step_id: str, repeat: int = 0) -> list[CallRecord]:
+    def calls_of(self, unit_id: str, repeat: int = 0) -> list[CallRecord]:
         """The calls of one unit's last trial, as they were recorded, and the shared ones it used.
 
         Reads only their lines.
         """
-        key = step_id, repeat
+        key = unit_id, repeat
         try:
             calls = list(self._indexed_calls(key))
         except RunError:
@@ -194,35 +194,35 @@ class Run:
     def _note_unreadable(self, line: str) -> None:
         self._unreadable[line] = None
 
-    def screenshot(self, step_id: str) -> bytes:
+    def screenshot(self, unit_id: str) -> bytes:
         """The encoded picture of a step, as the data set has it. Raises `DataGone`."""
-        ((_, found),) = self.screenshots([step_id])
+        ((_, found),) = self.screenshots([unit_id])
         if isinstance(found, DataGone):
             raise found
         return found
 
-    def screenshots(self, step_ids: Collection[str]) -> Iterator[tuple[str, bytes | DataGone]]:
+    def screenshots(self, unit_ids: Collection[str]) -> Iterator[tuple[str, bytes | DataGone]]:
         """The encoded pictures of steps, or why there is none, in the order of the data."""
-        wanted = {step_id: self._step(step_id).digests.get("screenshot") for step_id in step_ids}
-        for step_id in [step_id for step_id, digest in wanted.items() if digest is None]:
-            del wanted[step_id]
-            yield step_id, DataGone(f"step {step_id} was recorded without a screenshot")
+        wanted = {unit_id: self._step(unit_id).digests.get("screenshot") for unit_id in unit_ids}
+        for unit_id in [unit_id for unit_id, digest in wanted.items() if digest is None]:
+            del wanted[unit_id]
+            yield unit_id, DataGone(f"step {unit_id} was recorded without a screenshot")
         try:
             resolved = self._resolve(self.manifest.dataset, list(wanted)) if wanted else ()
-            for step_id, data in resolved:
-                wanted.pop(step_id)
+            for unit_id, data in resolved:
+                wanted.pop(unit_id)
                 yield (
-                    step_id,
-                    _checked(step_id, data, self._step(step_id).digests.get("screenshot")),
+                    unit_id,
+                    _checked(unit_id, data, self._step(unit_id).digests.get("screenshot")),
                 )
         except DataGone as gone:
-            yield from ((step_id, gone) for step_id in wanted)
+            yield from ((unit_id, gone) for unit_id in wanted)
 
-    def page(self, step_id: str) -> str:
+    def page(self, unit_id: str) -> str:
         """The page of a step as HTML, as the data set has it. Raises `DataGone`."""
-        html = self._data(step_id).html
-        if hashlib.sha256(html.encode()).hexdigest() != self._step(step_id).digests.get("html"):
-            raise DataGone(f"the page of step {step_id} is not the one of the run any more")
+        html = self._data(unit_id).html
+        if hashlib.sha256(html.encode()).hexdigest() != self._step(unit_id).digests.get("html"):
+            raise DataGone(f"the page of step {unit_id} is not the one of the run any more")
         return html
 
     @cached_property
@@ -249,15 +249,15 @@ class Run:
     def _by_id(self) -> dict[str, UnitRecord[Any]]:
         return {record.unit_id: record for record in self.records()}
 
-    def _step(self, step_id: str) -> UnitRecord[Any]:
+    def _step(self, unit_id: str) -> UnitRecord[Any]:
         try:
-            return self._by_id[step_id]
+            return self._by_id[unit_id]
         except KeyError:
-            raise DataGone(f"the run has no step {step_id}") from None
+            raise DataGone(f"the run has no step {unit_id}") from None
 
-    def _data(self, step_id: str) -> StepData:
-        self._step(step_id)
-        ((_, data),) = self._resolve(self.manifest.dataset, [step_id])
+    def _data(self, unit_id: str) -> StepData:
+        self._step(unit_id)
+        ((_, data),) = self._resolve(self.manifest.dataset, [unit_id])
         if isinstance(data, DataGone):
             raise data
         return data
@@ -273,11 +273,11 @@ class Run:
         return resolver
 
 
-def _checked(step_id: str, data: StepData | DataGone, digest: str | None) -> bytes | DataGone:
+def _checked(unit_id: str, data: StepData | DataGone, digest: str | None) -> bytes | DataGone:
     if isinstance(data, DataGone):
         return data
     if data.screenshot is None or hashlib.sha256(data.screenshot).hexdigest() != digest:
-        return DataGone(f"the screenshot of step {step_id} is not the one of the run any more")
+        return DataGone(f"the screenshot of step {unit_id} is not the one of the run any more")
     return data.screenshot
 
 

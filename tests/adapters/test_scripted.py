@@ -85,7 +85,7 @@ def test_a_function_may_answer() -> None:
 
 
 def answer_with_step(request: Request) -> dict[str, object]:
-    return {"text": request.step_id}
+    return {"text": request.unit_id}
 
 
 def test_a_batch_gives_one_result_per_request_in_order_faults_among_them() -> None:

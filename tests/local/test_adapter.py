@@ -94,7 +94,7 @@ async def two_rounds(adapter: LocalAdapter, count: int = 6) -> tuple[list[Reply]
         again = [next_round(*pair) for pair in zip(asked, first, strict=True)]
         second = replies(await adapter.ask_many(again, pictures))
         for one in asked:
-            await adapter.release(one.step_id)
+            await adapter.release(one.unit_id)
     finally:
         await adapter.close()
     return first, second
@@ -165,7 +165,7 @@ def test_pixels_over_the_limit_wait_unmade(adapter: Adapters) -> None:
         assert 6 < pictures.fetched < 12
         assert made._prepared.nbytes <= 200_000
         for one in asked:
-            await made.release(one.step_id)
+            await made.release(one.unit_id)
         assert made._prepared.nbytes == 0
         await made.close()
 

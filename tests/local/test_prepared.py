@@ -57,7 +57,7 @@ def test_a_second_round_takes_the_pictures_of_the_first(load: Load, name: str) -
         assert same(await prepared.take(third, pictures), await in_full(family, third))
         assert pictures.fetched == 3
         await asyncio.sleep(0)
-        prepared.release(first.step_id)
+        prepared.release(first.unit_id)
         assert prepared.nbytes == 0
         prepared.close()
 

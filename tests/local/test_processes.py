@@ -87,7 +87,7 @@ async def hold(
     halves = [local.ask_many(part, pictures) for part in (again[:3], again[3:])]
     second = [reply for half in await asyncio.gather(*halves) for reply in replies(half)]
     for one in asked:
-        await local.release(one.step_id)
+        await local.release(one.unit_id)
     return first, second
 
 

@@ -107,7 +107,7 @@ def call(record: StepRecord, text: str) -> CallRecord:
     """The call of a step."""
     return CallRecord(
         id=f"{record.unit_id}/{record.repeat}/round-1",
-        step_id=record.unit_id,
+        unit_id=record.unit_id,
         repeat=record.repeat,
         place="round-1",
         request="key",

@@ -156,7 +156,7 @@ def test_a_run_shows_what_was_sent_thought_and_replied(place: Path) -> None:
         record = steps("a")[0]
         shown = call("show", record["step_id"], "--run", "a", "--answer")
         assert (shown.code, shown.err, server.count) == (0, "", asked)
-    first, second = (line for line in calls("a") if line["step_id"] == record["step_id"])
+    first, second = (line for line in calls("a") if line["unit_id"] == record["unit_id"])
     for line in (first, second):
         assert line["reply"]["reasoning"].startswith("thought ")
         assert line["reply"]["reasoning"].replace("\x1b", "\ufffd") in shown.out

@@ -83,11 +83,11 @@ def step_record(outcome: Outcome) -> StepRecord:
     """A line with what the outcome says; the rest stands for the rest."""
     right = bool(outcome.prediction and outcome.prediction.letter == "A")
     return step_of(
-        step_id=outcome.step_id,
+        unit_id=outcome.unit_id,
         repeat=outcome.repeat,
-        task_id=f"t{int(outcome.step_id[1:]) // 5}",
-        action_uid=outcome.step_id,
-        index=int(outcome.step_id[1:]) % 5,
+        task_id=f"t{int(outcome.unit_id[1:]) // 5}",
+        action_uid=outcome.unit_id,
+        index=int(outcome.unit_id[1:]) % 5,
         total_steps=5,
         benchmark="test",
         split="test",

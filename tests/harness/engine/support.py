@@ -22,7 +22,7 @@ IMPATIENT = RetryPolicy(attempts=3, first_wait_s=0.0001, longest_wait_s=0.0002)
 
 
 def echo(request: Request) -> Reply:
-    return Reply(f"{request.step_id} {request.place}", usage=Usage(10, output=2), model="m")
+    return Reply(f"{request.unit_id} {request.place}", usage=Usage(10, output=2), model="m")
 
 
 class Model:
@@ -42,7 +42,7 @@ class Model:
 
     @property
     def order(self) -> list[tuple[str, str]]:
-        return [(request.step_id, request.place) for request in self.asked]
+        return [(request.unit_id, request.place) for request in self.asked]
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         self.asked.append(request)
@@ -73,7 +73,7 @@ class BatchModel(Model):
     async def ask_many(
         self, requests: Sequence[Request], pictures: PictureSource
     ) -> list[Reply | Fault]:
-        self.batches.append([(r.step_id, r.place) for r in requests])
+        self.batches.append([(r.unit_id, r.place) for r in requests])
         results: list[Reply | Fault] = []
         for request in requests:
             try:
@@ -104,8 +104,8 @@ class Log:
     async def blob(self, digest: str) -> bytes:
         return self.blobs[digest]
 
-    def of(self, step_id: str) -> dict[str, CallRecord]:
-        return {r.place: r for r in self.records if r.step_id == step_id}
+    def of(self, unit_id: str) -> dict[str, CallRecord]:
+        return {r.place: r for r in self.records if r.unit_id == unit_id}
 
 
 def say(*parts: str | Picture) -> Conversation:
@@ -159,4 +159,4 @@ def run(driver: Engine, jobs: Iterable[Job]) -> list[Outcome]:
     """Hold the dialogues; the outcomes in the order of the steps' ids."""
     outcomes: list[Outcome] = []
     asyncio.run(driver.run(jobs, outcomes.append))
-    return sorted(outcomes, key=lambda outcome: (outcome.step_id, outcome.repeat))
+    return sorted(outcomes, key=lambda outcome: (outcome.unit_id, outcome.repeat))

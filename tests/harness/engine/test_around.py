@@ -107,7 +107,7 @@ def stops_in_order(first: signal.Signals, second: signal.Signals | None) -> None
         interrupted = asyncio.Event()
 
         async def answer(request: Request) -> Reply:
-            if request.step_id == "s3":
+            if request.unit_id == "s3":
                 signal.raise_signal(first)
                 if second is None:
                     interrupted.set()
@@ -189,9 +189,9 @@ def failing(*errors: str) -> Progress:
 def test_the_last_error_is_named_while_calls_wait_and_after_that() -> None:
     progress = failing("HTTP 429", "HTTP 500")
     assert "2 retries, retrying: HTTP 500" in progress.text()
-    progress.called(replace(call(), step_id="s0"), replayed=False)
+    progress.called(replace(call(), unit_id="s0"), replayed=False)
     assert "retrying: HTTP 500" in progress.text(), "another call still waits"
-    progress.settled(replace(outcome(settled=False), step_id="s1"))
+    progress.settled(replace(outcome(settled=False), unit_id="s1"))
     assert "2 retries, last error: HTTP 500" in progress.text()
 
 

@@ -64,7 +64,7 @@ def test_a_fault_in_a_batch_is_tried_again_alone() -> None:
     failures = iter([True])
 
     def answer(request: Request) -> Reply:
-        if request.step_id == "s2" and next(failures, False):
+        if request.unit_id == "s2" and next(failures, False):
             raise Fault("server", "out of memory")
         return echo(request)
 

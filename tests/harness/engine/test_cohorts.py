@@ -171,7 +171,7 @@ def test_a_row_that_fails_is_tried_again_while_the_others_go_on() -> None:
     failures = iter([True])
 
     def answer(request: Request) -> Reply:
-        if (request.step_id, request.place) == ("s1", "round-2") and next(failures, False):
+        if (request.unit_id, request.place) == ("s1", "round-2") and next(failures, False):
             raise Fault("server", "out of memory")
         return echo(request)
 
@@ -187,18 +187,18 @@ def test_a_row_that_fails_is_tried_again_while_the_others_go_on() -> None:
 
 def test_a_call_that_cannot_be_prepared_fails_alone() -> None:
     def seconds(request: Request) -> float:
-        if request.step_id == "s3":
+        if request.unit_id == "s3":
             raise Fault("malformed", "no such picture")
         return 0.0
 
     outcomes = hold(engine(Device(prepare_s=seconds)), [two_rounds(f"s{n}") for n in range(9)])
-    assert [o.step_id for o in outcomes if not o.settled] == ["s3"]
+    assert [o.unit_id for o in outcomes if not o.settled] == ["s3"]
     assert outcomes[3].error == "malformed after 3 tries: no such picture"
 
 
 def test_a_permanent_error_in_preparing_ends_the_run() -> None:
     def seconds(request: Request) -> float:
-        if request.step_id == "s7":
+        if request.unit_id == "s7":
             raise Fatal("this model takes one picture")
         return 0.1
 

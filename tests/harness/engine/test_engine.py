@@ -42,7 +42,7 @@ def test_dialogues_hear_their_own_replies_and_predict() -> None:
     assert len(outcomes) == 30
     for outcome in outcomes:
         assert outcome.prediction is not None
-        own = outcome.step_id
+        own = outcome.unit_id
         assert outcome.prediction.value == f"{own} round-1 / {own} round-2"
         assert outcome.calls == (f"{own}/0/round-1", f"{own}/0/round-2")
         assert outcome.usage == Usage(20, output=4)
@@ -249,7 +249,7 @@ def test_a_prompt_that_fits_or_may_fit_is_sent(context: int | None, tokens: int 
 
 def test_the_longest_prompt_counts_whether_asked_played_back_or_unanswered() -> None:
     def answer(request: Request) -> Reply:
-        if request.step_id == "lost" and request.place == "round-2":
+        if request.unit_id == "lost" and request.place == "round-2":
             raise Fault("server", "down")
         return echo(request)
 
@@ -267,7 +267,7 @@ def test_the_longest_prompt_counts_whether_asked_played_back_or_unanswered() -> 
 
 def test_a_permanent_error_ends_the_run_at_once() -> None:
     async def answer(request: Request) -> Reply:
-        if request.step_id == "s1":
+        if request.unit_id == "s1":
             raise Fatal("the key is not accepted")
         await asyncio.sleep(60)
         return echo(request)
@@ -290,7 +290,7 @@ def test_a_log_that_fails_ends_the_run() -> None:
 
 def test_the_run_stops_when_nothing_works_any_more() -> None:
     def answer(request: Request) -> Reply:
-        if int(request.step_id[1:]) >= 10:
+        if int(request.unit_id[1:]) >= 10:
             raise Fault("connection", "refused")
         return echo(request)
 
@@ -306,7 +306,7 @@ def test_stopping_waits_for_the_calls_under_way_and_records_them() -> None:
     log = Log()
 
     async def answer(request: Request) -> Reply:
-        if request.step_id == "s3":
+        if request.unit_id == "s3":
             driver.stop("interrupted")
             stopped.set()
         await stopped.wait()
@@ -365,7 +365,7 @@ def test_dialogues_are_closed_when_the_run_is_cancelled() -> None:
 def recorded(job: Job, model: Model | None = None) -> dict[str, CallRecord]:
     log = Log()
     run(engine(model or Model(), log), [job])
-    return log.of(job.step_id)
+    return log.of(job.unit_id)
 
 
 def test_calls_on_record_are_played_back() -> None:

@@ -40,8 +40,8 @@ def test_a_shared_call_is_made_once_and_paid_by_whoever_asked_first() -> None:
     outcomes = run(engine(model, log, pricing=priced(0.5)), jobs)
     (line,) = [record for record in log.records if record.asked_by]
     assert [place for _, place in model.order].count("why") == 1
-    assert (line.step_id, line.asked_by, line.cost) == ("shared/conversation-1", "s0", 0.5)
-    assert all(outcome.calls == (line.id, f"{outcome.step_id}/0/own") for outcome in outcomes)
+    assert (line.unit_id, line.asked_by, line.cost) == ("shared/conversation-1", "s0", 0.5)
+    assert all(outcome.calls == (line.id, f"{outcome.unit_id}/0/own") for outcome in outcomes)
     assert [outcome.cost for outcome in outcomes] == [1.0, 0.5, 0.5, 0.5, 0.5, 0.5]
     assert sum(record.cost or 0.0 for record in log.records) == 3.5
 
@@ -76,7 +76,7 @@ def test_when_a_shared_call_fails_the_next_who_needs_it_asks() -> None:
     failures = iter([True] * 3)
 
     def answer(request: Request) -> Reply:
-        if request.step_id == "a" and next(failures, False):
+        if request.unit_id == "a" and next(failures, False):
             raise Fault("connection", "refused")
         return echo(request)
 
@@ -112,7 +112,7 @@ def with_caches(
         await drive(replies, vectors).run(jobs, outcomes.append)
         await replies.close()
         await vectors.close()
-        return sorted(outcomes, key=lambda outcome: outcome.step_id)
+        return sorted(outcomes, key=lambda outcome: outcome.unit_id)
 
     return asyncio.run(main())
 
@@ -141,7 +141,7 @@ def test_two_equal_calls_at_the_same_time_are_two_without() -> None:
 
 def test_when_the_first_of_two_equal_calls_fails_the_second_asks_itself(tmp_path: Path) -> None:
     def answer(request: Request) -> Reply:
-        if request.step_id == "a":
+        if request.unit_id == "a":
             raise Fault("connection", "refused")
         return echo(request)
 

@@ -55,7 +55,7 @@ def outcomes(records: list[StepRecord]) -> list[tuple[str, str, str]]:
 
 
 def exchanged(records: list[CallRecord]) -> list[tuple[str, str, str]]:
-    return sorted((r.step_id, r.place, r.reply.text) for r in records)
+    return sorted((r.unit_id, r.place, r.reply.text) for r in records)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")

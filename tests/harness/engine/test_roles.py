@@ -311,8 +311,8 @@ def test_a_hundred_dialogues_at_concurrency_two_end() -> None:
     assert sum(outcome.cost for outcome in outcomes) == pytest.approx(100 * 1.252)
 
 
-def recorded(log: Log, step_id: str = "a") -> dict[str, CallRecord]:
-    return {record.id: record for record in log.records if record.step_id == step_id}
+def recorded(log: Log, unit_id: str = "a") -> dict[str, CallRecord]:
+    return {record.id: record for record in log.records if record.unit_id == unit_id}
 
 
 def test_a_dialogue_that_has_not_acted_goes_on_where_it_was() -> None:

@@ -50,7 +50,7 @@ def hold(driver: Engine, jobs: Iterable[Job]) -> list[Outcome]:
     """Hold the dialogues in virtual time; the outcomes in the order of the steps' ids."""
     outcomes: list[Outcome] = []
     virtually(driver.run(jobs, outcomes.append))
-    return sorted(outcomes, key=lambda outcome: (outcome.step_id, outcome.repeat))
+    return sorted(outcomes, key=lambda outcome: (outcome.unit_id, outcome.repeat))
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Device(BatchModel):
                 await asyncio.sleep(seconds(request) if callable(seconds) else seconds)
         finally:
             self.preparing -= 1
-        self.prepared.append((request.step_id, request.place))
+        self.prepared.append((request.unit_id, request.place))
         return await super().prepare(request, pictures)
 
     async def ask_many(
@@ -120,7 +120,7 @@ class Device(BatchModel):
                 begun = loop.time()
                 seconds = self._batch_s
                 await asyncio.sleep(seconds(requests) if callable(seconds) else seconds)
-                calls = tuple((request.step_id, request.place) for request in requests)
+                calls = tuple((request.unit_id, request.place) for request in requests)
                 turns = frozenset(len(request.conversation.messages) for request in requests)
                 self.runs.append(Run(calls, begun, loop.time(), turns))
                 return await super().ask_many(requests, pictures)

@@ -87,7 +87,7 @@ def test_baselines_are_scored_as_with_letters() -> None:
 def test_odd_answers_are_told_by_status_and_flags_and_can_be_read_again() -> None:
     asked = (*ASKED, "--split", "test", "--limit", "4", "--concurrency", "1")
     assert call("--model", f"scripted:{__name__}:odd", *asked, "--out", "run").code == 0
-    said = {line["step_id"]: line["reply"]["text"] for line in calls("run")}
+    said = {line["unit_id"]: line["reply"]["text"] for line in calls("run")}
     assert set(said.values()) >= set(ODD)
     for line in last_lines("run"):
         if line["asked"]:

@@ -89,7 +89,7 @@ def test_a_positive_that_is_not_among_the_first_is_zero_without_a_call() -> None
         assert not any(choice["positive"] for choice in step["choices"])
         assert not step["asked"] and step["scores"]["element"] == 0.0
         assert step["scores"]["operation_f1.mind2web"] == 0.0
-    asked_about = {c["step_id"] for c in calls("r")}
+    asked_about = {c["unit_id"] for c in calls("r")}
     assert asked_about.isdisjoint(s["step_id"] for s in missed)
 
 

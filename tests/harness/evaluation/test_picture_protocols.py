@@ -115,7 +115,7 @@ def test_a_run_by_seeclicks_rules() -> None:
 def test_seeclicks_history_is_where_the_task_acted_before_whatever_is_selected() -> None:
     asked = (*SEECLICK, "--protocol-option", "coordinates=unit", "--model", script("by_chance"))
     assert call(*asked, "--out", "whole").code == 0
-    told = {line["step_id"]: line["messages"][0]["parts"][-1] for line in calls("whole")}
+    told = {line["unit_id"]: line["messages"][0]["parts"][-1] for line in calls("whole")}
     lines = {s["index"]: s for s in steps("whole")}
     places = {}
     for index, line in lines.items():

@@ -91,7 +91,7 @@ def test_ctrl_c_finishes_cleanly_and_the_same_line_goes_on(sent: signal.Signals)
         server.react = replying()
         assert call(*line).code == 0
         assert server.count == asked + 14 - on_record
-    told = [(record["step_id"], record["place"]) for record in calls("a")]
+    told = [(record["unit_id"], record["place"]) for record in calls("a")]
     assert len(told) == len(set(told)) == 14
     assert summary("a")["complete"] is True
 

@@ -115,7 +115,7 @@ def test_calls_on_record_are_not_asked_again_wherever_it_was_cut_off(kept: int) 
     resumed = call(*line, "--out", "cut")
     assert resumed.code == 0, resumed.err
     assert len(ASKED) == asked - kept
-    assert len({(c["step_id"], c["place"]) for c in calls("cut")}) == asked
+    assert len({(c["unit_id"], c["place"]) for c in calls("cut")}) == asked
 
     def outcomes(run: str) -> list[tuple[str, Any, Any]]:
         return sorted((s["step_id"], s["prediction"], s["scores"]) for s in steps(run))

@@ -83,8 +83,8 @@ def test_only_the_cut_steps_are_asked_again_and_the_other_lines_are_taken_over()
     taken = {line["step_id"]: line for line in steps("old") if line["step_id"] not in cut}
     now = {line["step_id"]: line for line in steps("new")}
     assert {step: now[step] for step in taken} == taken
-    kept = [line for line in calls("old") if line["step_id"] not in cut]
-    assert [line for line in calls("new") if line["step_id"] not in cut] == kept
+    kept = [line for line in calls("old") if line["unit_id"] not in cut]
+    assert [line for line in calls("new") if line["unit_id"] not in cut] == kept
     redone = manifest("new")["redone"]
     assert redone["statuses"] == ["truncated"]
     assert redone["max_tokens"] == [1024]

@@ -35,7 +35,7 @@ PRICES = '["openai:m"]\ninput = 1000.0\noutput = 2000.0\n'
 
 
 def counting(request: Request) -> str:
-    _ASKED.append((request.step_id, request.place))
+    _ASKED.append((request.unit_id, request.place))
     return sometimes_unsure(request)
 
 
@@ -86,7 +86,7 @@ def test_damage_in_a_settled_step_s_calls_is_found_and_the_step_asked_again(
     mended = call(*SOME, "--out", whole, "--repair")
     assert mended.code == 0, mended.err
     assert "repaired: 1 damaged line set aside, 1 step to be asked again" in mended.err
-    assert {step for step, _ in _ASKED} == {broken["step_id"]}
+    assert {step for step, _ in _ASKED} == {broken["unit_id"]}
     assert len(_ASKED) == 2
     assert outcomes(whole) == outcomes("whole")
     assert {**summary(whole), "run": "whole"} == summary("whole")
@@ -111,7 +111,7 @@ def test_a_lost_line_is_told_and_asked_for_again_when_wanted(whole: str) -> None
     assert told.code == 0 and not _ASKED
     assert "warning: not every call of 1 settled step is on record any more" in told.err
     assert call(*SOME, "--out", whole, "--repair").code == 0
-    assert {step for step, _ in _ASKED} == {broken["step_id"]}
+    assert {step for step, _ in _ASKED} == {broken["unit_id"]}
     assert outcomes(whole) == outcomes("whole")
 
 
@@ -125,7 +125,7 @@ def test_a_run_that_was_cut_off_goes_on_after_a_repair(line: tuple[str, ...], ho
     path = Path("a/steps.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:5]))
     unsettled = {s["step_id"] for s in steps("whole")} - {s["step_id"] for s in steps("a")}
-    number = next(n for n, c in enumerate(calls("a")) if c["step_id"] in unsettled)
+    number = next(n for n, c in enumerate(calls("a")) if c["unit_id"] in unsettled)
     damage("a", "calls", number, how)
     assert call(*MODEL, *line, "--out", "a").code == 2
     assert call(*MODEL, *line, "--out", "a", "--repair").code == 0

@@ -27,7 +27,7 @@ def call(
     message = MessageRecord("user", ("Which?", Picture("d", "r", 10, 20)))
     return CallRecord(
         id=f"{step_id}/{more.get('repeat', 0)}/{place}",
-        step_id=step_id,
+        unit_id=step_id,
         repeat=more.pop("repeat", 0),
         place=place,
         request="key",

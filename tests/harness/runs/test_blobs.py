@@ -31,7 +31,7 @@ from tests.harness.runs.examples import SETUP, call, step
 VECTORS: tuple[Vector, ...] = ((0.5, -2.0), (0.25, 2.0**-20))
 DATA = packed(VECTORS)
 BEFORE_ROLES = {
-    "id", "step_id", "repeat", "place", "request", "conversation", "messages", "reply", "attempts",
+    "id", "unit_id", "repeat", "place", "request", "conversation", "messages", "reply", "attempts",
     "from_cache", "cost", "earlier", "checksum",
 }  # fmt: skip
 
@@ -134,7 +134,7 @@ def test_what_could_not_be_read_back_is_not_written(tmp_path: Path, content: Any
         with pytest.raises(RunError, match="call 'a/0/act' is not written"):
             asyncio.run(run.record_call(record))
         asyncio.run(run.record_call(call("b")))
-    assert [one.step_id for one in open_run(tmp_path / "r").calls()] == ["b"]
+    assert [one.unit_id for one in open_run(tmp_path / "r").calls()] == ["b"]
 
 
 def test_a_unit_has_the_calls_of_its_last_trial_and_those_it_shares(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_run_of_an_earlier_version_goes_on_and_is_merged(tmp_path: Path) -> No
     merge([one, two], tmp_path / "all")
     merged = open_run(tmp_path / "all")
     assert [record.unit_id for record in merged.records()] == ["a", "c", "d"]
-    assert [one.step_id for one in merged.calls()] == ["a", "b", "c", "d"]
+    assert [one.unit_id for one in merged.calls()] == ["a", "b", "c", "d"]
     with RunDirectory.start(one, SETUP) as run:
         assert run.settled == {("a", 0), ("c", 0)}
 
@@ -150,5 +150,5 @@ def test_a_refused_line_leaves_the_run_as_it_was(tmp_path: Path) -> None:
     with RunDirectory.start(tmp_path / "r", SETUP) as run:
         asyncio.run(record(run))
     found = open_run(tmp_path / "r")
-    assert [one.step_id for one in found.calls()] == ["a", "c"]
+    assert [one.unit_id for one in found.calls()] == ["a", "c"]
     assert found.manifest.answered_by == ("model-1",)

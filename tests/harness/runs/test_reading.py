@@ -75,7 +75,7 @@ def test_a_tolerant_run_leaves_out_what_cannot_be_read_and_says_so(tmp_path: Pat
     run = open_run(path, tolerant=True)
     assert not run.unreadable
     assert [record.unit_id for record in run.records()] == ["a", "b"]
-    assert [call.step_id for call in run.calls_of("b")] == ["b"]
+    assert [call.unit_id for call in run.calls_of("b")] == ["b"]
     assert len(run.unreadable) == 2
     steps, calls = run.unreadable
     assert steps.startswith("steps.jsonl line 2 cannot be read: ")
