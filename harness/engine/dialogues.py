@@ -35,6 +35,7 @@ class Job:
         of them was an act: what it acted in is gone, and the dialogue begins its next trial.
     generation: used instead of the engine's, for a repeat with a seed of its own, say.
     environment: opens what the dialogue acts in; called at its first action.
+    kind: what the unit is, for messages.
     """
 
     unit_id: str
@@ -43,6 +44,7 @@ class Job:
     recorded: Mapping[str, CallRecord] = field(default_factory=dict)
     generation: Generation | None = None
     environment: Callable[[], Environment] | None = None
+    kind: str = "unit"
 
 
 Jobs = Iterable[Job] | AsyncIterable[Job]
@@ -53,7 +55,7 @@ class OpenDialogue:
     """A job under way, one turn of its protocol at a time.
 
     A protocol may come from another package and raise or yield anything. Whatever goes wrong in it
-    is raised as `ProtocolError` with the step's name, which its author needs first.
+    is raised as `ProtocolError` with the unit's name, which its author needs first.
 
     trial: number of this attempt, from 0.
     recorded: calls of this trial from earlier sessions, by place.
@@ -91,12 +93,12 @@ class OpenDialogue:
         self.before = tuple(record for record in records if record.trial < self.trial)
 
     def __str__(self) -> str:
-        step = f"step {self.job.unit_id}"
-        return f"{step}, repeat {self.job.repeat}" if self.job.repeat else step
+        unit = f"{self.job.kind} {self.job.unit_id}"
+        return f"{unit}, repeat {self.job.repeat}" if self.job.repeat else unit
 
     @property
     def key(self) -> tuple[str, int]:
-        """Step id and repeat."""
+        """Unit id and repeat."""
         return self.job.unit_id, self.job.repeat
 
     def environment(self) -> Environment:

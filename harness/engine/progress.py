@@ -26,7 +26,7 @@ MAX_ERROR = 80
 class Counters:
     """What a session has done so far.
 
-    steps: dialogues that ended.
+    units: dialogues that ended.
     unsettled: those of them without a prediction.
     calls: sent to the model and answered.
     cached: answered from the cache.
@@ -38,7 +38,7 @@ class Counters:
     cost: in US dollars; None until a price is known.
     """
 
-    steps: int = 0
+    units: int = 0
     unsettled: int = 0
     calls: int = 0
     cached: int = 0
@@ -72,6 +72,7 @@ class Progress(Observer):
     total: dialogues of the run.
     done: dialogues settled in earlier sessions.
     metrics: returns the running scores as text.
+    units: the word for what dialogues are about.
     every_s: seconds between two lines where there is no terminal.
     clock: returns the time in seconds.
     """
@@ -82,6 +83,7 @@ class Progress(Observer):
         *,
         done: int = 0,
         metrics: Callable[[], str] = str,
+        units: str = "units",
         console: Console | None = None,
         every_s: float = LINE_EVERY_S,
         clock: Callable[[], float] = time.monotonic,
@@ -90,6 +92,7 @@ class Progress(Observer):
         self._total = total
         self._done = done
         self._metrics = metrics
+        self._units = units
         self._console = console or terminal(err=True)
         self._every_s = every_s
         self._clock = clock
@@ -146,7 +149,7 @@ class Progress(Observer):
     def settled(self, outcome: Outcome) -> None:
         self._failing = {call for call in self._failing if call[0] != outcome.unit_id}
         self.counters.retrying = bool(self._failing)
-        self.counters.steps += 1
+        self.counters.units += 1
         self.counters.unsettled += not outcome.settled
         self._tick()
 
@@ -155,7 +158,8 @@ class Progress(Observer):
 
     def text(self) -> str:
         """Return the state of the run in a line, without the scores."""
-        return status_line(self.counters, self._total, self._done, self._clock() - self._started)
+        elapsed = self._clock() - self._started
+        return status_line(self.counters, self._total, self._done, elapsed, self._units)
 
     def _tick(self) -> None:
         now = self._clock()
@@ -180,20 +184,22 @@ class Progress(Observer):
         from rich.text import Text
 
         lines = Table.grid(expand=True)
-        done = self._done + self.counters.steps
+        done = self._done + self.counters.units
         lines.add_row(ProgressBar(total=max(1, self._total), completed=done))
         for text in (self.text(), self._scores):
             lines.add_row(Text(printable(text)))
         return lines
 
 
-def status_line(counters: Counters, total: int, done: int, elapsed_s: float) -> str:
-    """Return steps, failures, tokens, cost, rate and time left in a line, leaving out zeros.
+def status_line(
+    counters: Counters, total: int, done: int, elapsed_s: float, units: str = "units"
+) -> str:
+    """Return units, failures, tokens, cost, rate and time left in a line, leaving out zeros.
 
-    >>> status_line(Counters(steps=5, calls=10, input=2_500, output=100), 20, 5, 60.0)
+    >>> status_line(Counters(units=5, calls=10, input=2_500, output=100), 20, 5, 60.0, "steps")
     '10/20 steps, 10 calls, 2.5k in, 100 out, 5.0 steps/min, 2:00 left'
     """
-    parts = [f"{done + counters.steps}/{total} steps"]
+    parts = [f"{done + counters.units}/{total} {units}"]
     for count, name in (
         (counters.unsettled, "unsettled"),
         (counters.calls, "calls"),
@@ -210,10 +216,10 @@ def status_line(counters: Counters, total: int, done: int, elapsed_s: float) -> 
             parts.append(f"{_short(tokens)} {name}")
     if counters.cost:
         parts.append(f"${counters.cost:.2f}" if counters.cost >= 1 else f"${counters.cost:.4f}")
-    if counters.steps and elapsed_s > 0:
-        rate = counters.steps / elapsed_s
-        parts.append(f"{rate * 60:.1f} steps/min")
-        left = total - done - counters.steps
+    if counters.units and elapsed_s > 0:
+        rate = counters.units / elapsed_s
+        parts.append(f"{rate * 60:.1f} {units}/min")
+        left = total - done - counters.units
         if left > 0:
             parts.append(f"{_span(left / rate)} left")
     return ", ".join(parts)

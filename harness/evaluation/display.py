@@ -63,7 +63,12 @@ class Display:
         console = self._console
         if kind != "auto":
             console = terminal(err=True, bar=kind == "bar")
-        with Progress(total, done=done, metrics=self.scores, console=console) as progress:
+        from harness.benchmarks import benchmark
+
+        units = benchmark(self._settings.benchmark).declared.units
+        with Progress(
+            total, done=done, metrics=self.scores, units=units, console=console
+        ) as progress:
             yield progress
 
     def add(self, record: UnitRecord[Any]) -> None:

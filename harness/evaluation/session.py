@@ -120,6 +120,7 @@ class Session:
             dialogue=lambda: held(self._protocol, question.asked, self._space),
             recorded=self._directory.recorded.get(key, {}),
             environment=question.environment,
+            kind=question.record.kind,
         )
 
     def _open_unit(self, key: UnitKey, question: Question) -> None:

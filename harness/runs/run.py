@@ -210,11 +210,7 @@ class Run:
         try:
             resolved = self._resolve(self.manifest.dataset, list(wanted)) if wanted else ()
             for unit_id, data in resolved:
-                wanted.pop(unit_id)
-                yield (
-                    unit_id,
-                    _checked(unit_id, data, self._step(unit_id).digests.get("screenshot")),
-                )
+                yield unit_id, _checked(unit_id, data, wanted.pop(unit_id))
         except DataGone as gone:
             yield from ((unit_id, gone) for unit_id in wanted)
 

@@ -151,8 +151,8 @@ def show(terminal: bool, every_s: float = 30.0) -> str:
     file, clock = io.StringIO(), Clock()
     console = Console(file=file, force_terminal=terminal, width=200)
     with Progress(
-        20, done=4, metrics=lambda: "step success 50.0 % (30.0 to 70.0)", console=console,
-        every_s=every_s, clock=clock,
+        20, done=4, units="steps", metrics=lambda: "step success 50.0 % (30.0 to 70.0)",
+        console=console, every_s=every_s, clock=clock,
     ) as progress:  # fmt: skip
         for number in range(4):
             clock.now += 15
@@ -210,7 +210,7 @@ def test_on_a_terminal_the_same_is_shown_live() -> None:
 
 
 def test_a_run_that_has_not_begun_promises_nothing() -> None:
-    assert status_line(Counters(), 20, 0, 0.0) == "0/20 steps"
+    assert status_line(Counters(), 20, 0, 0.0, "signs") == "0/20 signs"
 
 
 def test_policies_have_sane_defaults() -> None:

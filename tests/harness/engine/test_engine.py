@@ -432,7 +432,7 @@ def test_played_back_replies_are_what_the_dialogue_heard_before() -> None:
 def test_a_dialogue_that_asks_something_else_than_on_record_is_an_error_with_its_name() -> None:
     on_record = recorded(two_rounds("a"))
     changed = Job("a", rounds("round-1", "round-2", text="Changed?"), recorded=on_record)
-    with pytest.raises(ReplayMismatch, match="step a: 'round-1' asks something other"):
+    with pytest.raises(ReplayMismatch, match="unit a: 'round-1' asks something other"):
         run(engine(Model()), [changed])
 
 
@@ -460,10 +460,10 @@ def returning_nothing() -> Dialogue:
 @pytest.mark.parametrize(
     ("dialogue", "said"),
     [
-        (raising, "step a: the protocol raised ValueError: bad protocol"),
-        (asking_twice, "step a: 'same' was asked twice"),
-        (yielding_rubbish, "step a: the protocol yielded str, not an Ask"),
-        (returning_nothing, "step a: the protocol returned NoneType, not a Prediction"),
+        (raising, "unit a: the protocol raised ValueError: bad protocol"),
+        (asking_twice, "unit a: 'same' was asked twice"),
+        (yielding_rubbish, "unit a: the protocol yielded str, not an Ask"),
+        (returning_nothing, "unit a: the protocol returned NoneType, not a Prediction"),
     ],
 )
 def test_a_protocol_that_misbehaves_is_an_error_with_the_step(dialogue: object, said: str) -> None:

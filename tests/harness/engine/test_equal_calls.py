@@ -88,7 +88,7 @@ def test_when_a_shared_call_fails_the_next_who_needs_it_asks() -> None:
 
 def test_units_that_mean_different_things_by_one_shared_call_end_the_run() -> None:
     other = Ask(say("Why not?"), "why", shared="conversation-1")
-    with pytest.raises(ReplayMismatch, match="step b: 'why' asks something other"):
+    with pytest.raises(ReplayMismatch, match="unit b: 'why' asks something other"):
         run(engine(Model()), [asking("a", WHY), asking("b", other)])
 
 

@@ -100,12 +100,12 @@ def test_calls_of_all_kinds_may_be_made_at_the_same_time() -> None:
 )
 def test_a_call_that_nothing_can_answer_names_the_step(turn: Asks, message: str) -> None:
     driver = engine(Model(), roles=lanes(Model(), Texts()))
-    with pytest.raises(ProtocolError, match=f"step a: .*{message}"):
+    with pytest.raises(ProtocolError, match=f"unit a: .*{message}"):
         run(driver, [job("a", yielding(turn))])
 
 
 def test_acting_without_an_environment_names_the_step() -> None:
-    with pytest.raises(ProtocolError, match=r"step a: .*nothing to act in"):
+    with pytest.raises(ProtocolError, match=r"unit a: .*nothing to act in"):
         run(engine(Model()), [Job("a", yielding(Act({}, "x")))])
 
 
@@ -119,7 +119,7 @@ def test_an_observation_that_cannot_be_recorded_ends_the_run(seen: Any) -> None:
             return seen  # type: ignore[no-any-return]
 
     odd = Odd([])
-    with pytest.raises(ProtocolError, match="step a: what was observed at 'x'"):
+    with pytest.raises(ProtocolError, match="unit a: what was observed at 'x'"):
         run(engine(Model()), [Job("a", yielding(Act({}, "x")), environment=lambda: odd)])
     assert odd.closed
 
