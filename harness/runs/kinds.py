@@ -20,13 +20,17 @@ KINDS.add("step", "harness.runs.steps:StepDetail", "a recorded step of a task on
 
 def decoded_detail(kind: str, raw: bytes) -> Any:
     """The detail of a unit. Raises what msgspec raises if it is not one of its kind."""
-    decoder = _decoder(kind)
-    return decoder.decode(raw)
+    return _decoder(_type_of(kind)).decode(raw)
+
+
+def _type_of(kind: str) -> Any:
+    """The type of a kind's detail; any JSON where no package here brings one."""
+    try:
+        return KINDS.get(kind)
+    except UnknownName:
+        return Any
 
 
 @cache
-def _decoder(kind: str) -> msgspec.json.Decoder[Any]:
-    try:
-        return msgspec.json.Decoder(KINDS.get(kind))
-    except UnknownName:
-        return msgspec.json.Decoder(Any)
+def _decoder(detail: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(detail)

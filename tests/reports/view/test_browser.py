@@ -121,7 +121,7 @@ def test_classes_are_filtered_by_run_and_linked_from_the_summary(tab: Any) -> No
     link = tab.locator(".classes tr", has_text="unsettled").locator("a")
     want = int(link.inner_text())
     link.click()
-    assert tab.locator("#f-class").input_value() == "unsettled"
+    tab.wait_for_function("document.querySelector('#f-class')?.value === 'unsettled'")
     assert tab.locator("#f-lane").input_value() == "1"
     assert _count(tab) == want == 2
 
