@@ -71,7 +71,7 @@ def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
 _decoders: dict[type[Any], Callable[[bytes], Any]] = {}
 _FIRST = b'{"kind":'
 """How the line of a unit begins since schema 2."""
-_ID = rb'(\{"id":"(?:[^"\\]|\\.)*",)'
+_ID = rb'(\{"id":"[^"\\]*(?:\\.[^"\\]*)*",)'
 _STEP, _UNIT = re.compile(_ID + b'"step_id"'), re.compile(_ID + b'"unit_id"')
 """How the line of a call begins in schema 1, and since."""
 
