@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -12,7 +12,6 @@ from harness.benchmarks.dataset import Dataset
 from harness.runs.records import UnitRecord
 from harness.settings import Settings
 from parsers.declaration import Declaration
-from parsers.mind2web import MIND2WEB
 from parsers.records import Prediction, Scores
 
 D = TypeVar("D")
@@ -51,7 +50,7 @@ class Benchmark(ABC):
     default_splits: tuple[str, ...] = ()
     sizes: tuple[SplitSize, ...] = ()
     guarded: bool = True
-    declared: Declaration = MIND2WEB
+    declared: Declaration = field(kw_only=True)
 
     protocol: ClassVar[str]
     pictures: ClassVar[bool] = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +16,7 @@ from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import IndexEntry, Layout
 from harness.errors import DataError
 from harness.settings import Settings
-from parsers import Prediction, ScoringRules, score
+from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
 from parsers.records import Scores
 
 if TYPE_CHECKING:
@@ -122,11 +122,13 @@ class StepBenchmark(Benchmark):
         screenshots: whether its rows have screenshots; if False, a row without one is valid.
         fixes: what the data itself fixes; options that would change it are refused.
         candidates: its stored choices in the words of published results; "" if none are stored.
+        declared: the measures of Mind2Web, unless it has its own.
     """
 
     screenshots: bool = True
     fixes: frozenset[Fixed] = frozenset()
     candidates: str = ""
+    declared: Declaration = field(default=MIND2WEB, kw_only=True)
 
     protocol = "seeact-two-rounds"
     pictures = True

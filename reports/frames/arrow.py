@@ -86,7 +86,9 @@ def _column(table: pa.Table, name: str, parts: Mapping[str, tuple[str, int]]) ->
 def joined(tables: Mapping[str, pa.Table], columns: Sequence[Column]) -> pd.DataFrame:
     """Concatenate the tables of runs; the first column is the label of each row's run."""
     parts = [
-        table.add_column(0, columns[0].name, pa.repeat(pa.scalar(label), len(table)))
+        _with_kinds(table, columns).add_column(
+            0, columns[0].name, pa.repeat(pa.scalar(label), len(table))
+        )
         for label, table in tables.items()
     ]
     if not parts:

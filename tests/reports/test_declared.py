@@ -152,6 +152,21 @@ def test_frames_of_several_benchmarks_have_the_columns_of_all(tmp_path: Path) ->
     assert of_targets["step_id"].isna().all() and of_targets["choices"].isna().all()
 
 
+@pytest.mark.parametrize("complete", [True, False])
+def test_what_is_yes_or_no_in_one_benchmark_can_be_a_share_in_another(
+    tmp_path: Path, complete: bool
+) -> None:
+    inside, *others = DECLARED.measures
+    shares = replace(DECLARED, measures=(replace(inside, binary=False), *others))
+    runs = [
+        _run(tmp_path / "a", complete=complete),
+        _run(tmp_path / "b", declared=shares, benchmark="others", complete=complete),
+    ]
+    frame = steps_frame(runs)
+    assert frame["inside"].dtype == "float64"
+    assert frame["inside"].tolist() == 2 * [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+
+
 def test_results_are_averaged_as_declared(tmp_path: Path) -> None:
     run = _run(tmp_path / "a")
     line = main_table(run).iloc[0]
