@@ -20,6 +20,10 @@ from harness.engine import Engine, Job, Outcome
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup, StepRecord
 from parsers.records import Gold, Prediction, Status
+
+# Behind what is installed, which is what is tested.
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
 from tests.units import step_of, step_scores
 
 

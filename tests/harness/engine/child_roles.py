@@ -20,6 +20,10 @@ from harness.dialogue import Observation
 from harness.engine import Engine, Job, Lane
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup
+
+# Behind what is installed, which is what is tested.
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
 from tests.harness.engine.child import Chat, complete, step_record
 from tests.harness.engine.roles import Texts, every_kind, priced, vector_of
 
