@@ -22,6 +22,19 @@ HOSTS = ("api.openai.com", "openai.azure.com")
 CACHE_LIFE_S = 30 * 60.0
 
 
+def openai_endpoint(base_url: str | None, api_key: str | None) -> Endpoint:
+    """Where OpenAI's API is asked. Raises `Fatal` for a missing key or a bad address."""
+    return find_endpoint(
+        "openai",
+        base_url=base_url,
+        api_key=api_key,
+        default="https://api.openai.com/v1",
+        hosts=HOSTS,
+        url_variable="OPENAI_BASE_URL",
+        key_variables=["OPENAI_API_KEY"],
+    )
+
+
 def openai(
     model: str,
     *,
@@ -40,15 +53,7 @@ def openai(
     """
     need_package("openai", "openai")
     model = need_model(model, "openai:gpt-4o")
-    endpoint = find_endpoint(
-        "openai",
-        base_url=base_url,
-        api_key=api_key,
-        default="https://api.openai.com/v1",
-        hosts=HOSTS,
-        url_variable="OPENAI_BASE_URL",
-        key_variables=["OPENAI_API_KEY"],
-    )
+    endpoint = openai_endpoint(base_url, api_key)
     rule, coordinates = served(model)
     facts = facts_of(model) if endpoint.is_official else None
     if facts is not None:

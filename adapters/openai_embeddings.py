@@ -18,9 +18,9 @@ from adapters.checks import checked_vectors
 from adapters.contract import Fault
 from adapters.conversation import Finish, Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo
-from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
+from adapters.endpoints import Endpoint, need_model, need_package
 from adapters.faults import Failure
-from adapters.openai import HOSTS
+from adapters.openai import openai_endpoint
 from adapters.openai_client import OpenAIClient
 from adapters.options import Count
 
@@ -47,15 +47,7 @@ def openai_embeddings(
     """
     need_package("openai", "openai")
     model = need_model(model, "openai:text-embedding-3-small")
-    endpoint = find_endpoint(
-        "openai",
-        base_url=base_url,
-        api_key=api_key,
-        default="https://api.openai.com/v1",
-        hosts=HOSTS,
-        url_variable="OPENAI_BASE_URL",
-        key_variables=["OPENAI_API_KEY"],
-    )
+    endpoint = openai_endpoint(base_url, api_key)
     info = EmbedderInfo(
         **facts_of_endpoint(endpoint, model, {"api": "embeddings", "dimensions": dimensions}),
         concurrency=concurrency,

@@ -75,10 +75,10 @@ class Session:
                     if question.record.invalid is not None or question.outcome is not None:
                         self._pass_over(question, repeat)
                     else:
-                        if self._settings.shuffles > 1:
-                            question = question.shuffled(repeat)
-                        self._open_unit(key, question)
-                        yield self._job(key, question)
+                        shuffles = self._settings.shuffles > 1
+                        asked = question.shuffled(repeat) if shuffles else question
+                        self._open_unit(key, asked)
+                        yield self._job(key, asked)
 
     def _pass_over(self, question: Question, repeat: int) -> None:
         """Record a unit without asking: an invalid one, or one whose outcome is known."""
