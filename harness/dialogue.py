@@ -144,7 +144,7 @@ def hold_turns(
             except StopIteration as stop:
                 result: T = stop.value
                 return result
-            answers = tuple(answer(_as_tuple(asks)))
+            answers = tuple(answer(as_tuple(asks)))
             replies = answers if isinstance(asks, tuple) else answers[0]
     finally:
         dialogue.close()
@@ -152,8 +152,8 @@ def hold_turns(
 
 def replies_of(results: Replies) -> tuple[Reply, ...]:
     """The replies to one or several asks. Raises TypeError if another call was among them."""
-    replies = tuple(result for result in _as_tuple(results) if isinstance(result, Reply))
-    if len(replies) < len(_as_tuple(results)):
+    replies = tuple(result for result in as_tuple(results) if isinstance(result, Reply))
+    if len(replies) < len(as_tuple(results)):
         raise TypeError("not all of these are replies")
     return replies
 
@@ -179,9 +179,9 @@ def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies
             advance(position, None)
         while waiting:
             order = sorted(waiting)
-            groups: list[tuple[Call, ...]] = [_as_tuple(waiting[number]) for number in order]
+            groups: list[tuple[Call, ...]] = [as_tuple(waiting[number]) for number in order]
             answers = yield tuple(ask for group in groups for ask in group)
-            rest: Iterator[Result] = iter(_as_tuple(answers))
+            rest: Iterator[Result] = iter(as_tuple(answers))
             for position, group in zip(order, groups, strict=True):
                 replies = tuple(next(rest) for _ in group)
                 several = isinstance(waiting[position], tuple)
@@ -192,7 +192,8 @@ def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies
     return tuple(results[position] for position in range(len(dialogues)))
 
 
-def _as_tuple(value: S | tuple[S, ...]) -> tuple[S, ...]:
+def as_tuple(value: S | tuple[S, ...]) -> tuple[S, ...]:
+    """What was yielded or answered, one alone or several, as a tuple."""
     return value if isinstance(value, tuple) else (value,)
 
 

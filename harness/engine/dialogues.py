@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from adapters.contract import Generation
 from adapters.conversation import Conversation
-from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Replies
+from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Replies, as_tuple
 from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
@@ -131,7 +131,7 @@ class OpenDialogue:
             ) from None
         except Exception as error:
             raise self._failed(error) from error
-        if all(isinstance(one, Ask | Embed | Act) for one in _as_tuple(turn)):
+        if all(isinstance(one, Ask | Embed | Act) for one in as_tuple(turn)):
             return turn
         raise ProtocolError(f"{self}: the protocol yielded {type(turn).__name__}, not an Ask")
 
@@ -172,7 +172,3 @@ class OpenDialogue:
 
     def _failed(self, error: Exception) -> ProtocolError:
         return ProtocolError(f"{self}: the protocol raised {type(error).__name__}: {error}")
-
-
-def _as_tuple(turn: Any) -> tuple[Any, ...]:
-    return turn if isinstance(turn, tuple) else (turn,)
