@@ -163,11 +163,45 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
+class PastAction:
+    """A recorded action of a finished turn, as memories of a conversation show it.
+
+    index: its place in its turn, from 0.
+    told: its representation (`[button]  Search -> CLICK`).
+    positives: ids of the acceptable elements that are on its page; () if it has none.
+    candidates: (id, rank) of the elements that the ranker offers, best first, acceptable ones
+        among them; without a ranker, those of the row, with rank None. () when a run is scored
+        again without its data.
+    scene: looks up views of its page; it knows no pictures, and, when a run is scored again, no
+        texts.
+    """
+
+    index: int
+    action_uid: str
+    told: str
+    operation: Operation
+    value: str
+    positives: tuple[str, ...]
+    candidates: tuple[tuple[str, int | None], ...]
+    scene: Scene = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A finished turn of a conversation: an instruction, and what was done about it, in order."""
+
+    turn_id: str
+    task: str
+    actions: tuple[PastAction, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What a protocol knows of a step: the page before it, the task, the actions so far.
 
     shuffle: number of the shuffle, for protocols that deal candidates out at random.
     earlier: the actions before this one, for protocols that need their places.
+    turns: the finished turns of its conversation, oldest first, for protocols that need them.
     scene: looks up further views of the page while the dialogue is open.
     page_size: width and height of the screenshot in pixels, None without one.
     """
@@ -181,6 +215,7 @@ class Step:
     earlier: tuple[Earlier, ...] = ()
     scene: Scene | None = field(default=None, compare=False, repr=False)
     page_size: tuple[int, int] | None = None
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

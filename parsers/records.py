@@ -179,6 +179,7 @@ class StepInfo:
     benchmark, split: the data set and its split.
     website, domain, subdomain: where the task is done, and what kind of site that is.
     task: the goal in words.
+    conversation: the conversation in which the task is a turn; "" where tasks stand for themselves.
     """
 
     task_id: str
@@ -191,6 +192,7 @@ class StepInfo:
     domain: str
     subdomain: str
     task: str = ""
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ class Needs:
     """Whether it shows where the previous actions were done."""
     segments: bool = False
     """Whether it shows their elements as well, as they stood on the pages of their steps."""
+    turns: bool = False
+    """Whether it shows the finished turns of a step's conversation (`Step.turns`)."""
 
 
 @dataclass(frozen=True, slots=True)
