@@ -99,6 +99,8 @@ class Child:
             _widen(cast(BinaryIO, pipe))
         self._reducers = reducers
         self._lock = threading.Lock()
+        self._ending = threading.Lock()
+        self._killed = False
 
     @property
     def pid(self) -> int:
@@ -123,8 +125,14 @@ class Child:
             raise self._ended() from None
 
     def end(self) -> None:
-        """Kill the process; a thread that is sending or receiving gets `ChildEnded`."""
-        self._process.kill()
+        """Kill the process and those of its group; a thread that is sending or receiving gets
+        `ChildEnded`. May be repeated."""
+        with self._ending:
+            if not self._killed:
+                self._killed = True
+                # The group outlives its leader, so this comes before the leader is waited for.
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def close(self) -> None:
@@ -202,19 +210,20 @@ class Pool:
 
         Raises `ChildEnded` if all attempts ended a child, or after `close`.
         """
-        place = self._idle.get()
+        lease = self.lend()
         try:
             for attempt in range(1, self._attempts + 1):
                 try:
-                    child = self._child(place)
-                    child.send(message)
-                    return child.receive()
+                    return lease.ask(message)
                 except ChildEnded:
-                    self._forget(place)
                     if attempt == self._attempts:
                         raise
         finally:
-            self._idle.put(place)
+            lease.give_back()
+
+    def lend(self) -> Lease:
+        """Lend a child for several messages; blocks until one is idle."""
+        return Lease(self, self._idle.get())
 
     def close(self) -> None:
         """Kill the children, whether they are busy or not. May be repeated."""
@@ -224,25 +233,65 @@ class Pool:
                 if child is not None:
                     child.end()
         self.threads.shutdown(wait=True)
-        for place in range(len(self._children)):
-            self._forget(place)
+        for place, child in enumerate(self._children):
+            self._forget(place, child)
 
     def _child(self, place: int) -> Child:
         with self._lock:
             if self._closed:
                 raise ChildEnded("the pool of processes is closed")
             child = self._children[place]
+            if child is not None and not child.running:
+                child.close()
+                child = None
             if child is None:
                 child = self._children[place] = Child(self._entry)
                 if self._first is not None:
                     child.send(self._first)
             return child
 
-    def _forget(self, place: int) -> None:
+    def _end(self, place: int) -> None:
         with self._lock:
-            child, self._children[place] = self._children[place], None
+            child = self._children[place]
             if child is not None:
+                child.end()
+
+    def _forget(self, place: int, child: Child | None) -> None:
+        with self._lock:
+            if child is not None and self._children[place] is child:
+                self._children[place] = None
                 child.close()
+
+
+class Lease:
+    """A child of a pool that belongs to one user until it is given back."""
+
+    def __init__(self, pool: Pool, place: int) -> None:
+        self._pool = pool
+        self._place = place
+
+    def ask(self, message: object) -> Any:
+        """Send a message and return the answer; blocks.
+
+        Raises `ChildEnded` if that ended the child, or after the pool was closed. The next message
+        is sent to a new one.
+        """
+        child: Child | None = None
+        try:
+            child = self._pool._child(self._place)
+            child.send(message)
+            return child.receive()
+        except ChildEnded:
+            self._pool._forget(self._place, child)
+            raise
+
+    def end(self) -> None:
+        """Kill the child, whatever it is doing; whoever waits for its answer gets `ChildEnded`."""
+        self._pool._end(self._place)
+
+    def give_back(self) -> None:
+        """Lend the child to others. Nothing may be done with the lease afterwards."""
+        self._pool._idle.put(self._place)
 
 
 def send(stream: BinaryIO, message: object, reducers: Reducers | None = None) -> None:
@@ -348,7 +397,10 @@ def _listen(incoming: BinaryIO, received: queue.SimpleQueue[Any]) -> None:
         while True:
             received.put(receive(incoming))
     except (EOFError, OSError):
-        # The parent is gone or has closed the pipe; there is nothing to save.
+        # The parent is gone or has closed the pipe; there is nothing to save. What this process has
+        # started goes with it.
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
         os._exit(0)
 
 
