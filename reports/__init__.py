@@ -5,9 +5,10 @@
 
 `steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
 columns). `main_table` and `by_table` hold the metrics with their intervals, `status_table` the
-outcomes of steps, `cost_table` calls, tokens, cost and latency, `published_table` results from
-papers. `chosen_letters` shows position bias. `render` writes a table as text, Markdown, CSV, LaTeX,
-JSON or HTML. The analyses are in `reports.analyses`.
+outcomes of steps, `cost_table` calls, tokens, cost and latency, `prefix_table` how far runs get
+before the first failure, `published_table` results from papers. `chosen_letters` shows position
+bias. `render` writes a table as text, Markdown, CSV, LaTeX, JSON or HTML. The analyses are in
+`reports.analyses`.
 
 Pass runs as paths or as returned by `harness.runs.open_run`. Importing this package does not import
 pandas.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
     from reports.frames import runs_frame, steps_frame, tasks_frame
     from reports.load import open_runs
+    from reports.prefixes import prefix_table
     from reports.published import published_beside, published_table
     from reports.statuses import status_table
     from reports.tables import by_table, main_table
@@ -36,6 +38,7 @@ _HOMES = {
     "by_table": "reports.tables",
     "clean": "reports.formats",
     "cost_table": "reports.costs",
+    "prefix_table": "reports.prefixes",
     "published_beside": "reports.published",
     "published_table": "reports.published",
     "status_table": "reports.statuses",
@@ -57,6 +60,7 @@ __all__ = [
     "cost_table",
     "main_table",
     "open_runs",
+    "prefix_table",
     "published_beside",
     "published_table",
     "render",

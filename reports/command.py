@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "report"]
 
-TABLES = ("main", "status", "cost")
+TABLES = ("main", "status", "cost", "prefix")
 BY = (
     "Group the main table by what the benchmark declares (several keys with commas: "
     "platform,data_type), or recorded steps by "
@@ -46,7 +46,8 @@ BY = (
     type=click.Choice(TABLES),
     default="main",
     show_default=True,
-    help="main: scores; status: how steps ended; cost: cost, tokens and latency per step.",
+    help="main: scores; status: how steps ended; cost: cost, tokens and latency per step; prefix: "
+    "how many steps of a task are right before the first failure, and success by place.",
 )
 @click.option("--by", "key", metavar="KEY", default=None, help=f"{BY}  [default: split]")
 @format_options
@@ -102,13 +103,15 @@ def report(
     """
     runs = _begun(runs)
     if kind != "main":
-        shaped = published or compact or common
-        if key or invalid or f1 or shaped or average != "macro" or cluster:
+        if key or published or compact or common or average != "macro":
             raise click.UsageError(
-                "--by, --average, --cluster, --invalid, --f1, --published, --compact and --common "
-                "are for --table main"
+                "--by, --average, --published, --compact and --common are for --table main"
             )
-        emit(_other(kind, runs), form, out)
+        if (invalid or f1 or cluster) and kind != "prefix":
+            raise click.UsageError(
+                "--cluster, --invalid and --f1 are for --table main and --table prefix"
+            )
+        emit(_other(kind, runs, f1, invalid, cluster), form, out)
         return 0
     if compact and key not in (None, "split"):
         raise click.UsageError("--compact has a row per run: leave out --by")
@@ -138,7 +141,17 @@ def _begun(runs: tuple[Path, ...]) -> tuple[Path, ...]:
     return begun or runs
 
 
-def _other(kind: str, runs: tuple[Path, ...]) -> pd.DataFrame:
+def _other(
+    kind: str,
+    runs: tuple[Path, ...],
+    f1: F1Variant | None,
+    invalid: InvalidRule | None,
+    cluster: str,
+) -> pd.DataFrame:
+    if kind == "prefix":
+        from reports.prefixes import prefix_table
+
+        return prefix_table(runs, f1=f1, invalid=invalid, cluster=cluster)
     if kind == "status":
         from reports.statuses import status_table
 

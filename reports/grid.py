@@ -17,9 +17,10 @@ from harness.tables import (
     Data,
     Grid,
     NumberStyle,
+    Row,
+    Section,
     bounds,
     few_notes,
-    rows_of,
     shown,
 )
 from reports.frames.schema import Column, Kind, typed
@@ -27,7 +28,7 @@ from reports.frames.schema import Column, Kind, typed
 Style = Literal[NumberStyle, "bounds", "hidden"]
 
 
-INTERNAL = ("fields", "declared", "marks")
+INTERNAL = ("fields", "declared", "marks", "section")
 """Attributes of a described frame that no format holds."""
 
 
@@ -58,7 +59,10 @@ def described(
     notes: Iterable[str] = (),
     **more: Any,
 ) -> pd.DataFrame:
-    """Make a frame with these columns; `attrs` has title, lines above and below it, and `more`."""
+    """Make a frame with these columns; `attrs` has title, lines above and below it, and `more`.
+
+    `section` among `more` names a column whose values head sections of rows for readers.
+    """
     rows = list(records)
     columns = [Column(field.name, field.kind, field.meaning) for field in fields]
     frame = typed({c.name: [row.get(c.name) for row in rows] for c in columns}, columns)
@@ -91,10 +95,17 @@ def clusters(name: str, head: str) -> Field:
 
 def described_grid(frame: pd.DataFrame) -> Grid:
     """Arrange the frame for readers, with the frame as its data."""
-    attrs = frame.attrs
-    fields = [(name, head, style) for name, head, style in attrs["fields"] if style != "hidden"]
+    attrs, section = frame.attrs, frame.attrs.get("section", "")
+    fields = [
+        (name, head, style)
+        for name, head, style in attrs["fields"]
+        if style != "hidden" and name != section
+    ]
     records = plain_records(frame)
-    rows = [[_cell(record, name, style) for name, _, style in fields] for record in records]
+    sections: dict[str, list[list[str | Cell]]] = {} if section else {"": []}
+    for record in records:
+        cells = [_cell(record, name, style) for name, _, style in fields]
+        sections.setdefault(str(record[section]) if section else "", []).append(cells)
     marked = {style for name, _, style in fields for record in records if record.get(f"{name}_few")}
     differences = "points" in marked
     declared = attrs.get("declared")
@@ -113,9 +124,13 @@ def described_grid(frame: pd.DataFrame) -> Grid:
         columns=tuple(
             tables.Column(head, "left" if style == "text" else "right") for _, head, style in fields
         ),
-        sections=rows_of(rows),
+        sections=tuple(
+            Section(tuple(Row(tuple(cells)) for cells in rows), title)
+            for title, rows in sections.items()
+        ),
         above=tuple(attrs["about"]),
         footnotes=tuple(notes),
+        section_head=section,
         data=frame_data(
             frame, {**facts, "notes": notes}, (attrs["title"], *attrs["about"], *notes)
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from harness.tables import average_of
 from parsers import Declaration, Measure, Metrics, aggregate
 from parsers.metrics import ParentRate
-from parsers.parents import parent_of
+from parsers.parents import parent_of, prefix
 from reports.frames.rows import RunRows, run_rows
 from reports.frames.schema import Column, typed, union
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
@@ -47,6 +48,15 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
         Column("complete", "boolean", "whether all its rows are selected and have a final outcome"),
         *(Column(m.result, "float64", f"{m.meaning}, {over}") for m in declared.in_tables),
         *success,
+        *(
+            Column(
+                "prefix",
+                "Int64",
+                f"valid {declared.units} right before the first that is not; missing if incomplete "
+                "or without an order",
+            )
+            for _ in range(declared.main_of_units.binary)
+        ),
         Column("input_tokens", "Int64", "input tokens as billed"),
         Column("output_tokens", "Int64", "output tokens as billed"),
         Column("cost", "float64", "US dollars; missing without a price"),
@@ -128,7 +138,13 @@ def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
             for one in declared.in_tables
         },
         **_outcomes(_success(declared), metrics),
+        "prefix": _prefix(rows, places),
     }
+
+
+def _prefix(rows: RunRows, places: Sequence[int]) -> int | None:
+    won = next(iter(rows.in_order(places, replace(rows.rules, invalid="valid")).values()), None)
+    return None if won is None else prefix(won)
 
 
 def _outcomes(measure: Measure | None, metrics: Metrics) -> dict[str, bool | None]:
