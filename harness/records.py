@@ -7,7 +7,7 @@ sees of a unit that comes ready from its benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -204,6 +204,7 @@ class Step:
     turns: the finished turns of its conversation, oldest first, for protocols that need them.
     scene: looks up further views of the page while the dialogue is open.
     page_size: width and height of the screenshot in pixels, None without one.
+    tokens: counts the tokens of a text as the model under test does; None: by cl100k.
     """
 
     step_id: str
@@ -216,6 +217,7 @@ class Step:
     scene: Scene | None = field(default=None, compare=False, repr=False)
     page_size: tuple[int, int] | None = None
     turns: tuple[Turn, ...] = ()
+    tokens: Callable[[str], int] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

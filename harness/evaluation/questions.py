@@ -6,7 +6,7 @@ planning pictures. It decodes no picture and asks no model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,6 +124,7 @@ class Preparer:
     ranks: scores of candidates; needed where a ranker chooses them.
     texts: whether anybody reads the texts of choices.
     earlier: where earlier actions took place, for protocols that show it.
+    tokens: counts the tokens of a text as the model does; None: by cl100k.
     """
 
     def __init__(
@@ -136,6 +137,7 @@ class Preparer:
         ranks: Ranks | None = None,
         texts: bool = True,
         earlier: EarlierActions | None = None,
+        tokens: Callable[[str], int] | None = None,
     ) -> None:
         if settings.candidates == "ranker" and ranks is None:
             raise ValueError("candidates of a ranker need its ranks")
@@ -146,6 +148,7 @@ class Preparer:
         self._ranks = ranks
         self._texts = texts
         self._earlier = earlier
+        self._tokens = tokens
         self._options = CandidateOptions(
             positives=settings.positives,
             shown=settings.shown,
@@ -198,6 +201,7 @@ class Preparer:
         if page is not None and self._protocol.needs.scene:
             scene = self._scene(page, listed, screenshot)
         step = step_of_row(row, pictures, scene, record.detail.page_size)
+        step = replace(step, tokens=self._tokens)
         if self._earlier is not None:
             step = replace(step, earlier=self._earlier.before(row))
         missed = record.invalid is None and listed.shown is None

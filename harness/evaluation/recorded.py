@@ -239,6 +239,7 @@ class RecordedSteps(UnitKind):
             earlier=EarlierActions(tasks, needs.segments)
             if needs.earlier or needs.segments
             else None,
+            tokens=info.text_tokens,
         )
 
     @classmethod

@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from adapters.conversation import Conversation, Reply
 from harness.candidates import SeededOrder
@@ -52,9 +53,17 @@ class MindAct(PromptedProtocol):
         forms=False,
         shuffles=True,
     )
-    none_rule = "first"
-    way = "tournament of five"
     group_size = 5
+
+    @property
+    def none_rule(self) -> str:
+        """The first option means none of them."""
+        return "first"
+
+    @property
+    def way(self) -> str:
+        """The way to ask, in the words of published rows."""
+        return "tournament of five"
 
     @property
     def brackets(self) -> Brackets:
@@ -90,20 +99,23 @@ class MindAct(PromptedProtocol):
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Hold the tournament. Raises ValueError if there are no choices."""
-        return self._tournament(step, choices, {})
+        return self._tournament(step, choices, {}, partial(self.conversation, step))
 
     def _tournament(
-        self, step: Step, choices: Sequence[Choice], groups: dict[str, Group]
+        self,
+        step: Step,
+        choices: Sequence[Choice],
+        groups: dict[str, Group],
+        question: Callable[[Group], Conversation],
     ) -> Dialogue:
-        """The dialogue. It adds each group to `groups`, by place, when it asks about it."""
+        """The dialogue: `question` asks about a group, which is in `groups` by place from then."""
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
 
         def ask(place: str, ids: tuple[str, ...]) -> Ask:
             group = group_of(step, choices, ids, brackets=self.brackets, snippet=True)
             groups[place] = group
-            conversation = self.conversation(step, group)
-            return Ask(conversation, place, max_tokens=limit_of(self.max_tokens, 0))
+            return Ask(question(group), place, max_tokens=limit_of(self.max_tokens, 0))
 
         def read(place: str, reply: Reply) -> Prediction:
             return self.read(reply, groups[place])
@@ -135,7 +147,7 @@ class MindAct(PromptedProtocol):
             replies[ask.place] = self.spell_choice(group, position, prediction)
             return Reply(replies[ask.place])
 
-        hold(self._tournament(step, choices, groups), answer)
+        hold(self._tournament(step, choices, groups, lambda _: Conversation(())), answer)
         return replies
 
     def settings(self) -> dict[str, object]:

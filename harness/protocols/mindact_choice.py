@@ -19,7 +19,7 @@ from harness.protocols.texts import Schema, Texts
 from harness.records import Step
 from parsers import letter, read_answer
 from parsers.mindact import option_letters, read_first_character, read_reference, spell
-from parsers.records import Answer, Prediction
+from parsers.records import Operation, Prediction
 
 Reader = Literal["strict", "reference", "first-character"]
 
@@ -75,7 +75,7 @@ class Lettered(MindAct):
         values = {
             "task": step.info.task,
             "history": history_lines(texts, step.history, self.history),
-            "choices": self._listed(group.shown),
+            "choices": lettered(texts, group.shown),
         }
         if "page" in texts.texts:
             page = texts.fill("page", page=group.snippet)
@@ -83,34 +83,14 @@ class Lettered(MindAct):
         asked = user(texts.fill("question", page=group.snippet, **values))
         return Conversation((*opening(texts), asked))
 
-    def _listed(self, shown: Iterable[str]) -> str:
-        lines = [self.texts["none_option"], *shown]
-        return "\n".join(f"{letter(number)}. {line}" for number, line in enumerate(lines))
-
     def read(self, reply: Reply, group: Group) -> Prediction:
         """The chosen candidate with operation and value, or the reason why there is none."""
-        lettering = Lettering(option_letters(len(group.choices)), "A")
-        return to_prediction(self._answer(reply, group), group.choices, lettering)
-
-    def _answer(self, reply: Reply, group: Group) -> Answer:
-        count, finish = len(group.choices), reply.finish.value
-        if self.reader == "reference":
-            return read_reference(reply.text, count, finish=finish)
-        if self.reader == "first-character":
-            return read_first_character(reply.text, count, finish=finish)
-        return read_answer(
-            reply.text,
-            [choice.text for choice in group.choices],
-            letters=option_letters(count),
-            none_letter="A",
-            finish=finish,
-        )
+        return read_choice(reply, group, self.reader)
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
-        """Letter, action and value, after `Answer: ` unless the reply's first character counts."""
-        named = None if position is None else f"{option_letters(len(group.choices))[position]}."
-        text = spell(named, prediction.operation, prediction.value)
-        return text if self.reader == "first-character" else f"Answer: {text}"
+        """Letter, action and value, in the form that the reader expects."""
+        count = len(group.choices)
+        return spell_choice(count, position, prediction.operation, prediction.value, self.reader)
 
     def settings(self) -> dict[str, object]:
         """The fields, and the reader even where it is fixed."""
@@ -143,11 +123,44 @@ class Seq2Seq(Lettered):
     brackets = "round"
 
 
-def opening(texts: Texts) -> tuple[Message, ...]:
-    """The system message and the solved examples; a prompt file may leave examples empty."""
-    turns: list[Message] = [*([system(texts["system"])] if texts["system"] else [])]
+def opening(texts: Texts, way: str = "") -> tuple[Message, ...]:
+    """The system message and the solved examples; a prompt file may leave examples empty.
+
+    `way` begins the keys of the texts, where a file has several such openings.
+    """
+    told = texts[f"{way}system"]
+    turns: list[Message] = [system(told)] if told else []
     for number in EXAMPLES:
-        if texts[f"example_{number}"]:
-            turns.append(user(texts[f"example_{number}"]))
-            turns.append(Message("assistant", (Text(texts[f"solution_{number}"]),)))
+        if texts.texts.get(f"{way}example_{number}"):
+            turns.append(user(texts[f"{way}example_{number}"]))
+            turns.append(Message("assistant", (Text(texts[f"{way}solution_{number}"]),)))
     return tuple(turns)
+
+
+def lettered(texts: Texts, shown: Iterable[str]) -> str:
+    """The options, a line each, of which the first is none of them."""
+    lines = [texts["none_option"], *shown]
+    return "\n".join(f"{letter(number)}. {line}" for number, line in enumerate(lines))
+
+
+def read_choice(reply: Reply, group: Group, reader: Reader) -> Prediction:
+    """The chosen candidate with operation and value, or the reason why there is none."""
+    count, finish = len(group.choices), reply.finish.value
+    letters = option_letters(count)
+    if reader == "reference":
+        answer = read_reference(reply.text, count, finish=finish)
+    elif reader == "first-character":
+        answer = read_first_character(reply.text, count, finish=finish)
+    else:
+        texts = [choice.text for choice in group.choices]
+        answer = read_answer(reply.text, texts, letters=letters, none_letter="A", finish=finish)
+    return to_prediction(answer, group.choices, Lettering(letters, "A"))
+
+
+def spell_choice(
+    count: int, position: int | None, operation: Operation | None, value: str, reader: Reader
+) -> str:
+    """Letter, action and value, after `Answer: ` unless the reply's first character counts."""
+    named = None if position is None else f"{option_letters(count)[position]}."
+    text = spell(named, operation, value)
+    return text if reader == "first-character" else f"Answer: {text}"

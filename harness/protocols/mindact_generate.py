@@ -26,7 +26,7 @@ from harness.protocols.mindact_choice import EXAMPLES, opening
 from harness.protocols.texts import Schema
 from harness.records import Choice, Step
 from parsers.mindact import read_element, spell
-from parsers.records import Prediction, Status
+from parsers.records import Operation, Prediction, Status
 
 SCHEMA = Schema(
     "mindact_generate.toml",
@@ -82,33 +82,49 @@ class MindActGenerate(MindAct):
 
     def read(self, reply: Reply, group: Group) -> Prediction:
         """The candidate that the written element is matched with."""
-        answer = read_element(
-            reply.text,
-            lambda text: match_element(text, group.choices),
-            len(group.choices),
-            finish=reply.finish.value,
-        )
-        picked = None if answer.option is None else group.choices[answer.option].id
-        prediction = Prediction.of(
-            answer.status, None, picked, None, answer.operation, answer.value, answer.flags
-        )
-        return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])
+        return read_written(reply, group)
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
         """The candidate's text with its number, followed by action and value."""
-        if position is None:
-            return "Element: None"
-        text = group.choices[position].text
-        if f" id={position}" not in text.split(">")[0]:
-            text = f"<{group.choices[position].tag} id={position}> {text}"
-        return spell(f"Element: {text}", prediction.operation, prediction.value)
+        choice = None if position is None else group.choices[position]
+        return spell_written(choice, position, prediction.operation, prediction.value)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
-        counts = {how: n for flag, how in FOUND_BY.items() if (n := flags.get(flag, 0))}
-        if not counts:
-            return super().notes(flags)
-        listed = ", ".join(f"{count} by {how}" for how, count in counts.items())
-        return [f"written elements matched: {listed}", *super().notes(flags)]
+        return [*matched_notes(flags), *super().notes(flags)]
+
+
+def read_written(reply: Reply, group: Group) -> Prediction:
+    """The candidate that the written element is matched with."""
+    answer = read_element(
+        reply.text,
+        lambda text: match_element(text, group.choices),
+        len(group.choices),
+        finish=reply.finish.value,
+    )
+    picked = None if answer.option is None else group.choices[answer.option].id
+    prediction = Prediction.of(
+        answer.status, None, picked, None, answer.operation, answer.value, answer.flags
+    )
+    return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])
+
+
+def spell_written(
+    choice: Choice | None, position: int | None, operation: Operation | None, value: str
+) -> str:
+    """The text of a candidate with its number on the page, followed by action and value."""
+    if choice is None:
+        return "Element: None"
+    text = choice.text
+    if f" id={position}" not in text.split(">")[0]:
+        text = f"<{choice.tag} id={position}> {text}"
+    return spell(f"Element: {text}", operation, value)
+
+
+def matched_notes(flags: Mapping[str, int]) -> list[str]:
+    """A line with the number of elements found by each rule, if any were."""
+    counts = {how: n for flag, how in FOUND_BY.items() if (n := flags.get(flag, 0))}
+    listed = ", ".join(f"{count} by {how}" for how, count in counts.items())
+    return [f"written elements matched: {listed}"] if counts else []
 
 
 def match_element(text: str, choices: Sequence[Choice]) -> Match | None:

@@ -73,6 +73,31 @@ PROTOCOLS.add(
     "text only: the tournament in the form of MindAct's fine-tuned Flan-T5 models",
 )
 PROTOCOLS.add(
+    "mt-mindact",
+    "harness.protocols.mt_mindact:MtMindAct",
+    "the tournament behind all finished turns of a conversation (MT-Mind2Web)",
+)
+PROTOCOLS.add(
+    "mt-mindact-car",
+    "harness.protocols.mt_mindact:MtMindActCar",
+    "the tournament about an instruction that another model rewrites first (MT-Mind2Web)",
+)
+PROTOCOLS.add(
+    "mt-mindact-fixed",
+    "harness.protocols.mt_mindact:MtMindActFixed",
+    "the tournament behind the first three turns of a conversation (MT-Mind2Web)",
+)
+PROTOCOLS.add(
+    "mt-synapse",
+    "harness.protocols.mt_mindact:MtSynapse",
+    "the tournament behind the turns with the most similar instructions (MT-Mind2Web)",
+)
+PROTOCOLS.add(
+    "self-map",
+    "harness.protocols.self_map:SelfMap",
+    "the tournament behind the most similar actions, shortened and with rationales (Self-MAP)",
+)
+PROTOCOLS.add(
     "autowebglm",
     "harness.protocols.autowebglm:AutoWebGLM",
     "text only: the page with ids, answered by calling one of ten functions (AutoWebGLM)",

@@ -24,6 +24,10 @@ WAYS: dict[str, dict[str, object]] = {
     "mindact-generate": {},
     "mindact-generate once": {"group_size": 100},
     "seq2seq": {},
+    "mt-mindact": {},
+    "mt-mindact fine-tuned": {"form": "seq2seq"},
+    "self-map": {},
+    "self-map letters": {"generation": False},
 }
 
 
@@ -49,7 +53,7 @@ def test_spelled_predictions_are_read_back(
     value = "" if operation == "CLICK" else value
     if picked is None:
         wanted = Prediction.of(Status.NONE, operation=operation, value=value)
-        if way.startswith(("mindact", "seq2seq")):
+        if way.startswith(("mindact", "seq2seq", "mt-", "self-map")):
             # Their word for none of the elements stands alone.
             wanted = Prediction.of(Status.NONE)
     else:

@@ -1,0 +1,464 @@
+"""What the protocols for conversations ask, what they leave out, and whom they ask besides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters import AdapterInfo
+from adapters.conversation import Finish, Message, Reply, Text
+from adapters.embedding import Embedded
+from adapters.lexical_embedder import embedded
+from harness.dialogue import Ask, Embed, hold
+from harness.errors import UserError
+from harness.protocols import open_protocol
+from harness.protocols.multi_turn import MultiTurn
+from harness.records import Choice, Step
+from parsers import Prediction, Status, count_tokens
+from tests.conversations import after, past, turn
+from tests.harness.protocols.scenes import question
+
+NAMES = ("mt-mindact", "mt-mindact-car", "mt-mindact-fixed", "mt-synapse", "self-map")
+SEQ2SEQ = AdapterInfo(name="seq2seq:/models/flan", model="/models/flan", provider="local")
+TURNS = (
+    turn(
+        "Find a table for two on Friday",
+        past("[link]  Tables -> CLICK", *("Tables", "Rooms", "Help", "Jobs", "Basket", "Map")),
+        past("[combobox]  Guests -> SELECT: 2", "Guests", "Day", operation="SELECT", value="2"),
+        turn_id="first",
+    ),
+    turn(
+        "The same for my daughter",
+        past("[link]  Menu -> CLICK", "Home", "Menu", positives=()),
+        past("[textbox]  Name -> TYPE: Ada", "Name", "Age", operation="TYPE", value="Ada"),
+        turn_id="second",
+    ),
+    turn(
+        "Show the menu",
+        past("[link]  Menu -> CLICK", "Home", "Menu", positives=("2",)),
+        turn_id="3",
+    ),
+    turn(
+        "Find a table for two on Sunday",
+        past("[link]  Tables -> CLICK", "Tables"),
+        turn_id="fourth",
+    ),
+)
+
+
+def protocol(name: str, model: AdapterInfo | None = None, /, **options: object) -> MultiTurn:
+    opened = open_protocol(name, {}, options, model=model)
+    assert isinstance(opened, MultiTurn)
+    return opened
+
+
+def in_turn(number: int, count: int = 5) -> tuple[Step, tuple[Choice, ...]]:
+    """A step of the turn with that number, from 1."""
+    step, pool = question(count)
+    step = replace(step, info=replace(step.info, task="Book a table for five"), pictures=())
+    return after(step, *TURNS[: number - 1]), pool
+
+
+class Talk:
+    """Answers a dialogue, and keeps what it asked."""
+
+    def __init__(self, **replies: Reply | str) -> None:
+        self.asks: list[Ask] = []
+        self.embeds: list[Embed] = []
+        self._replies = replies
+
+    def __call__(self, protocol: MultiTurn, asked: tuple[Step, Sequence[Choice]]) -> Prediction:
+        return hold(protocol.dialogue(*asked), self.answer, embed=self.embed)
+
+    def answer(self, ask: Ask) -> Reply:
+        self.asks.append(ask)
+        reply = self._replies.get(ask.role or "model", "")
+        return Reply(reply) if isinstance(reply, str) else reply
+
+    def embed(self, call: Embed) -> Embedded:
+        self.embeds.append(call)
+        return embedded(call.texts)
+
+    @property
+    def groups(self) -> list[Ask]:
+        return [ask for ask in self.asks if not ask.role]
+
+    @property
+    def others(self) -> list[str]:
+        return [ask.place for ask in self.asks if ask.role]
+
+
+def asked_of(protocol: MultiTurn, number: int, count: int = 5) -> Talk:
+    talk = Talk(rationale="It leads there.", rewrite="Book a table for five on Friday")
+    talk(protocol, in_turn(number, count))
+    return talk
+
+
+def said(messages: Sequence[Message]) -> str:
+    return "\n".join(message.text for message in messages)
+
+
+def remembered(talk: Talk) -> list[str]:
+    """The instructions of the remembered pages of the first question, in their order."""
+    lines = said(talk.groups[0].conversation.messages).split("The user's instruction: ")[1:]
+    told = [line.partition("\n")[0] for line in lines]
+    return [one for one in told if "plot at North Lane" not in one][:-1]
+
+
+def written(talk: Talk) -> str:
+    """Everything that was asked, as text."""
+    lines = []
+    calls: list[Embed | Ask] = [*talk.embeds, *talk.asks]
+    for call in calls:
+        lines.append(f"##### {call.place}" + (f" ({call.role})" if call.role else ""))
+        if isinstance(call, Embed):
+            lines += call.texts
+            continue
+        for message in call.conversation.messages:
+            texts = [part.text for part in message.parts if isinstance(part, Text)]
+            lines += [f"=== {message.role}", *"\n---\n".join(texts).split("\n")]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [*((name, "chat") for name in NAMES), ("mt-mindact", "seq2seq")]
+)
+def test_the_prompts_of_a_conversation_are_the_ones_on_file(name: str, form: str) -> None:
+    """Written once, read by eye for sense."""
+    talk = asked_of(protocol(name, form=form), 5)
+    path = Path(__file__).parent / "golden" / f"{name}-{form}.txt"
+    assert written(talk) == path.read_text("utf-8")
+
+
+def test_the_whole_conversation_or_its_first_turns_or_the_nearest() -> None:
+    two, one = "Find a table for two on Friday", "The same for my daughter"
+    menu, sunday = "Show the menu", "Find a table for two on Sunday"
+    assert remembered(asked_of(protocol("mt-mindact"), 5)) == [two, two, one, one, menu, sunday]
+    assert remembered(asked_of(protocol("mt-mindact-fixed"), 5)) == [two, two, one, one, menu]
+    assert remembered(asked_of(protocol("mt-mindact-fixed", turns=1), 5)) == [two, two]
+    nearest = asked_of(protocol("mt-synapse", k=2), 5)
+    assert remembered(nearest) == [two, two, sunday]
+    assert nearest.embeds[0].texts == ("Book a table for five",)
+    assert remembered(asked_of(protocol("mt-synapse"), 4)) == [two, two, one, one, menu]
+    assert remembered(asked_of(protocol("mt-mindact-car"), 5)) == []
+
+
+def test_the_first_turn_is_asked_about_as_by_mindact() -> None:
+    for name in NAMES:
+        talk = asked_of(protocol(name), 1, 12)
+        assert not talk.others and not talk.embeds and remembered(talk) == []
+        assert len(talk.groups) in protocol(name).calls(12)
+
+
+def test_three_turns_are_not_searched_by_synapse() -> None:
+    assert asked_of(protocol("mt-synapse"), 4).embeds == []
+    assert [call.place for call in asked_of(protocol("mt-synapse"), 5).embeds] == [
+        *("instruction-task", "instruction-first", "instruction-second"),
+        *("instruction-3", "instruction-fourth"),
+    ]
+
+
+def test_an_instruction_is_rewritten_once_for_a_turn_from_the_second_on() -> None:
+    assert asked_of(protocol("mt-mindact-car"), 1).others == []
+    talk = asked_of(protocol("mt-mindact-car"), 3)
+    rewriting, *groups = talk.asks
+    assert (rewriting.place, rewriting.role, rewriting.shared) == (
+        *("rewrite-task", "rewrite", "conversation"),
+    )
+    assert rewriting.conversation.messages[-1].text == (
+        "Rewrite: Book a table for five\nPrevious queries:\nFind a table for two on Friday\n"
+        "The same for my daughter"
+    )
+    for ask in groups:
+        text = ask.conversation.messages[-1].text
+        assert "The user's instruction: Book a table for five on Friday\n" in text
+    # The next step of the turn asks the very same, so that it is asked once.
+    step, pool = in_turn(3)
+    later = Talk(rewrite="Book it")
+    later(protocol("mt-mindact-car"), (replace(step, step_id="x_y", history=("one",)), pool))
+    assert later.asks[0].digest() == rewriting.digest()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["", "<think>Friday, or", Reply("I will not.", Finish.REFUSAL), Reply("x", Finish.TOO_LONG)],
+)
+def test_without_a_usable_reply_the_instruction_stays_as_it_is(reply: Reply | str) -> None:
+    talk = Talk(rewrite=reply, model="Answer: B.\nAction: CLICK")
+    found = talk(protocol("mt-mindact-car"), in_turn(2))
+    assert "instruction: Book a table for five\n" in talk.groups[0].conversation.messages[-1].text
+    assert found.flags == ("not-rewritten",) and found.status is Status.ANSWERED
+    assert protocol("mt-mindact-car").notes({"not-rewritten": 3})[0].endswith(": 3")
+
+
+def test_matching_looks_for_the_current_step_among_single_actions() -> None:
+    step, pool = in_turn(5)
+    talk = Talk()
+    talk(
+        protocol("self-map"), (replace(step, history=("[a]  X -> CLICK", "[b]  Y -> CLICK")), pool)
+    )
+    query, *bank = talk.embeds
+    assert query.texts == (
+        "Task: Book a table for five\nActions: [a]  X -> CLICK; [b]  Y -> CLICK",
+    )
+    assert [call.place for call in bank] == [
+        "actions-first",
+        *(f"actions-{n}" for n in ("second", "3", "fourth")),
+    ]
+    # Of a finished turn, the actions before a remembered one are left out.
+    assert bank[0].texts == (
+        "Task: Find a table for two on Friday\nActions: [link]  Tables -> CLICK",
+        "Task: Find a table for two on Friday\nActions: [combobox]  Guests -> SELECT: 2",
+    )
+    assert [call.shared for call in talk.embeds] == ["", *["conversation"] * 4]
+    assert asked_of(protocol("self-map"), 1).embeds == []
+    first = asked_of(protocol("self-map"), 5).embeds[0].texts
+    assert first == ("Task: Book a table for five\nActions: ",)
+
+
+def test_a_bank_of_k_is_shown_as_it_is_and_nothing_is_embedded() -> None:
+    talk = asked_of(protocol("self-map", k=4), 3)
+    assert talk.embeds == []
+    assert (
+        remembered(talk)
+        == ["Find a table for two on Friday"] * 2 + ["The same for my daughter"] * 2
+    )
+    assert asked_of(protocol("self-map", k=3), 3).embeds
+
+
+def test_equal_actions_of_equal_instructions_come_back_together() -> None:
+    step, pool = question(5)
+    same = [turn("Book a table", past("[link]  T -> CLICK", "T"), turn_id=f"{n}") for n in range(4)]
+    other = [turn(f"Sell {n} bikes", past("[link]  B -> CLICK", "B")) for n in range(4)]
+    talk = Talk(rationale="So.")
+    talk(protocol("self-map", k=1), (after(step, *same, *other), pool))
+    assert remembered(talk) == ["Book a table"] * 4
+    assert talk.others == [f"rationale-{n}-0" for n in range(4)]
+
+
+def test_a_rationale_is_asked_about_the_element_alone_with_all_actions_before() -> None:
+    talk = asked_of(protocol("self-map", multifaceted_matching=False), 3)
+    # The third action has no acceptable element: nobody is asked why it was right.
+    assert talk.others == [f"rationale-{name}" for name in ("first-0", "first-1", "second-1")]
+    why = next(ask for ask in talk.asks if ask.place == "rationale-first-1")
+    assert why.conversation.messages[-1].text == (
+        "### Conversation\nWebpage:\n<html><button id=0>Guests</button></html>\n"
+        "User: Find a table for two on Friday\nPrevious actions:\n[link]  Tables -> CLICK\n"
+        "Assistant:\nAction: SELECT\nValue: 2\n\n### Rationale"
+    )
+    assert {ask.shared for ask in talk.asks if ask.role} == {"conversation"}
+    solved = [m.text for m in talk.groups[0].conversation.messages if m.role == "assistant"][1:]
+    leads = "Rationale: It leads there."
+    assert solved == [
+        f"Element: <button id=0>Tables</button>\nAction: CLICK\n{leads}",
+        f"Element: <button id=0>Guests</button>\nAction: SELECT\nValue: 2\n{leads}",
+        "Element: None\nRationale: None of the elements offered here leads on towards what the "
+        "user wants.",
+        f"Element: <button id=0>Name</button>\nAction: TYPE\nValue: Ada\n{leads}",
+    ]
+
+
+def test_the_switches_of_self_map_are_independent() -> None:
+    off: dict[str, Any] = dict.fromkeys(
+        ("multifaceted_matching", "memory_simplification", "memory_refinement", "generation"), False
+    )
+    plain, mindact = asked_of(protocol("self-map", **off), 5), asked_of(protocol("mt-mindact"), 5)
+    assert [a.digest() for a in plain.asks] == [a.digest() for a in mindact.asks]
+    assert not plain.others and not plain.embeds
+
+    whole = asked_of(protocol("self-map", multifaceted_matching=False, total_tokens=9999), 5)
+    assert len(remembered(whole)) == 6 and not whole.embeds and whole.others
+    page = "<button id=5>Map</button>"
+    unabridged = asked_of(
+        protocol("self-map", multifaceted_matching=False, memory_simplification=False), 5
+    )
+    assert page in said(unabridged.groups[0].conversation.messages)
+    assert page not in said(whole.groups[0].conversation.messages)
+    unexplained = asked_of(protocol("self-map", memory_refinement=False), 5)
+    assert unexplained.embeds and not unexplained.others
+    assert "Rationale" not in said(unexplained.groups[0].conversation.messages)
+    lettered = asked_of(protocol("self-map", generation=False), 5)
+    assert "A. None of these" in lettered.groups[0].conversation.messages[-1].text
+
+
+def test_roles_are_those_that_are_asked() -> None:
+    def names(**switches: object) -> list[str]:
+        return [role.name for role in protocol("self-map", **switches).roles]
+
+    assert names() == ["embedding", "rationale"]
+    assert names(memory_refinement=False) == ["embedding"]
+    assert names(multifaceted_matching=False, memory_refinement=False) == []
+    assert [role.name for role in protocol("mt-mindact-car").roles] == ["rewrite"]
+    assert [role.name for role in protocol("mt-synapse").roles] == ["embedding"]
+    assert protocol("mt-mindact").roles == protocol("mt-mindact-fixed").roles == ()
+
+
+def test_remembered_pages_have_no_block_of_actions_and_the_current_one_the_last_five() -> None:
+    step, pool = in_turn(5)
+    history = tuple(f"[link]  Page {n} -> CLICK" for n in range(7))
+    talk = Talk(rationale="So.")
+    talk(protocol("mt-mindact"), (replace(step, history=history), pool))
+    *earlier, last = talk.groups[0].conversation.messages[3:]
+    assert "The latest actions" not in said(earlier)
+    assert "actions:\n[link]  Page 2 -> CLICK\n" in last.text and "Page 1 " not in last.text
+
+
+def test_the_picture_stands_with_the_current_page_only() -> None:
+    step, pool = in_turn(5)
+    with_picture = replace(step, pictures=question(5)[0].pictures)
+    talk = Talk()
+    talk(protocol("mt-mindact"), (with_picture, pool))
+    messages = talk.groups[0].conversation.messages
+    assert messages[-1].pictures == with_picture.pictures
+    assert not any(message.pictures for message in messages[:-1])
+
+
+def test_a_prompt_keeps_to_its_limits_and_loses_the_beginning_of_the_memory() -> None:
+    tight = protocol("mt-mindact", form="seq2seq", total_tokens=400, piece_tokens=60)
+    for ask in asked_of(tight, 5, 20).groups:
+        (message,) = ask.conversation.messages
+        texts = [part.text for part in message.parts if isinstance(part, Text)]
+        assert all(count_tokens(text) <= 60 for text in texts)
+        assert 390 <= sum(map(count_tokens, texts)) <= 400
+        assert texts[-4].endswith("Assistant:") and "Sunday" in texts[-4]
+        assert "Friday" not in message.text
+
+
+def test_tokens_are_counted_as_the_model_counts_them() -> None:
+    step, pool = in_turn(5)
+    talk = Talk()
+    by_letters = replace(step, tokens=len)
+    talk(
+        protocol("mt-mindact", form="seq2seq", total_tokens=900, piece_tokens=200),
+        (by_letters, pool),
+    )
+    texts = [p.text for p in talk.groups[0].conversation.messages[0].parts if isinstance(p, Text)]
+    assert sum(map(len, texts)) == 900 and max(map(len, texts)) == 200
+
+
+def test_without_room_the_memory_is_dropped() -> None:
+    talk = asked_of(protocol("self-map", total_tokens=1), 5)
+    messages = talk.groups[0].conversation.messages
+    assert [m.role for m in messages] == ["system", "user", "assistant", "user"]
+    alone = asked_of(protocol("mt-mindact", generation=True), 1)
+    assert messages == alone.groups[0].conversation.messages
+
+
+def test_an_answer_whose_question_was_cut_off_is_dropped() -> None:
+    for total in range(500, 900):
+        talk = asked_of(protocol("mt-mindact", total_tokens=total), 3)
+        roles = [message.role for message in talk.groups[0].conversation.messages]
+        assert roles == ["system", *["user", "assistant"] * (len(roles) // 2 - 1), "user"]
+
+
+def test_the_form_follows_from_the_model() -> None:
+    fine_tuned = protocol("self-map", SEQ2SEQ).settings()
+    assert (fine_tuned["form"], fine_tuned["max_tokens"]) == ("seq2seq", [50])
+    hosted = protocol("self-map", replace(SEQ2SEQ, name="gpt-5.4")).settings()
+    assert (hosted["form"], hosted["max_tokens"]) == ("chat", [])
+    assert protocol("self-map").settings() == hosted
+    assert protocol("self-map", SEQ2SEQ, form="chat").settings() == hosted
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("mt-mindact", {}, "whole conversation"),
+        ("mt-mindact-car", {}, "rewritten instruction"),
+        ("mt-mindact-fixed", {"turns": 2}, "first 2 turns"),
+        ("mt-synapse", {}, "3 nearest turns"),
+        ("mt-synapse", {"sort_by": "time"}, "3 nearest turns by time"),
+        ("self-map", {}, "generated, 3 nearest actions, simplified, with rationales"),
+        ("self-map", {"generation": False}, "3 nearest actions, simplified, with rationales"),
+        (
+            "self-map",
+            {"multifaceted_matching": False, "memory_refinement": False},
+            "generated, whole conversation, simplified",
+        ),
+        (
+            "self-map",
+            {"memory_simplification": False, "sort_by": "time"},
+            "generated, 3 nearest actions by time, with rationales",
+        ),
+        (
+            "mt-mindact",
+            {"total_tokens": 8192, "piece_tokens": 1024},
+            "whole conversation, 8192 tokens, pieces of 1024 tokens",
+        ),
+    ],
+)
+def test_published_rows_are_told_what_is_remembered(
+    name: str, options: dict[str, object], told: str
+) -> None:
+    found = protocol(name, **options).candidate_description("ranker", 50)
+    assert found == f"ranker top-50, tournament of five, {told}"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "complaint"),
+    [
+        ("mt-synapse", {"k": 0}, "k=0: expected at least 1"),
+        ("self-map", {"k": -1}, "k=-1: expected at least 1"),
+        ("mt-mindact-fixed", {"turns": 0}, "turns=0: expected at least 1"),
+        ("mt-mindact", {"piece_tokens": 0}, "piece_tokens=0: expected at least 1"),
+        ("mt-mindact", {"total_tokens": 0}, "total_tokens=0: expected at least 1"),
+        ("self-map", {"reader": "reference"}, "reader=reference reads letters of chat models"),
+        ("self-map", {"sort_by": "size"}, "expected one of relevance, time"),
+    ],
+)
+def test_options_without_a_meaning_are_refused(
+    name: str, options: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
+        protocol(name, **options)
+
+
+def test_an_answer_with_a_rationale_of_its_own_is_read() -> None:
+    """Models go on as the remembered answers do."""
+    told = "Element: <a id=2> Book a table 2 </a>\nAction: CLICK\nRationale: Action: TYPE is wrong."
+    found = Talk(model=told, rationale="So.")(protocol("self-map"), in_turn(5))
+    assert (found.element, found.operation, found.value) == ("n2", "CLICK", "")
+    told = "Answer: D.\nAction: TYPE\nValue: Ada\nRationale: It asks for a name."
+    found = Talk(model=told)(protocol("mt-mindact"), in_turn(5))
+    assert (found.element, found.operation, found.value) == ("n2", "TYPE", "Ada")
+    found = Talk(model="D.\nAction: TYPE\nValue: Ada")(protocol("mt-mindact", SEQ2SEQ), in_turn(5))
+    assert (found.element, found.operation, found.value) == ("n2", "TYPE", "Ada")
+
+
+def test_a_pack_of_one_s_own_replaces_what_it_has(tmp_path: Path) -> None:
+    pack = tmp_path / "pack.toml"
+    pack.write_text(
+        'name = "theirs"\npage = "```{page}```"\nhistory_line = "{action}"\nno_history = "None"\n'
+        'seq2seq_human = "### Human:"\ngenerate_example_1 = ""\n'
+    )
+    fine_tuned = open_protocol("self-map", {"prompts": pack}, {"form": "seq2seq"})
+    chat = open_protocol("self-map", {"prompts": pack}, {"form": "chat"})
+    assert isinstance(fine_tuned, MultiTurn) and isinstance(chat, MultiTurn)
+    told = said(asked_of(fine_tuned, 1).groups[0].conversation.messages)
+    assert "### Human:\n```(html" in told and "What is the next action?\nAssistant:" in told
+    messages = asked_of(chat, 1).groups[0].conversation.messages
+    assert [message.role for message in messages] == ["system", "user"]
+    assert fine_tuned.settings()["prompts"] == "theirs"
+    pack.write_text(
+        'name = "x"\npage = "no page"\nhistory_line = "{action}"\nno_history = "None"\n'
+    )
+    with pytest.raises(UserError, match=r"page must contain \{page\}"):
+        open_protocol("self-map", {"prompts": pack})
+
+
+def test_the_digest_is_about_the_texts_that_are_used(tmp_path: Path) -> None:
+    from importlib.resources import files
+
+    shipped = files("harness").joinpath("prompts/multi_turn.toml").read_text("utf-8")
+    pack = tmp_path / "pack.toml"
+    pack.write_text(shipped.replace("Judge which of the earlier", "Find out which of the earlier"))
+
+    def digests(name: str) -> set[object]:
+        opened = (open_protocol(name), open_protocol(name, {"prompts": pack}))
+        return {one.settings()["prompts_sha256"] for one in opened}
+
+    assert {name for name in NAMES if len(digests(name)) == 2} == {"mt-mindact-car"}
