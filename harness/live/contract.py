@@ -117,16 +117,19 @@ class LivePage:
     candidates: all elements that are rendered, in document order; boxes in pixels of the
         screenshot, and outside of it for what has to be scrolled to.
     in_view: ids of those that are at least partly within the screenshot.
+    cut: whether the page was too large to be looked at as a whole.
     """
 
     html: str
     candidates: tuple[Candidate, ...] = ()
     in_view: frozenset[str] = frozenset()
+    cut: bool = False
 
 
 def encode_page(page: LivePage) -> bytes:
     """A page as compressed bytes; equal pages give equal bytes."""
-    plain = {
+    plain: dict[str, Any] = {
+        "cut": page.cut,
         "cleaned_html": page.html,
         "candidates": [
             {
@@ -155,12 +158,13 @@ def decode_page(data: bytes) -> LivePage:
     except (zlib.error, ValueError, RecursionError) as error:
         raise ValueError(f"this is no page of an observation: {error}") from None
     in_view = (one.id for one, shown in zip(candidates, seen, strict=True) if shown)
-    return LivePage(stored.cleaned_html, tuple(candidates), frozenset(in_view))
+    return LivePage(stored.cleaned_html, tuple(candidates), frozenset(in_view), stored.cut)
 
 
 class _Page(msgspec.Struct):
     cleaned_html: str
     candidates: list[msgspec.Raw]
+    cut: bool = False
 
 
 class _Shown(msgspec.Struct):

@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from harness.errors import UserError
+from harness.live.chromium import found, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
 SITES = Path(__file__).parent / "sites"
 WIDTH, HEIGHT = 1280, 720
-_FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # Identical glyphs on every machine with the same fonts.
-    "--font-render-hinting=none",
-    "--disable-lcd-text",
-    "--force-color-profile=srgb",
-]
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
-
-
-def chromium() -> Path | None:
-    """The path of Debian's Chromium; None if it is not installed."""
-    path = shutil.which("chromium")
-    return Path(path) if path else None
 
 
 @contextmanager
@@ -46,24 +25,11 @@ def launch(executable: Path | None = None) -> Iterator[Browser]:
     Raises:
         UserError: playwright or Chromium is missing.
     """
-    try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError:
-        raise UserError(
-            "building the sample needs playwright: pip install 'vlm-web-eval[sample]'"
-        ) from None
-    path = executable or chromium()
-    if path is None or not path.exists():
-        raise UserError("building the sample needs Chromium: apt install chromium, or --browser")
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=path, args=_FLAGS)
-        except Error as error:
-            raise UserError(f"{path} does not start: {error.message.splitlines()[0]}") from None
-        try:
-            yield browser
-        finally:
-            browser.close()
+    path = found(executable, purpose="building the sample", extra="sample")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, running(playwright, path) as browser:
+        yield browser
 
 
 @contextmanager

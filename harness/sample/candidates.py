@@ -14,16 +14,10 @@ were lost in cleaning.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.sample.clean import attribute_name, is_kept
-from harness.sample.nodes import Node
-
-_ATTRIBUTES = frozenset(
-    {"class", "id", "name", "type", "value", "placeholder", "role", "alt", "title", "label"}
-    | {"aria_label", "aria_description"}
-)
+from harness.live.elements import attributes_json, is_candidate
+from harness.live.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +32,6 @@ def target_of(labelled: Node) -> Target:
     """Find the nearest clickable ancestor of the labelled node, including the node itself."""
     top = next((node for node in labelled.ancestors() if node.clickable), labelled)
     return Target(labelled, top)
-
-
-def is_candidate(node: Node) -> bool:
-    """Whether the element can be a choice: it is kept by cleaning and visible on the page."""
-    return is_kept(node) and node.visible and node.tag not in ("option", "optgroup")
 
 
 def positives(target: Target) -> list[Node]:
@@ -68,7 +57,7 @@ def positive_json(node: Node, target: Target) -> str:
     return json.dumps(
         {
             "tag": node.tag,
-            "attributes": _attributes(node),
+            "attributes": attributes_json(node, node.box),
             "is_original_target": node is target.labelled,
             "is_top_level_target": node is target.top,
             "backend_node_id": node.id,
@@ -79,23 +68,8 @@ def positive_json(node: Node, target: Target) -> str:
 
 def negative_json(node: Node) -> str:
     """An entry of `neg_candidates`."""
+    attributes = attributes_json(node, node.box)
     return json.dumps(
-        {"tag": node.tag, "attributes": _attributes(node), "backend_node_id": node.id},
+        {"tag": node.tag, "attributes": attributes, "backend_node_id": node.id},
         ensure_ascii=False,
     )
-
-
-def _attributes(node: Node) -> str:
-    return json.dumps(dict(_pairs(node)), ensure_ascii=False)
-
-
-def _pairs(node: Node) -> Iterator[tuple[str, str]]:
-    yield "backend_node_id", node.id
-    yield "bounding_box_rect", str(node.box)
-    for name, value in node.attributes.items():
-        if attribute_name(name) in _ATTRIBUTES:
-            yield attribute_name(name), value
-    yield from node.live.items()
-    if node.clickable:
-        yield "is_clickable", "true"
-    yield "data_pw_testid_buckeye_candidate", "1"

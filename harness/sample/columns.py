@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from harness.live.clean import clean
 from harness.sample import candidates
-from harness.sample.clean import clean
 from harness.sample.recorder import Recorded
 from harness.sample.representations import representation
 

@@ -16,9 +16,10 @@ from statistics import median
 
 from lxml import html
 
-from harness.sample.candidates import Target, is_candidate
+from harness.live.elements import is_candidate
+from harness.live.nodes import Box, Node, Text, find
+from harness.sample.candidates import Target
 from harness.sample.columns import Row
-from harness.sample.nodes import Box, Node, Text, find
 from harness.sample.representations import description, labels_of
 
 _NOWHERE = Box(0, 0, 0, 0)

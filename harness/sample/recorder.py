@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.live.nodes import Node, find, tree_of
+from harness.live.snapshot import describing
 from harness.sample.browser import visit
 from harness.sample.candidates import Target, target_of
-from harness.sample.nodes import Node, find, node_of
 from harness.sample.trajectories import Action, Task
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def record(browser: Browser, task: Task) -> Iterator[Recorded]:
 
 @cache
 def _script() -> str:
-    return Path(__file__).with_name("snapshot.js").read_text(encoding="utf-8")
+    own = Path(__file__).with_name("snapshot.js").read_text(encoding="utf-8")
+    return f"(target) => {{ const describe = {describing()};\nreturn ({own})(target); }}"
 
 
 def _before(page: Page, task: Task, index: int) -> Recorded:
@@ -54,7 +56,7 @@ def _before(page: Page, task: Task, index: int) -> Recorded:
         element.scroll_into_view_if_needed()
     described = element.evaluate(_script())
     picture = page.screenshot(full_page=True, animations="disabled", caret="hide")
-    root = node_of(described["root"])
+    root = tree_of(described["nodes"])
     target = target_of(find(root, described["labelled"]))
     return Recorded(task, index, root, described["raw"], target, picture)
 

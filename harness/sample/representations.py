@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.live.nodes import Node
 from harness.sample.candidates import Target
-from harness.sample.nodes import Node
 from harness.sample.trajectories import Action
 
 _LONGEST = 50

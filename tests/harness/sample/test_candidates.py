@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
+from harness.live.elements import is_candidate
+from harness.live.nodes import find
 from harness.sample.candidates import (
-    is_candidate,
     negative_json,
     negatives,
     positive_json,
     positives,
     target_of,
 )
-from harness.sample.nodes import find
-from tests.harness.sample.conftest import Dom
+from tests.harness.conftest import Dom
 
 BUTTON = """
 <html>

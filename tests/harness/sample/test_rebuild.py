@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.live.chromium import chromium
 from harness.sample import files
 from harness.sample.__main__ import main
-from harness.sample.browser import chromium
 from harness.sample.build import compare, rows_of
 from harness.sample.columns import Row, read, write
 from harness.sample.trajectories import load

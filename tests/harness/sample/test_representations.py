@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from harness.live.nodes import Node
 from harness.sample.candidates import target_of
 from harness.sample.counts import decoys
-from harness.sample.nodes import Node
 from harness.sample.representations import representation
 from harness.sample.trajectories import Action
-from tests.harness.sample.conftest import Dom
+from tests.harness.conftest import Dom
 
 
 def _only(root: Node, tag: str) -> Node:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from harness.live.nodes import Node, Text
 from harness.page import FORBIDDEN
-from harness.sample.nodes import Node, Text
 
 _DROPPED = frozenset({"head", "script", "style", "link", "meta", "title", "template", "br"})
 _KEPT_ATTRIBUTES = frozenset(
     {"role", "type", "alt", "aria_description", "aria_label", "label", "title"}
     | {"name", "value", "placeholder"}
 )
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
@@ -42,7 +44,7 @@ def clean(root: Node) -> str:
 
     An invisible element is kept if it contains a visible one. The root is always kept.
     """
-    return "\n".join(_lines(root, 0)) or f'<{root.tag} backend_node_id="{root.id}"/>'
+    return "\n".join(_lines(root, 0)) or f'<{_tag(root)} backend_node_id="{root.id}"/>'
 
 
 def _lines(node: Node, depth: int) -> list[str]:
@@ -58,8 +60,14 @@ def _lines(node: Node, depth: int) -> list[str]:
     if not is_shown and not inner:
         return []
     indent = "  " * depth
-    start = f"{indent}<{node.tag} {' '.join(_attributes(node))}"
-    return [f"{start}>", *inner, f"{indent}</{node.tag}>"] if inner else [f"{start}/>"]
+    tag = _tag(node)
+    start = f"{indent}<{tag} {' '.join(_attributes(node))}"
+    return [f"{start}>", *inner, f"{indent}</{tag}>"] if inner else [f"{start}/>"]
+
+
+def _tag(node: Node) -> str:
+    """The element's tag; a page can make elements with names that XML does not allow."""
+    return node.tag if _NAME.fullmatch(node.tag) else "div"
 
 
 def _text(text: Text, words: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lxml import etree
 
-from harness.sample.clean import clean, escape
-from tests.harness.sample.conftest import Dom
+from harness.live.clean import clean, escape
+from tests.harness.conftest import Dom
 
 
 def test_a_page_is_indented_with_text_in_elements_of_its_own(dom: Dom) -> None:

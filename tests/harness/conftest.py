@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
 import pytest
 from lxml import etree
 
-from harness.sample.nodes import Node, node_of
+from harness.live.nodes import Node, tree_of
 
 Dom = Callable[[str], Node]
 
@@ -20,13 +20,15 @@ def dom() -> Dom:
 
     `_box`, `_clickable`, `_hidden` and `_live-…` say what a browser would have found out.
     """
-    return lambda markup: node_of(_described(etree.fromstring(markup), count(1)))
+    return lambda markup: tree_of(list(_described(etree.fromstring(markup), None, count(1))))
 
 
-def _described(element: Any, numbers: Any) -> dict[str, Any]:
+def _described(element: Any, parent: int | None, numbers: Any) -> Iterator[dict[str, Any]]:
     own = {name: value for name, value in element.attrib.items() if not name.startswith("_")}
-    found: dict[str, Any] = {
-        "id": str(next(numbers)),
+    number = next(numbers)
+    yield {
+        "id": str(number),
+        "parent": parent,
         "tag": element.tag,
         "attributes": own,
         "live": {
@@ -37,16 +39,10 @@ def _described(element: Any, numbers: Any) -> dict[str, Any]:
         "box": [float(part) for part in element.get("_box", "0,0,100,100").split(",")],
         "visible": "_hidden" not in element.attrib,
         "clickable": "_clickable" in element.attrib,
-        "children": [],
     }
-    texts = [element.text]
-    children: list[Any] = []
-    for child in element:
-        children.append(child)
-        texts.append(child.tail)
-    for text, following in zip(texts, [*children, None], strict=True):
+    texts = [element.text, *(child.tail for child in element)]
+    for text, following in zip(texts, [*element, None], strict=True):
         if text and text.strip():
-            found["children"].append({"id": str(next(numbers)), "text": text})
+            yield {"id": str(next(numbers)), "parent": number - 1, "text": text}
         if following is not None:
-            found["children"].append(_described(following, numbers))
-    return found
+            yield from _described(following, number - 1, numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -42,6 +42,8 @@ class Node:
     """An element.
 
     live: what the visitor entered, under the attribute names of the data.
+    visible: whether it is drawn at all, be it where one has to scroll to.
+    in_view: whether some of it was within the viewport and all that it scrolls in.
     """
 
     id: str
@@ -51,6 +53,7 @@ class Node:
     box: Box
     visible: bool
     clickable: bool
+    in_view: bool = False
     parent: Node | None = field(default=None, repr=False)
     children: list[Node | Text] = field(default_factory=list, repr=False)
 
@@ -79,24 +82,28 @@ class Node:
         )
 
 
-def node_of(described: Mapping[str, Any], parent: Node | None = None) -> Node:
-    """Build the tree from the description that `snapshot.js` returns."""
-    node = Node(
-        described["id"],
-        described["tag"],
-        described.get("attributes", {}),
-        described.get("live", {}),
-        Box(*described.get("box", (0, 0, 10, 10))),
-        described.get("visible", True),
-        described.get("clickable", False),
-        parent,
-    )
-    for child in described.get("children", ()):
-        if "tag" in child:
-            node.children.append(node_of(child, node))
-        else:
-            node.children.append(Text(child["id"], child["text"], node))
-    return node
+def tree_of(described: Sequence[Mapping[str, Any]]) -> Node:
+    """Build the tree from the list that `describe.js` makes, and return its root.
+
+    Raises:
+        ValueError: it is no such list.
+    """
+    found: list[Node | Text] = []
+    try:
+        for one in described:
+            place = one["parent"]
+            above = None if place is None else found[place]
+            if not isinstance(above, Node) and found:
+                raise ValueError(f"node {len(found)} has no parent")
+            node = _text(one, above) if "text" in one else _element(one, above)
+            if above is not None:
+                above.children.append(node)
+            found.append(node)
+        if isinstance(found[0], Node):
+            return found[0]
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"this describes no page: {error!r}") from None
+    raise ValueError("this describes no page: it begins with a text")
 
 
 def find(root: Node, node_id: str) -> Node:
@@ -109,6 +116,16 @@ def find(root: Node, node_id: str) -> Node:
         if node.id == node_id:
             return node
     raise KeyError(node_id)
+
+
+def _text(one: Mapping[str, Any], parent: Node | None) -> Text:
+    return Text(one["id"], one["text"], parent)
+
+
+def _element(one: Mapping[str, Any], parent: Node | None) -> Node:
+    box = Box(*one["box"])
+    flags = one["visible"], one["clickable"], one.get("in_view", False)
+    return Node(one["id"], one["tag"], one["attributes"], one["live"], box, *flags, parent)
 
 
 def _collapse(pieces: Iterator[str]) -> str:

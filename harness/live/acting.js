@@ -1,0 +1,137 @@
+// What a world does on a page, in a script world of its own: the page shares its DOM, but neither
+// sees these functions nor can change what they call. `describe` is put before this
+// (`harness/live/describe.js`). A function that cannot do its work returns a text that says why.
+(() => {
+  const TEXTS = ["text", "search", "url", "tel", "email", "password", "number"];
+  const SET = ["date", "time", "datetime-local", "month", "week", "color", "range"];
+  const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]";
+  const style = new CSSStyleSheet();
+  // A blinking caret would make equal pages look different.
+  style.replaceSync("* { caret-color: transparent !important; }");
+  let elements = new Map();
+  let field = null;
+
+  const found = (id, point) => {
+    if (id === null) return document.elementFromPoint(...point) ?? "there is nothing at this point";
+    const element = elements.get(id);
+    if (!element) return "there is no such element";
+    return element.isConnected ? element : "the element is no longer on the page";
+  };
+  const place = (element) => {
+    element.scrollIntoViewIfNeeded();
+    const boxes = [element.getBoundingClientRect(), ...element.getClientRects()].filter((box) => box.width * box.height > 0);
+    if (!boxes.length) return "the element is not visible";
+    const middles = boxes.map((box) => [box.x + box.width / 2, box.y + box.height / 2]);
+    // The middle of a link that goes over two lines can lie outside of it.
+    return middles.find((middle) => element.contains(document.elementFromPoint(...middle))) ?? middles[0];
+  };
+  const fills = (element) => element.matches("input, textarea") || element.isContentEditable;
+  const tell = (element, ...kinds) => {
+    for (const kind of kinds) element.dispatchEvent(new Event(kind, { bubbles: true, composed: true }));
+  };
+  const folded = (text) => text.trim().replace(/\s+/g, " ");
+
+  return {
+    look(limits) {
+      if (!document.adoptedStyleSheets.includes(style)) document.adoptedStyleSheets.push(style);
+      const root = document.documentElement;
+      const { nodes, ids, cut } = root ? describe({ root, ...limits }) : { nodes: [], ids: new Map(), cut: false };
+      elements = new Map([...ids].map(([element, id]) => [id, element]));
+      return { nodes, cut };
+    },
+
+    about() {
+      return { url: location.href.slice(0, 2000), title: String(document.title).slice(0, 1000) };
+    },
+
+    // Where to point to for an element.
+    place(id) {
+      const element = found(id, null);
+      if (typeof element === "string") return element;
+      if (!element.matches("option") || element.getClientRects().length) return place(element);
+      return "the options of a closed list are not visible: select one instead";
+    },
+
+    // Where to click before typing; null if the value is set without typing.
+    field(id, point) {
+      const given = found(id, point);
+      if (typeof given === "string") return given;
+      const label = given.closest("label");
+      const inside = fills(given) ? given : label?.control ?? given.querySelector("input, textarea, [contenteditable]");
+      field = inside ?? given;
+      const kind = field.matches("input") ? field.type : "";
+      if (field.disabled) return "the field is disabled";
+      if (field.readOnly) return "the field is read-only";
+      if (SET.includes(kind)) return null;
+      if (kind && !TEXTS.includes(kind)) return "the field takes no text";
+      return id === null && field === given ? point : place(field);
+    },
+
+    // Sets the value of a field whose control opens no picture, such as a date.
+    set(value) {
+      const before = field.value;
+      field.focus();
+      field.value = value;
+      if (field.value !== value) {
+        field.value = before;
+        const forms = { date: "YYYY-MM-DD", time: "HH:MM", "datetime-local": "YYYY-MM-DDTHH:MM", month: "YYYY-MM", week: "YYYY-Www", color: "#rrggbb" };
+        return `the field takes ${forms[field.type] ?? `a number from ${field.min || 0} to ${field.max || 100}`}`;
+      }
+      tell(field, "input", "change");
+      return null;
+    },
+
+    // Selects the text of the field that has the focus, so that typing replaces it.
+    replace() {
+      let active = document.activeElement;
+      while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+      if (!active || !fills(active)) return "no text field takes the focus there";
+      if (active.readOnly) return "the field is read-only";
+      if (active.select) active.select();
+      else getSelection().selectAllChildren(active);
+      return null;
+    },
+
+    choose(id, point, value) {
+      const given = found(id, point);
+      if (typeof given === "string") return given;
+      const list = given.closest("select") ?? given.closest("label")?.control ?? given.querySelector("select");
+      if (!list?.matches("select")) return "the element is no list of options";
+      if (list.disabled) return "the list is disabled";
+      const options = [...list.options];
+      const wanted = folded(value);
+      const option =
+        options.find((one) => folded(one.label) === wanted) ??
+        options.find((one) => one.value === value) ??
+        options.find((one) => folded(one.label).toLowerCase() === wanted.toLowerCase());
+      if (!option) return "the list has no such option";
+      if (option.disabled || option.parentElement.disabled) return "the option is disabled";
+      list.focus();
+      if (list.multiple) option.selected = true;
+      else list.selectedIndex = option.index;
+      tell(list, "input", "change");
+      return null;
+    },
+
+    // The value of an option in a list that is closed, null for any other element.
+    option(id) {
+      const element = elements.get(id);
+      return element?.matches("option") && !element.getClientRects().length ? element.label : null;
+    },
+
+    focus(id, point) {
+      const given = found(id, point);
+      if (typeof given === "string") return given;
+      const element = given.closest(FOCUSABLE) ?? given;
+      element.focus();
+      return document.activeElement === element ? null : "the element does not take the focus";
+    },
+
+    // Waits until what was done is drawn, on a page that draws.
+    frames() {
+      const late = new Promise((resolve) => setTimeout(resolve, 250));
+      const drawn = new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      return Promise.race([late, drawn]).then(() => null);
+    },
+  };
+})()

@@ -1,0 +1,179 @@
+"""Carrying out the actions of `parsers.live` on a page.
+
+Nothing of an action is ever run as code: texts are typed or handed over as values, addresses have
+to be of a host that the world knows, and keys have to be names of keys.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from harness.live.tab import LiveTab
+from parsers.actions import Action
+from parsers.live import STOP
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+LONGEST_TYPED = 200
+"""Longest text that is typed key by key, in characters; a longer one is inserted as a whole."""
+_KEYS = re.compile(r"[!-~]{1,40}")
+_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+_SCROLLED = 0.8
+"""Share of the viewport that a scroll goes."""
+_DRAG_STEPS = 5
+
+Point = tuple[float, float]
+
+
+class NotDone(Exception):
+    """An action could not be carried out; the message tells the agent why."""
+
+
+class Hands:
+    """Mouse and keyboard of an agent.
+
+    hosts: those that it may go to.
+    """
+
+    def __init__(
+        self, page: Page, tab: LiveTab, size: tuple[int, int], scale: float, hosts: Collection[str]
+    ) -> None:
+        self._page = page
+        self._tab = tab
+        self._size = size
+        self._scale = scale
+        self._hosts = frozenset(hosts)
+
+    def act(self, action: Action) -> None:
+        """Carry out an action. Raises `NotDone`, `playwright.sync_api.Error`."""
+        given = action.arguments
+        match action.name:
+            case "CLICK":
+                self._click(action)
+            case "TYPE":
+                self._type(action, _text(given.get("value")))
+                if given.get("press_enter") is True:
+                    self._page.keyboard.press("Enter")
+            case "SELECT":
+                self._told("choose", *self._where(action), _text(given.get("value")))
+            case "HOVER":
+                self._page.mouse.move(*self._place(action))
+            case "ENTER":
+                if action.element is not None or action.point is not None:
+                    self._told("focus", *self._where(action))
+                self._page.keyboard.press("Enter")
+            case "PRESS":
+                key = _text(given.get("key"))
+                if not _KEYS.fullmatch(key):
+                    raise NotDone("that is no name of a key")
+                self._page.keyboard.press(key)
+            case "SCROLL":
+                self._scroll(action)
+            case "DRAG":
+                self._drag(action)
+            case "GOTO":
+                self._go_to(_text(given.get("url")))
+            case "BACK":
+                self._page.go_back(wait_until="domcontentloaded")
+            case "FORWARD":
+                self._page.go_forward(wait_until="domcontentloaded")
+            case name if name != STOP:
+                raise NotDone("there is no such action")
+
+    def _click(self, action: Action) -> None:
+        option = None
+        if action.element is not None:
+            option = self._tab.call("option", action.element)
+        if option is not None:
+            # The list that a click opens is not part of the page; its options can be chosen.
+            self._told("choose", action.element, None, option)
+        else:
+            self._page.mouse.click(*self._place(action))
+
+    def _type(self, action: Action, value: str) -> None:
+        place = self._told("field", *self._where(action))
+        if place is None:
+            self._told("set", value)
+            return
+        self._page.mouse.click(*place)
+        self._told("replace")
+        if not value:
+            self._page.keyboard.press("Delete")
+        elif len(value) <= LONGEST_TYPED and value.isprintable():
+            self._page.keyboard.type(value)
+        else:
+            self._page.keyboard.insert_text(value)
+
+    def _scroll(self, action: Action) -> None:
+        way = _WAYS.get(_text(action.arguments.get("direction")))
+        if way is None:
+            raise NotDone("the direction is up, down, left or right")
+        middle = self._size[0] / 2, self._size[1] / 2
+        somewhere = action.element is not None or action.point is not None
+        self._page.mouse.move(*(self._place(action) if somewhere else middle))
+        width, height = (_SCROLLED * length for length in self._size)
+        self._page.mouse.wheel(way[0] * width, way[1] * height)
+        self._tab.call("frames")
+
+    def _drag(self, action: Action) -> None:
+        ends = action.arguments.get("to_x"), action.arguments.get("to_y")
+        mouse = self._page.mouse
+        end = self._on_page(ends)
+        mouse.move(*self._place(action))
+        mouse.down()
+        try:
+            mouse.move(*end, steps=_DRAG_STEPS)
+        finally:
+            mouse.up()
+        self._tab.call("frames")
+
+    def _go_to(self, url: str) -> None:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            parts = urlsplit("")
+        if parts.scheme not in ("http", "https") or parts.netloc not in self._hosts:
+            raise NotDone("this address is not part of the environment")
+        self._page.goto(url, wait_until="domcontentloaded")
+
+    def _where(self, action: Action) -> tuple[str | None, Point | None]:
+        """The element, or else the point on the page. Raises `NotDone`."""
+        if action.element is not None:
+            return action.element, None
+        return None, self._on_page(action.point)
+
+    def _place(self, action: Action) -> Point:
+        element, point = self._where(action)
+        if point is not None:
+            return point
+        x, y = self._told("place", element)
+        return x, y
+
+    def _on_page(self, point: Any) -> Point:
+        """A point of the screenshot in pixels of the page. Raises `NotDone`."""
+        if point is None or not all(_is_number(number) for number in point):
+            raise NotDone("the action needs an element or a point")
+        x, y = (number / self._scale for number in point)
+        if not (0 <= x < self._size[0] and 0 <= y < self._size[1]):
+            raise NotDone("the point is outside of the screenshot")
+        return x, y
+
+    def _told(self, name: str, *arguments: object) -> Any:
+        """The answer of a function of the page. Raises `NotDone` with the text that it gives."""
+        answer = self._tab.call(name, *arguments)
+        if isinstance(answer, str):
+            raise NotDone(answer)
+        return answer
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

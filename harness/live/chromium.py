@@ -1,0 +1,119 @@
+"""Chromium, started so that it reaches nothing and outlives nobody.
+
+Names and addresses are resolved to nothing by the browser itself, and what it would send has to go
+through a proxy that does not exist, so that neither requests nor sockets of any kind leave the
+machine: routes of Playwright do not see WebSockets, and resolver rules no WebRTC.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_HOST = re.compile(r"[A-Za-z0-9.-]+")
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Identical glyphs on every machine with the same fonts.
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+    "--force-color-profile=srgb",
+)
+_ALONE = (
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--proxy-server=http://nowhere.invalid:1",
+)
+
+
+def chromium() -> Path | None:
+    """The path of the system's Chromium; None if it is not installed."""
+    found = (shutil.which(name) for name in _NAMES)
+    return next((Path(path) for path in found if path), None)
+
+
+def found(executable: Path | str | None = None, *, purpose: str, extra: str) -> Path:
+    """The browser to use, `executable` or the system's.
+
+    Raises:
+        UserError: playwright or the browser is missing; the message says that `purpose` needs it,
+            and that `extra` of this package brings playwright.
+    """
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        raise UserError(
+            f"{purpose} needs playwright: pip install 'vlm-web-eval[{extra}]'"
+        ) from None
+    path = Path(executable) if executable else chromium()
+    if path is None or not path.is_file():
+        named = f"; there is none at {path}" if path else ""
+        raise UserError(f"{purpose} needs Chromium: apt install chromium, or --browser{named}")
+    return path
+
+
+@contextmanager
+def running(
+    playwright: Playwright, executable: Path, *, hosts: Sequence[str] = ()
+) -> Iterator[Browser]:
+    """Start a browser that can reach `hosts` and no other.
+
+    Raises:
+        UserError: it does not start.
+        ValueError: a host is no name of one.
+    """
+    from playwright.sync_api import Error
+
+    with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
+        try:
+            browser = playwright.chromium.launch(
+                executable_path=_launcher(Path(folder), executable),
+                args=[*_FLAGS, *_ALONE, *_network(hosts)],
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
+        except Error as error:
+            reason = error.message.splitlines()[0]
+            raise UserError(f"{executable} does not start: {reason}") from None
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def _network(hosts: Sequence[str]) -> Iterator[str]:
+    if wrong := next((host for host in hosts if not _HOST.fullmatch(host)), None):
+        raise ValueError(f"{wrong!r} is no name of a host")
+    rules = ["MAP * ~NOTFOUND", *(f"EXCLUDE {host}" for host in hosts)]
+    yield f"--host-resolver-rules={', '.join(rules)}"
+    # Without the first, addresses of this machine would need no proxy.
+    yield f"--proxy-bypass-list={';'.join(['<-loopback>', *hosts])}"
+
+
+def _launcher(folder: Path, executable: Path) -> Path:
+    """A program that starts the browser by `launcher.py`: Playwright takes a path and no words."""
+    path = folder / "chromium"
+    words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))]
+    words.append(str(executable.resolve() if not executable.is_absolute() else executable))
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
+    return path

@@ -1,0 +1,91 @@
+// Numbers the nodes below `root` in document order and describes them, parents before children.
+// Chromium's own node ids differ between launches; a counter does not. Blank text gets no number: it
+// is never a node of the data. No page can make it run for ever or overflow its stack.
+//   heard: elements that are known to listen for clicks.
+//   offset: added to all boxes, which are otherwise in pixels of the viewport.
+//   most, deepest: limits for the number of nodes and of levels.
+//   longest, room: limits for the characters of a text, and of all texts together.
+({ root, heard = new WeakSet(), offset = [0, 0], most = Infinity, deepest = Infinity, longest = Infinity, room = Infinity }) => {
+  const NATIVE = "a[href], button, input:not([type=hidden]), select, textarea, summary, label, option, [onclick]";
+  const ROLES = ["button", "link", "tab", "checkbox", "radio", "menuitem", "option", "switch"];
+  const MOST_ATTRIBUTES = 200;
+  const nodes = [];
+  const ids = new Map();
+  let cut = false;
+
+  const short = (text) => {
+    const length = Math.min(text.length, longest, room);
+    room -= length;
+    if (length === text.length) return text;
+    cut = true;
+    return text.slice(0, length);
+  };
+  const shown = (element, rect) =>
+    element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && rect.width * rect.height > 1;
+  const clickable = (element) =>
+    element.matches(NATIVE) || ROLES.includes(element.getAttribute("role")) || heard.has(element);
+
+  // What the visitor has entered lives in properties, not in attributes.
+  const live = (element) => {
+    const found = {};
+    if (element.tagName === "INPUT" && ["checkbox", "radio"].includes(element.type)) {
+      if (element.checked) found.input_checked = "true";
+    } else if (element.tagName === "INPUT" && element.value) found.input_value = short(element.value);
+    if (element.tagName === "TEXTAREA" && element.value) found.text_value = short(element.value);
+    if (element.tagName === "OPTION" && element.selected) found.option_selected = "true";
+    return found;
+  };
+
+  const attributes = (element) => {
+    const found = {};
+    for (let i = 0; i < element.attributes.length && i < MOST_ATTRIBUTES; i++)
+      found[short(element.attributes[i].name)] = short(element.attributes[i].value);
+    return found;
+  };
+
+  // The part of the viewport in which what is inside an element can be seen.
+  const within = (a, b) => [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
+  const edges = (rect) => [rect.left, rect.top, rect.right, rect.bottom];
+  const overlap = (rect, clip) => {
+    const [left, top, right, bottom] = within(edges(rect), clip);
+    return Math.min(right - left, rect.width) >= 1 && Math.min(bottom - top, rect.height) >= 1;
+  };
+
+  const view = [0, 0, innerWidth, innerHeight];
+  const stack = [[root, null, 0, view]];
+  while (stack.length) {
+    const [node, parent, level, clip] = stack.pop();
+    if (node.nodeType === Node.TEXT_NODE ? !node.data.trim() : node.nodeType !== Node.ELEMENT_NODE) continue;
+    if (nodes.length >= most || level >= deepest) {
+      cut = true;
+      continue;
+    }
+    const place = nodes.length;
+    const id = String(place + 1);
+    if (node.nodeType === Node.TEXT_NODE) {
+      nodes.push({ id, parent, text: short(node.data) });
+      continue;
+    }
+    ids.set(node, id);
+    const rect = node.getBoundingClientRect();
+    const visible = shown(node, rect);
+    const style = getComputedStyle(node);
+    const around = style.position === "fixed" ? view : clip;
+    nodes.push({
+      id,
+      parent,
+      tag: node.tagName.toLowerCase(),
+      attributes: attributes(node),
+      live: live(node),
+      box: [rect.x + offset[0], rect.y + offset[1], rect.width, rect.height],
+      visible,
+      in_view: visible && overlap(rect, around),
+      clickable: clickable(node),
+    });
+    const clips = style.overflowX !== "visible" || style.overflowY !== "visible";
+    const inside = clips && node !== root && node !== document.body ? within(edges(rect), around) : around;
+    for (let child = node.lastChild; child; child = child.previousSibling)
+      stack.push([child, place, level + 1, inside]);
+  }
+  return { nodes, ids, cut };
+}

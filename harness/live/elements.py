@@ -1,0 +1,36 @@
+"""Elements of a page as candidates, in the columns of Mind2Web."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from harness.live.clean import attribute_name, is_kept
+from harness.live.nodes import Box, Node
+
+_ATTRIBUTES = frozenset(
+    {"class", "id", "name", "type", "value", "placeholder", "role", "alt", "title", "label"}
+    | {"aria_label", "aria_description"}
+)
+
+
+def is_candidate(node: Node) -> bool:
+    """Whether the element can be a choice: it is kept by cleaning and visible on the page."""
+    return is_kept(node) and node.visible and node.tag not in ("option", "optgroup")
+
+
+def attributes_json(node: Node, box: Box) -> str:
+    """The attributes of a candidate as JSON text, with its box on the picture."""
+    return json.dumps(dict(_pairs(node, box)), ensure_ascii=False)
+
+
+def _pairs(node: Node, box: Box) -> Iterator[tuple[str, str]]:
+    yield "backend_node_id", node.id
+    yield "bounding_box_rect", str(box)
+    for name, value in node.attributes.items():
+        if attribute_name(name) in _ATTRIBUTES:
+            yield attribute_name(name), value
+    yield from node.live.items()
+    if node.clickable:
+        yield "is_clickable", "true"
+    yield "data_pw_testid_buckeye_candidate", "1"

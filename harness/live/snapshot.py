@@ -1,0 +1,45 @@
+"""What is seen of a page: its cleaned HTML and its elements with their boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.live.clean import clean
+from harness.live.contract import LivePage
+from harness.live.elements import attributes_json, is_candidate
+from harness.live.nodes import Box, Node, tree_of
+from harness.page import Box as PageBox
+from harness.page import Candidate
+
+LIMITS: Mapping[str, int] = {"most": 20_000, "deepest": 200, "longest": 10_000, "room": 2_000_000}
+"""How much of a page is looked at: nodes, levels, characters of a text and of all texts."""
+
+
+@cache
+def describing() -> str:
+    """The function of `describe.js`, as source."""
+    return Path(__file__).with_name("describe.js").read_text(encoding="utf-8").rstrip().rstrip(";")
+
+
+def live_page(described: Sequence[Mapping[str, Any]], scale: float, *, cut: bool) -> LivePage:
+    """The page that `describe.js` describes, with boxes in pixels of the screenshot.
+
+    Raises:
+        ValueError: it is no such description.
+    """
+    root = tree_of(described)
+    listed = [node for node in root.elements() if is_candidate(node)]
+    return LivePage(
+        clean(root),
+        tuple(_candidate(node, scale) for node in listed),
+        frozenset(node.id for node in listed if node.in_view),
+        cut,
+    )
+
+
+def _candidate(node: Node, scale: float) -> Candidate:
+    box = Box(*(number * scale for number in node.box))
+    return Candidate(node.id, node.tag, PageBox(*box), False, False, attributes_json(node, box))

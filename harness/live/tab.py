@@ -1,0 +1,117 @@
+"""A page in Chromium, as worlds see it and act on it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.live.contract import LivePage
+from harness.live.snapshot import LIMITS, describing, live_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Page
+
+_WORLD = "vlm-eval"
+_TRIES = 4
+_CALL = "function (name, ...given) { return globalThis.vlmEval[name](...given); }"
+
+
+class LiveTab:
+    """The functions of `acting.js` on whatever document a page shows, and pictures of it.
+
+    scale: pixels of the picture for one of the page.
+    """
+
+    def __init__(self, page: Page, size: tuple[int, int], scale: float) -> None:
+        self._page = page
+        self._scale = scale
+        self._session = page.context.new_cdp_session(page)
+        self._frame: str = self._send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        self._context: int | None = None
+        page.on("framenavigated", self._entered)
+        # Pictures are drawn in the metrics of the session that takes them.
+        self._send(
+            "Emulation.setDeviceMetricsOverride",
+            width=size[0],
+            height=size[1],
+            deviceScaleFactor=scale,
+            mobile=False,
+        )
+
+    def call(self, name: str, *arguments: object) -> Any:
+        """Call a function of `acting.js`. Raises `playwright.sync_api.Error`."""
+        from playwright.sync_api import Error
+
+        for _ in range(_TRIES - 1):
+            try:
+                return self._call(name, arguments)
+            except Error as error:
+                if self._page.is_closed() or "crash" in error.message:
+                    raise
+                # Another document came while this was under way.
+                self._context = None
+                self._page.wait_for_load_state("domcontentloaded")
+        return self._call(name, arguments)
+
+    def screenshot(self) -> bytes:
+        """The viewport as lossless WebP."""
+        # Chromium writes WebP without loss at the quality 100.
+        taken = self._send("Page.captureScreenshot", format="webp", quality=100)
+        return base64.b64decode(taken["data"])
+
+    def look(self) -> LivePage:
+        """The page as it is now. Its ids hold until the next look."""
+        seen = self.call("look", dict(LIMITS))
+        return live_page(seen["nodes"], self._scale, cut=seen["cut"])
+
+    def about(self) -> tuple[str, str]:
+        """URL and title, each cut where it is very long."""
+        found = self.call("about")
+        return found["url"], found["title"]
+
+    def forget(self, origins: Sequence[str]) -> None:
+        """Forget the pages before this one, and what they stored."""
+        self._send("Page.resetNavigationHistory")
+        self._page.context.clear_cookies()
+        for origin in origins:
+            self._send("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+
+    def _call(self, name: str, arguments: Sequence[object]) -> Any:
+        context = self._context if self._context is not None else self._enter()
+        answer = self._send(
+            "Runtime.callFunctionOn",
+            functionDeclaration=_CALL,
+            executionContextId=context,
+            arguments=[{"value": value} for value in (name, *arguments)],
+            returnByValue=True,
+            awaitPromise=True,
+        )
+        if "exceptionDetails" in answer:
+            raise ValueError(f"{name} failed: {answer['exceptionDetails'].get('text', '')}")
+        return answer["result"].get("value")
+
+    def _entered(self, frame: Frame) -> None:
+        if frame is self._page.main_frame:
+            self._context = None
+
+    def _enter(self) -> int:
+        """Make the functions known to the document, in a script world that it cannot reach."""
+        made = self._send("Page.createIsolatedWorld", frameId=self._frame, worldName=_WORLD)
+        context: int = made["executionContextId"]
+        answer = self._send("Runtime.evaluate", expression=_functions(), contextId=context)
+        if "exceptionDetails" in answer:
+            raise ValueError("the functions for live pages do not compile")
+        self._context = context
+        return context
+
+    def _send(self, method: str, **given: object) -> Any:
+        return self._session.send(method, given)
+
+
+@cache
+def _functions() -> str:
+    own = Path(__file__).with_name("acting.js").read_text(encoding="utf-8").rstrip()
+    return f"{{ const describe = {describing()};\nglobalThis.vlmEval = {own}; }}"
