@@ -1,9 +1,9 @@
-"""The shipped `sample` benchmark: small made-up web sites, recorded step by step.
+"""The shipped samples: small made-up web sites, recorded step by step.
 
-It has exactly the columns of Multimodal-Mind2Web, so that code for that data set can be tried
-without downloading it. It tests the pipeline and is not meant for comparing models. The sites are
-split: `dev` is for developing prompts, baselines and anything else that can be tuned, `test` is for
-reported numbers.
+`sample` has exactly the columns of Multimodal-Mind2Web, so that code for that data set can be tried
+without downloading it; `mt-sample` has conversations on the same sites, in the JSON of MT-Mind2Web.
+They test the pipeline and are not meant for comparing models. The sites are split: `dev` is for
+developing prompts, baselines and anything else that can be tuned, `test` is for reported numbers.
 
     >>> sorted(files())
     ['dev', 'test']
@@ -13,11 +13,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["files"]
+__all__ = ["DATA", "conversation_files", "files", "screenshot_files"]
 
-_DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent / "data"
+"""The folder of the shipped files."""
+
+_SPLITS = ("dev", "test")
 
 
 def files() -> dict[str, Path]:
     """Return the shipped parquet file of each split, by split name."""
-    return {split: _DATA / f"{split}.parquet" for split in ("dev", "test")}
+    return {split: DATA / f"{split}.parquet" for split in _SPLITS}
+
+
+def conversation_files() -> dict[str, Path]:
+    """Return the shipped file of conversations of each split, packed JSON, by split name."""
+    return {split: DATA / "conversations" / f"{split}.json.xz" for split in _SPLITS}
+
+
+def screenshot_files() -> dict[str, Path]:
+    """Return the parquet file with the screenshots of each split's conversations."""
+    return {split: DATA / "conversations" / f"{split}.parquet" for split in _SPLITS}

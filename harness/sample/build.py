@@ -1,18 +1,19 @@
-"""Build the files of the sample, and compare a rebuild with the shipped files."""
+"""Build the files of the samples, and compare a rebuild with the shipped files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from harness.sample import columns
+from harness.sample import DATA, columns, conversation_files, files, screenshot_files, shards
 from harness.sample.browser import launch
 from harness.sample.columns import Row
 from harness.sample.counts import decoys
 from harness.sample.recorder import record
-from harness.sample.trajectories import Task
+from harness.sample.trajectories import Task, load, load_conversations
 
 _Column = Literal[
     "annotation_id",
@@ -38,35 +39,77 @@ def _quiet(line: str) -> None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the two samples: what is recorded for it, and its files.
+
+    sessions: tasks performed one after the other in a browser session.
+    files: the files of each split, as `write` and `read` take them.
+    """
+
+    name: str
+    sessions: tuple[tuple[Task, ...], ...]
+    files: Mapping[str, tuple[Path, ...]]
+    write: Callable[..., None]
+    read: Callable[..., list[Row]]
+
+    def within(self, folder: Path) -> Part:
+        """The same with its files in another folder than that of the shipped ones."""
+        files = {
+            split: tuple(folder / path.relative_to(DATA) for path in paths)
+            for split, paths in self.files.items()
+        }
+        return replace(self, files=files)
+
+
+def parts() -> tuple[Part, ...]:
+    """The single tasks, and the conversations."""
+    shipped, screenshots = conversation_files(), screenshot_files()
+    return (
+        Part(
+            name="tasks",
+            sessions=tuple((task,) for task in load()),
+            files={split: (path,) for split, path in files().items()},
+            write=columns.write,
+            read=columns.read,
+        ),
+        Part(
+            name="conversations",
+            sessions=tuple(found.turns for found in load_conversations()),
+            files={split: (shipped[split], screenshots[split]) for split in shipped},
+            write=shards.write,
+            read=shards.read,
+        ),
+    )
+
+
 def rows_of(
-    tasks: Iterable[Task],
+    sessions: Iterable[Sequence[Task]],
     browser: Path | None = None,
     on_progress: Callable[[str], None] = _quiet,
 ) -> dict[str, list[Row]]:
-    """Record tasks and return their rows by split; `on_progress` gets one line per task."""
+    """Record sessions and return their rows by split; `on_progress` gets one line per session."""
     rows: dict[str, list[Row]] = {}
     with launch(browser) as started:
-        for task in tasks:
-            steps = list(record(started, task))
-            rows.setdefault(task.site.split, []).extend(columns.rows(steps))
+        for tasks in sessions:
+            steps = list(record(started, tasks))
+            rows.setdefault(tasks[0].site.split, []).extend(columns.rows(steps))
             decoyed = sum(bool(decoys(step.root, step.target)) for step in steps)
-            on_progress(f"{task.site.site}/{task.name}: {len(steps)} steps, {decoyed} with a decoy")
+            name = f"{tasks[0].site.site}/{tasks[0].name.partition('/')[0]}"
+            on_progress(f"{name}: {len(steps)} steps, {decoyed} with a decoy")
     return rows
 
 
 def build(
-    tasks: Iterable[Task],
-    out: Path,
-    browser: Path | None = None,
-    on_progress: Callable[[str], None] = _quiet,
+    part: Part, browser: Path | None = None, on_progress: Callable[[str], None] = _quiet
 ) -> list[Path]:
-    """Record tasks and write one file per split into the folder `out`."""
-    out.mkdir(parents=True, exist_ok=True)
-    written = []
-    for split, content in rows_of(tasks, browser, on_progress).items():
-        path = out / f"{split}.parquet"
-        columns.write(path, content)
-        written.append(path)
+    """Record a part and write its files."""
+    written: list[Path] = []
+    for split, content in rows_of(part.sessions, browser, on_progress).items():
+        paths = part.files[split]
+        paths[0].parent.mkdir(parents=True, exist_ok=True)
+        part.write(*paths, content)
+        written += paths
     return written
 
 

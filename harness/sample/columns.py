@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from typing import TypedDict
 
@@ -48,8 +49,14 @@ class Row(TypedDict):
     target_action_reprs: str
 
 
-def rows(steps: Sequence[Recorded]) -> list[Row]:
-    """Convert a task's steps to rows; each row has the representations of all of them."""
+def rows(steps: Iterable[Recorded]) -> list[Row]:
+    """Convert steps to rows; each row has the representations of all steps of its task."""
+    return [
+        row for _, task in groupby(steps, key=lambda step: step.task) for row in _rows(list(task))
+    ]
+
+
+def _rows(steps: Sequence[Recorded]) -> list[Row]:
     reprs = [representation(step.target, step.action) for step in steps]
     return [_row(step, reprs) for step in steps]
 
@@ -128,7 +135,7 @@ def schema() -> pa.Schema:
     return pa.schema(fields, metadata={"huggingface": described})
 
 
-def write(path: Path, content: Sequence[Row]) -> None:
+def write(path: Path, content: Sequence[Row], rows_per_group: int = _ROWS_PER_GROUP) -> None:
     """Write a file in small row groups, so that a reader never holds many screenshots.
 
     Each column of a row group is one page, so that all its screenshots are compressed together.
@@ -137,7 +144,7 @@ def write(path: Path, content: Sequence[Row]) -> None:
     pq.write_table(
         table,
         path,
-        row_group_size=_ROWS_PER_GROUP,
+        row_group_size=rows_per_group,
         compression="zstd",
         compression_level=19,
         use_dictionary=False,

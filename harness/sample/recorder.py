@@ -1,8 +1,8 @@
-"""Perform a task in the browser and record the page before each action."""
+"""Perform tasks in the browser and record the page before each action."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,12 +35,16 @@ class Recorded:
         return self.task.actions[self.index]
 
 
-def record(browser: Browser, task: Task) -> Iterator[Recorded]:
-    """Perform all actions of a task; yield the page before each, with a PNG screenshot."""
-    with visit(browser, task.site.site) as page:
-        for index, action in enumerate(task.actions):
-            yield _before(page, task, index)
-            _perform(page, action)
+def record(browser: Browser, tasks: Sequence[Task]) -> Iterator[Recorded]:
+    """Perform all actions of tasks of a site, one task after the other in one browser session.
+
+    Yields the page before each action, with a PNG screenshot.
+    """
+    with visit(browser, tasks[0].site.site) as page:
+        for task in tasks:
+            for index, action in enumerate(task.actions):
+                yield _before(page, task, index)
+                _perform(page, action)
 
 
 @cache

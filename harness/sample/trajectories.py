@@ -1,13 +1,14 @@
-"""The tasks of the sample: a visitor's goal and the actions that reach it.
+"""The tasks of the sample: a visitor's goal and the actions that reach it; conversations of tasks.
 
 Tasks are data (`tasks/<site>.toml`). Each action names its element by a selector; the recorder
-performs it in a browser, which gives the next page.
+performs it in a browser, which gives the next page. The turns of a conversation are tasks in one
+browser session.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -76,18 +77,54 @@ class Task:
         return str(uuid5(_NAMESPACE, f"{self.site.site}/{self.name}/{index}"))
 
 
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Tasks that a visitor asks for one after the other; later ones need what came before."""
+
+    site: Site
+    name: str
+    turns: tuple[Task, ...]
+
+    @property
+    def task_id(self) -> str:
+        """The conversation's id, called as in MT-Mind2Web; the same in every build."""
+        return str(uuid5(_NAMESPACE, f"{self.site.site}/{self.name}"))
+
+
 def load(folder: Path = TASKS) -> tuple[Task, ...]:
-    """Read all tasks, by file name, then in file order."""
-    return tuple(task for path in sorted(folder.glob("*.toml")) for task in _read(path))
+    """Read all single tasks, by file name, then in file order."""
+    return tuple(
+        _task(path, site, task["name"], task)
+        for path, site, content in _contents(folder)
+        for task in content.get("task", ())
+    )
 
 
-def _read(path: Path) -> list[Task]:
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    site = Site(**{part.name: content[part.name] for part in fields(Site)})
-    return [
-        Task(site, task["name"], task["goal"], tuple(_action(path, step) for step in task["steps"]))
-        for task in content["task"]
-    ]
+def load_conversations(folder: Path = TASKS) -> tuple[Conversation, ...]:
+    """Read all conversations, by file name, then in file order."""
+    return tuple(
+        _conversation(path, site, found)
+        for path, site, content in _contents(folder)
+        for found in content.get("conversation", ())
+    )
+
+
+def _contents(folder: Path) -> Iterator[tuple[Path, Site, Mapping[str, Any]]]:
+    for path in sorted(folder.glob("*.toml")):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        yield path, Site(**{part.name: content[part.name] for part in fields(Site)}), content
+
+
+def _conversation(path: Path, site: Site, found: Mapping[str, Any]) -> Conversation:
+    name = found["name"]
+    turns = enumerate(found["turn"], start=1)
+    return Conversation(
+        site, name, tuple(_task(path, site, f"{name}/turn-{at}", turn) for at, turn in turns)
+    )
+
+
+def _task(path: Path, site: Site, name: str, found: Mapping[str, Any]) -> Task:
+    return Task(site, name, found["goal"], tuple(_action(path, step) for step in found["steps"]))
 
 
 def _action(path: Path, step: Mapping[str, Any]) -> Action:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from harness.live.chromium import chromium
-from harness.sample import files
+from harness.sample import conversation_files, files, screenshot_files, shards
 from harness.sample.__main__ import main
 from harness.sample.build import compare, rows_of
 from harness.sample.columns import Row, read, write
-from harness.sample.trajectories import load
+from harness.sample.trajectories import load, load_conversations
 
 HISTORY = "action_reprs"
 
@@ -29,11 +29,25 @@ def _shipped(split: str) -> list[Row]:
 @pytest.mark.skipif(chromium() is None, reason="Chromium is not installed")
 def test_two_tasks_recorded_again_equal_the_shipped_ones() -> None:
     tasks = [task for task in load() if task.name in ("spanish-list", "visitor-permit")]
-    rebuilt = rows_of(tasks)
+    rebuilt = rows_of([task] for task in tasks)
     for split in ("dev", "test"):
         ids = {row["annotation_id"] for row in rebuilt[split]}
         shipped = [row for row in _shipped(split) if row["annotation_id"] in ids]
         assert compare(shipped, rebuilt[split]).differences == []
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(find_spec("playwright") is None, reason="playwright is not installed")
+@pytest.mark.skipif(chromium() is None, reason="Chromium is not installed")
+def test_a_conversation_recorded_again_equals_the_shipped_one() -> None:
+    (found,) = (one for one in load_conversations() if one.name == "later-way-back")
+    rebuilt = rows_of([found.turns])["test"]
+    path = conversation_files()["test"]
+    ids = {turn.annotation_id for turn in found.turns}
+    steps = shards.read(path, screenshot_files()["test"], without=("screenshot",))
+    shipped = [row for row in steps if row["annotation_id"] in ids]
+    assert compare(shipped, rebuilt).differences == []
+    assert len(rebuilt) == 10
 
 
 def test_equal_rows_do_not_differ() -> None:
@@ -82,7 +96,7 @@ def test_counting_tells_what_the_files_hold(
 ) -> None:
     for split in files():
         write(tmp_path / f"{split}.parquet", read(files()[split])[:3])
-    assert main(["count", "--out", str(tmp_path)]) == 0
+    assert main(["count", "tasks", "--out", str(tmp_path)]) == 0
     dev, test = capsys.readouterr().out.splitlines()
     assert dev.startswith("dev: 1 tasks, 3 steps")
     assert test.startswith("test: 1 tasks, 3 steps")

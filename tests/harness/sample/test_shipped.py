@@ -13,6 +13,7 @@ from lxml import etree
 from PIL import Image
 
 from harness.sample import files
+from harness.sample.build import parts
 from harness.sample.columns import Row, read, schema
 from harness.sample.counts import Counts, count, has_picture
 from harness.sample.trajectories import load
@@ -35,8 +36,10 @@ def counts(rows: dict[str, list[Row]]) -> dict[str, Counts]:
     return {split: count(content) for split, content in rows.items()}
 
 
-def _every(rows: dict[str, list[Row]]) -> list[Row]:
-    return [row for content in rows.values() for row in content]
+@pytest.fixture(scope="module")
+def steps() -> list[Row]:
+    """The steps of single tasks and those of conversations."""
+    return [row for part in parts() for paths in part.files.values() for row in part.read(*paths)]
 
 
 def test_looking_up_the_files_imports_nothing_heavy() -> None:
@@ -113,7 +116,7 @@ def test_the_shipped_tasks_are_those_of_the_task_files(rows: dict[str, list[Row]
         for index, action in enumerate(task.actions)
     ]
     found = []
-    for row in _every(rows):
+    for row in [row for content in rows.values() for row in content]:
         operation = json.loads(row["operation"])
         ids = row["annotation_id"], row["action_uid"]
         found.append((*ids, row["confirmed_task"], operation["op"], operation["value"]))
@@ -121,22 +124,22 @@ def test_the_shipped_tasks_are_those_of_the_task_files(rows: dict[str, list[Row]
 
 
 def test_every_row_shows_the_whole_history_and_points_at_its_own_action(
-    rows: dict[str, list[Row]],
+    steps: list[Row],
 ) -> None:
     by_task: dict[str, list[Row]] = {}
-    for row in _every(rows):
+    for row in steps:
         by_task.setdefault(row["annotation_id"], []).append(row)
         assert row["target_action_reprs"] == row["action_reprs"][int(row["target_action_index"])]
-    for steps in by_task.values():
-        assert [row["target_action_index"] for row in steps] == [str(i) for i in range(len(steps))]
-        assert all(row["action_reprs"] == steps[0]["action_reprs"] for row in steps)
-        assert len(steps[0]["action_reprs"]) == len(steps)
+    for task in by_task.values():
+        assert [row["target_action_index"] for row in task] == [str(i) for i in range(len(task))]
+        assert all(row["action_reprs"] == task[0]["action_reprs"] for row in task)
+        assert len(task[0]["action_reprs"]) == len(task)
 
 
 def test_every_candidate_is_on_the_cleaned_page_once_and_in_the_raw_one(
-    rows: dict[str, list[Row]],
+    steps: list[Row],
 ) -> None:
-    for row in _every(rows):
+    for row in steps:
         page = etree.fromstring(row["cleaned_html"])
         tags = {node.get("backend_node_id"): node.tag for node in page.iter()}
         entries = [json.loads(text) for text in row["pos_candidates"] + row["neg_candidates"]]
@@ -147,8 +150,8 @@ def test_every_candidate_is_on_the_cleaned_page_once_and_in_the_raw_one(
             assert f'backend_node_id="{entry["backend_node_id"]}"' in row["raw_html"]
 
 
-def test_ids_count_the_nodes_of_a_page_in_document_order(rows: dict[str, list[Row]]) -> None:
-    for row in _every(rows):
+def test_ids_count_the_nodes_of_a_page_in_document_order(steps: list[Row]) -> None:
+    for row in steps:
         page = etree.fromstring(row["cleaned_html"])
         ids = [int(node.get("backend_node_id") or 0) for node in page.iter()]
         assert ids == sorted(ids)
@@ -156,9 +159,9 @@ def test_ids_count_the_nodes_of_a_page_in_document_order(rows: dict[str, list[Ro
 
 
 def test_positives_are_one_clickable_element_and_what_lies_in_it(
-    rows: dict[str, list[Row]],
+    steps: list[Row],
 ) -> None:
-    for row in _every(rows):
+    for row in steps:
         entries = [json.loads(text) for text in row["pos_candidates"]]
         if not entries:
             continue
@@ -171,9 +174,9 @@ def test_positives_are_one_clickable_element_and_what_lies_in_it(
         assert {entry["backend_node_id"] for entry in entries} <= below
 
 
-def test_screenshots_show_the_whole_page_at_its_own_scale(rows: dict[str, list[Row]]) -> None:
+def test_screenshots_show_the_whole_page_at_its_own_scale(steps: list[Row]) -> None:
     heights = []
-    for row in _every(rows):
+    for row in steps:
         picture = row["screenshot"]
         if picture is None or picture["bytes"] is None:
             continue

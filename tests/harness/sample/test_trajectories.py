@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.sample.browser import SITES
-from harness.sample.trajectories import Action, load
+from harness.sample.trajectories import Action, load, load_conversations
 
 HEAD = 'site = "a"\nwebsite = "a"\ndomain = "b"\nsubdomain = "c"\nsplit = "dev"\n'
 
@@ -21,8 +21,10 @@ def test_every_site_belongs_to_one_split_and_has_its_pages() -> None:
 
 
 def test_ids_are_distinct_and_do_not_depend_on_the_run() -> None:
-    tasks = load()
-    ids = [task.annotation_id for task in tasks]
+    conversations = load_conversations()
+    tasks = [*load(), *(turn for found in conversations for turn in found.turns)]
+    ids = [found.task_id for found in conversations]
+    ids += [task.annotation_id for task in tasks]
     ids += [task.action_uid(index) for task in tasks for index in range(len(task.actions))]
     assert len(ids) == len(set(ids))
     (task,) = (task for task in tasks if task.name == "spanish-list")

@@ -51,7 +51,7 @@ site.routes["/register"] = () => ({ title: "Change your address", body: `<h1>Cha
 Object.assign(site.actions, {
   filter: ({ field, who, video }) => { Object.assign(site.state, { field, name: who, video: Boolean(video) }); return "/doctors"; },
   week: ({ by }) => { site.state.week = Math.max(0, site.state.week + Number(by)); },
-  time: (values) => { site.state.slot = values; return "/details"; },
+  time: (values) => { Object.assign(site.state, { slot: values, booked: undefined }); return "/details"; },
   confirm: (values) => { site.state.booked = values; },
   tab: ({ name }) => { site.state.tab = name; },
   ask: ({ at }) => { site.state.asked[at] = true; },
