@@ -114,6 +114,8 @@ class Row:
     problems: every such reason. `invalid` names `no_positive` first, because that stays when an
         agent accepts rows without a screenshot.
     stored: the question of a snapshot on disk, None for rows that are rendered.
+    told: the representation of this step's own action; "" where there is none.
+    counts: whether the step counts, as a failed one, where nothing acceptable can be offered.
     """
 
     info: StepInfo
@@ -128,6 +130,8 @@ class Row:
     invalid: str | None = None
     problems: tuple[str, ...] = ()
     stored: StoredQuestion | None = None
+    told: str = ""
+    counts: bool = False
 
     @property
     def step_id(self) -> str:

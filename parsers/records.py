@@ -179,7 +179,8 @@ class StepInfo:
     benchmark, split: the data set and its split.
     website, domain, subdomain: where the task is done, and what kind of site that is.
     task: the goal in words.
-    conversation: the conversation in which the task is a turn; "" where tasks stand for themselves.
+    conversation, turn: the conversation in which the task is a turn, and its place in it, from 0;
+        "" and None where tasks stand for themselves.
     """
 
     task_id: str
@@ -193,6 +194,19 @@ class StepInfo:
     subdomain: str
     task: str = ""
     conversation: str = ""
+    turn: int | None = None
+
+    @property
+    def parents(self) -> dict[str, str]:
+        """The ids of what the step belongs to, by level."""
+        above = {"conversation": self.conversation} if self.conversation else {}
+        return {"task": self.task_id, **above, "website": self.website}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What else the step is grouped by; turns by their number, from 1."""
+        number = {} if self.turn is None else {"turn": str(self.turn + 1)}
+        return {"domain": self.domain, "subdomain": self.subdomain, **number}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,11 @@ BENCHMARKS.add(
     "Mind2Web as first published (Deng et al. 2023): 1,341 test tasks, text only",
 )
 BENCHMARKS.add(
+    "mt-mind2web",
+    "harness.benchmarks.mt_mind2web:BENCHMARK",
+    "MT-Mind2Web (Deng et al. 2024): 120 conversations of 625 turns in the test splits",
+)
+BENCHMARKS.add(
     "mm-mind2web-tilde",
     "harness.benchmarks.snapshots:BENCHMARK",
     "rabbit's snapshot of the test splits with 20 distractors, prompts and choices as stored",

@@ -27,7 +27,7 @@ class Entry(Protocol):
 
     @property
     def parents(self) -> Mapping[str, str]:
-        """The id of what it belongs to, by level (`task`, `website`)."""
+        """The id of what it belongs to, by level, from the inside out (`task`, `website`)."""
         ...
 
     @property
@@ -96,6 +96,10 @@ class Dataset(Generic[E]):
     def group_of(self, entry: Entry) -> str:
         """What a unit is never split from: its parent of the level `whole`, or only itself."""
         return entry.parents[self.whole] if self.whole else entry.unit_id
+
+    def parent_of(self, entry: Entry) -> str:
+        """Its innermost parent, or only itself where units stand for themselves."""
+        return next(iter(entry.parents.values())) if self.whole else entry.unit_id
 
     def select(self, filters: Filters) -> Self:
         """The units that match the filters. Raises `DataError` for a value that no unit has."""

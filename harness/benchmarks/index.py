@@ -48,6 +48,7 @@ class IndexEntry:
     row_group, offset: the row group in the file and the row in the group, both from 0.
     row: number of the row in its file, from 1; used in messages.
     task_steps: the largest step number of the task in these files, plus one.
+    conversation, turn: of a task that is a turn, as in `StepInfo`.
     """
 
     step_id: str
@@ -63,6 +64,8 @@ class IndexEntry:
     offset: int
     row: int
     task_steps: int = 0
+    conversation: str = ""
+    turn: int | None = None
 
     @property
     def unit_id(self) -> str:
@@ -70,11 +73,11 @@ class IndexEntry:
 
     @property
     def parents(self) -> dict[str, str]:
-        return {"task": self.task_id, "website": self.website}
+        return self.info("", "").parents
 
     @property
     def labels(self) -> dict[str, str]:
-        return {"domain": self.domain, "subdomain": self.subdomain}
+        return self.info("", "").labels
 
     @property
     def place(self) -> int:
@@ -98,6 +101,8 @@ class IndexEntry:
             domain=self.domain,
             subdomain=self.subdomain,
             task=task,
+            conversation=self.conversation,
+            turn=self.turn,
         )
 
 

@@ -1,17 +1,19 @@
 """Large JSON files of tasks: locate every task, so that one can be read without the others.
 
-Mind2Web's files are arrays of a hundred tasks of tens of megabytes each. They are split at their
-brackets, a few megabytes at a time, so that at most one task is held in memory. The positions of
-the tasks are cached in the user's cache folder under the file's path, size and modification time.
+Mind2Web's files are arrays of a hundred tasks of tens of megabytes each; MT-Mind2Web's are arrays
+of conversations, whose turns are such tasks. They are split at their brackets, a few megabytes at a
+time, so that at most one task or conversation is held in memory. The positions of the tasks are
+cached in the user's cache folder under the file's path, size and modification time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -24,12 +26,16 @@ _BLANK = re.compile(rb"[\s,]*+")
 # Everything up to the next bracket; stops before a string whose end has not been read yet.
 _INSIDE = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
 _LFS = b"version https://git-lfs"
-_FORM = 1
+_FORM = 2
 """Format version of a cached index; an index of any other version is ignored."""
 
 
 class TaskSpan(msgspec.Struct, frozen=True, array_like=True):
-    """The bytes that a task takes up in its file, and the fields that the index needs."""
+    """The bytes that a task takes up in its file, and the fields that the index needs.
+
+    where: what it is called in messages, after the name of its file.
+    conversation, turn: of a task that is a turn, its conversation and its place in it, from 0.
+    """
 
     start: int
     length: int
@@ -38,6 +44,9 @@ class TaskSpan(msgspec.Struct, frozen=True, array_like=True):
     domain: str
     subdomain: str
     action_uids: tuple[str, ...]
+    where: str
+    conversation: str = ""
+    turn: int | None = None
 
 
 class _Action(msgspec.Struct, gc=False):
@@ -52,29 +61,43 @@ class _Task(msgspec.Struct, gc=False):
     subdomain: str | None = ""
 
 
+class _Conversation(msgspec.Struct, gc=False):
+    task_id: str
+    turns: msgspec.Raw
+    website: str | None = ""
+    domain: str | None = ""
+    subdomain: str | None = ""
+
+
 _TASK = msgspec.json.Decoder(_Task)
+_CONVERSATION = msgspec.json.Decoder(_Conversation)
+_PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 _SPANS = msgspec.json.Decoder(tuple[int, list[TaskSpan]])
 
+Locate = Callable[[int, int, bytes], Iterator[TaskSpan]]
+"""The tasks in an object of a file, given its number from 1, its first byte and its text. Raises
+`DataError` without the name of the file."""
 
-def task_spans(file: DataFile) -> list[TaskSpan]:
-    """Locate the tasks of a file, in file order.
+
+def task_spans(file: DataFile, locate: Locate | None = None) -> list[TaskSpan]:
+    """Locate the tasks of a file, in file order; `locate` is `one_task` unless given.
 
     Raises:
         DataError: the file cannot be read, is truncated, or holds something other than tasks.
     """
+    locate = locate or one_task
     try:
-        store = (
-            cache_folder() / "indexes" / hashlib.sha256(file_key(file.path).encode()).hexdigest()
-        )
+        key = f"{locate.__name__} {file_key(file.path)}"
+        store = cache_folder() / "indexes" / hashlib.sha256(key.encode()).hexdigest()
     except (OSError, RuntimeError):
-        return list(_read_spans(file.path))
+        return list(_read_spans(file.path, locate))
     try:
         form, spans = _SPANS.decode(store.read_bytes())
         if form == _FORM:
             return spans
     except (OSError, msgspec.MsgspecError):
         pass
-    spans = list(_read_spans(file.path))
+    spans = list(_read_spans(file.path, locate))
     write_cached(store, msgspec.json.encode((_FORM, spans)))
     return spans
 
@@ -92,21 +115,65 @@ def split(path: Path, chunk: int = _CHUNK) -> Iterator[tuple[int, bytes]]:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _read_spans(path: Path) -> Iterator[TaskSpan]:
-    for number, (start, text) in enumerate(split(path), start=1):
+def one_task(number: int, start: int, text: bytes) -> Iterator[TaskSpan]:
+    """Locate an object that is a task of Mind2Web."""
+    where = f"task {number}"
+    yield _span(_decoded(_TASK, text, where, "a Mind2Web task"), start, len(text), where)
+
+
+def turns_of(number: int, start: int, text: bytes) -> Iterator[TaskSpan]:
+    """Locate the turns of an object that is a conversation of MT-Mind2Web.
+
+    Only a turn's own id and its actions are read of it: its site is that of the conversation.
+    """
+    name, what = f"conversation {number}", "a conversation of MT-Mind2Web"
+    whole: _Conversation = _decoded(_CONVERSATION, text, name, what)
+    name += f" ({whole.task_id})"
+    turns = _decoded(_PARTS, whole.turns, f"{name}, 'turns'", "a list")
+    if not turns:
+        raise DataError(f"{name} has no turns; copy the file again, or leave it out")
+    at = text.index(whole.turns) + 1
+    for place, turn in enumerate(turns):
+        at = _blank_end(text, at)
+        where = f"{name}, turn {place + 1}"
+        task: _Task = _decoded(_TASK, turn, where, "a turn of MT-Mind2Web")
+        task.website, task.domain, task.subdomain = whole.website, whole.domain, whole.subdomain
+        yield _span(task, start + at, len(turn), where, conversation=whole.task_id, turn=place)
+        at += len(turn)
+
+
+def _span(task: _Task, start: int, length: int, where: str, **of: Any) -> TaskSpan:
+    return TaskSpan(
+        start,
+        length,
+        task.annotation_id,
+        task.website or "",
+        task.domain or "",
+        task.subdomain or "",
+        tuple(action.action_uid for action in task.actions),
+        where,
+        **of,
+    )
+
+
+def _read_spans(path: Path, locate: Locate) -> Iterator[TaskSpan]:
+    numbers = count(1)
+    for start, text in split(path):
         try:
-            task = _TASK.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(f"{path}, task {number} is not a Mind2Web task: {error}") from error
-        yield TaskSpan(
-            start,
-            len(text),
-            task.annotation_id,
-            task.website or "",
-            task.domain or "",
-            task.subdomain or "",
-            tuple(action.action_uid for action in task.actions),
-        )
+            yield from locate(next(numbers), start, text)
+        except DataError as error:
+            raise DataError(f"{path}, {error}") from error
+        # Neither this loop nor `enumerate` may keep an object while the next one is read.
+        del text
+
+
+def _decoded(
+    decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, where: str, what: str
+) -> Any:
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"{where} is not {what}: {error}") from error
 
 
 def _split(file: BinaryIO, path: Path, chunk: int) -> Iterator[tuple[int, bytes]]:
@@ -138,17 +205,21 @@ def _split(file: BinaryIO, path: Path, chunk: int) -> Iterator[tuple[int, bytes]
             del buffer[:at]
             origin += at
             end = _object_end(buffer, file, path, chunk)
-            yield origin, bytes(buffer[:end])
-            del buffer[:end]
+            with memoryview(buffer) as view:
+                text = bytes(view[:end])
+            # A new buffer: one that shrinks keeps its memory.
+            buffer = buffer[end:]
+            yield origin, text
+            del text
             origin += end
         else:
             place = f"{bytes(first)!r} at byte {origin + at}"
             raise DataError(f"{path} is not a JSON file of tasks: unexpected {place}")
 
 
-def _blank_end(buffer: bytearray) -> int:
-    match = _BLANK.match(buffer)
-    return match.end() if match else 0
+def _blank_end(buffer: bytes | bytearray, at: int = 0) -> int:
+    match = _BLANK.match(buffer, at)
+    return match.end() if match else at
 
 
 def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> int:
@@ -159,7 +230,7 @@ def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> in
         at = match.end() if match else at
         if at == len(buffer) or buffer[at] == 0x22:
             # Read in growing amounts: a string cut at the end of the buffer is scanned again.
-            more = file.read(max(chunk, len(buffer) // 2))
+            more = file.read(max(chunk, len(buffer) // 8))
             if not more:
                 raise _cut_short(path)
             buffer += more

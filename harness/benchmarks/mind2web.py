@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.files import LOCAL_SPLIT, by_split, check_splits, local_files, split_of
+from harness.benchmarks.files import (
+    LOCAL_SPLIT,
+    DataFile,
+    by_split,
+    check_splits,
+    local_files,
+    split_of,
+)
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
 from harness.benchmarks.mind2web_fields import decode_operation, recorded_row
-from harness.benchmarks.parquet import Kind, Record
+from harness.benchmarks.parquet import Kind, Record, opened, wide_rows
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.step_numbers import Unplaced
 from harness.errors import DataError
@@ -67,10 +74,7 @@ class Mind2WebLayout(TableLayout):
         return [*_IDS, "operation", "action_reprs", *action]
 
     def wide(self, file: pq.ParquetFile) -> list[str]:
-        import pyarrow as pa
-
-        struct = pa.types.is_struct(file.schema_arrow.field("screenshot").type)
-        picture = "screenshot.bytes" if struct else "screenshot"
+        picture = screenshot_column(file)
         return [picture if name == "screenshot" else name for name in self.required]
 
     def key(self, record: Record, where: str) -> Key:
@@ -100,6 +104,44 @@ class Mind2WebLayout(TableLayout):
         return recorded_row(
             record, entry, benchmark, entry.where, screenshot, pictured=True, called="column "
         )
+
+
+@dataclass(frozen=True)
+class Screenshots:
+    """The screenshots of Multimodal-Mind2Web by the ids of their actions, for steps that other
+    files hold.
+
+    files: parquet files of any of its splits.
+    """
+
+    files: tuple[DataFile, ...]
+
+    def of(self, action_uids: Collection[str]) -> dict[str, bytes]:
+        """The encoded screenshots of some actions, without those that are lost or not in the files.
+
+        A row group is read once for all of its actions that are asked for together. Raises
+        `DataError`.
+        """
+        groups: dict[tuple[Path, int], dict[int, str]] = {}
+        for uid in action_uids:
+            if (entry := self._entries.get(uid)) is not None:
+                groups.setdefault((entry.file, entry.row_group), {})[entry.offset] = uid
+        found: dict[str, bytes] = {}
+        for (path, group), uids in groups.items():
+            with opened(path) as file:
+                column = screenshot_column(file)
+                for offset, record in wide_rows(file, group, [column], uids):
+                    if picture := _picture(record["screenshot"]):
+                        found[uids[offset]] = picture
+        return found
+
+    def __contains__(self, action_uid: str) -> bool:
+        return action_uid in self._entries
+
+    @cached_property
+    def _entries(self) -> dict[str, IndexEntry]:
+        entries, _ = build_index(self.files, Mind2WebLayout())
+        return {entry.action_uid: entry for entry in entries}
 
 
 @dataclass(frozen=True)
@@ -162,6 +204,14 @@ def open_files(
         origin=origin,
         notices=(*notices, *more),
     )
+
+
+def screenshot_column(file: pq.ParquetFile) -> str:
+    """The name of the column with the bytes of screenshots."""
+    import pyarrow as pa
+
+    struct = pa.types.is_struct(file.schema_arrow.field("screenshot").type)
+    return "screenshot.bytes" if struct else "screenshot"
 
 
 def _picture(stored: object) -> bytes | None:

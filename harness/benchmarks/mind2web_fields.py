@@ -57,6 +57,7 @@ def recorded_row(
         source=where,
         invalid=problems[0] if problems else None,
         problems=problems,
+        told=next((action or "" for action in actions[entry.index : entry.index + 1]), ""),
     )
 
 

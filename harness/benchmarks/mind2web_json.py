@@ -8,7 +8,7 @@ and 912 tasks), so results on the two are not comparable.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from harness.benchmarks.files import (
 )
 from harness.benchmarks.index import IndexEntry, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
-from harness.benchmarks.mind2web import TEST_SPLITS
+from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
 from harness.benchmarks.mind2web_fields import recorded_row
 from harness.benchmarks.parquet import Record
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
@@ -59,10 +59,16 @@ _ACTION = msgspec.json.Decoder(_Action)
 
 @dataclass(frozen=True, slots=True)
 class OriginalLayout:
-    """Tasks in JSON files: a row group is a task, and an offset the number of an action in it."""
+    """Tasks in JSON files: a row group is a task, and an offset the number of an action in it.
+
+    screenshots: those that other files have of these steps.
+    counts: whether a step without an acceptable element counts, as a failed one.
+    """
 
     spans: Mapping[Path, Sequence[TaskSpan]] = field(repr=False)
     negatives_column: str | None = "neg_candidates"
+    screenshots: Screenshots | None = None
+    counts: bool = False
 
     def records(
         self,
@@ -72,8 +78,12 @@ class OriginalLayout:
         columns: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, Record]]:
         """Yield actions of a task, decoded one at a time; `raw_html` is never decoded."""
-        where = f"{path}, task {group + 1}"
-        task = _decoded(_TASK, _bytes(path, self.spans[path][group]), where)
+        span = self.spans[path][group]
+        where = f"{path}, {span.where}"
+        task = _decoded(_TASK, _bytes(path, span), where)
+        pictures: Mapping[str, bytes] = {}
+        if self.screenshots is not None and not columns:
+            pictures = self.screenshots.of([span.action_uids[offset] for offset in offsets])
         for offset in sorted(offsets):
             action: _Action = _decoded(
                 _ACTION, task.actions[offset], f"{where}, action {offset + 1}"
@@ -87,20 +97,23 @@ class OriginalLayout:
                     "cleaned_html": action.cleaned_html,
                     "pos_candidates": action.pos_candidates,
                     "neg_candidates": action.neg_candidates,
+                    "screenshot": pictures.get(span.action_uids[offset]),
                 },
             )
 
     def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
-        """Decode a row; it is valid without a screenshot, because no row of this data has one."""
-        where = f"{entry.file}, task {entry.row_group + 1}, action {entry.offset + 1}"
-        row = recorded_row(record, entry, benchmark, where, pictured=False)
+        """Decode a row; it is valid without a screenshot, because this data has none of its own."""
+        span = self.spans[entry.file][entry.row_group]
+        where = f"{entry.file}, {span.where}, action {entry.offset + 1}"
+        screenshot = record["screenshot"]
+        row = recorded_row(record, entry, benchmark, where, screenshot, pictured=False)
         stored = len(record["action_reprs"] or ())
         if stored < entry.index:
             raise DataError(
                 f"{where}: 'action_reprs' has {stored} entries, too few for the "
                 f"{entry.index} actions before this one"
             )
-        return row
+        return replace(row, invalid=None, problems=(), counts=True) if self.counts else row
 
 
 @dataclass(frozen=True)
@@ -140,18 +153,14 @@ class OriginalMind2Web(StepBenchmark):
         else:
             raise DataError(f"the test set of mind2web {_ARCHIVE}")
         spans = {file.path: task_spans(file) for file in files}
-        entries, doubled = _entries(files, spans)
-        if not entries:
-            raise DataError(f"no tasks in {', '.join(str(file.path) for file in files)}")
-        if doubled:
-            notices.append(f"{doubled} duplicate steps were skipped")
         return StepDataset(
             benchmark=self.name,
             layout=OriginalLayout(spans),
             files=tuple(files),
-            entries=with_lengths(entries),
+            entries=indexed(files, spans, notices),
             origin=origin,
             notices=tuple(notices),
+            screenshots=False,
         )
 
 
@@ -159,10 +168,13 @@ def _is_train(name: str) -> bool:
     return split_of(name, (*TEST_SPLITS, "train")) == "train"
 
 
-def _entries(
-    files: Sequence[DataFile], spans: Mapping[Path, Sequence[TaskSpan]]
-) -> tuple[list[IndexEntry], int]:
-    """The distinct steps in file order, and the number of duplicates left out."""
+def indexed(
+    files: Sequence[DataFile], spans: Mapping[Path, Sequence[TaskSpan]], notices: list[str]
+) -> tuple[IndexEntry, ...]:
+    """The distinct steps in file order; duplicates are left out, with a notice.
+
+    Raises `DataError` if there are none.
+    """
     entries: dict[str, IndexEntry] = {}
     doubled = row = 0
     for file in files:
@@ -187,9 +199,15 @@ def _entries(
                         row_group=group,
                         offset=offset,
                         row=row,
+                        conversation=span.conversation,
+                        turn=span.turn,
                     ),
                 )
-    return list(entries.values()), doubled
+    if not entries:
+        raise DataError(f"no tasks in {', '.join(str(file.path) for file in files)}")
+    if doubled:
+        notices.append(f"{doubled} duplicate steps were skipped")
+    return with_lengths(list(entries.values()))
 
 
 def _bytes(path: Path, span: TaskSpan) -> bytes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
@@ -34,10 +34,15 @@ class StepDataset(Dataset[IndexEntry]):
     Attributes:
         layout: how the files are read.
         files: all files of the opened splits, including those that a selection leaves out.
+        screenshots: whether any of its rows can have a screenshot.
+        texts: how the files are read for their texts alone, where screenshots come from others;
+            `layout` unless given.
     """
 
     layout: Layout
     files: tuple[DataFile, ...]
+    screenshots: bool = True
+    texts: Layout | None = None
     kind: str = "step"
     whole: str = "task"
 
@@ -72,6 +77,11 @@ class StepDataset(Dataset[IndexEntry]):
         if isinstance(row, DataError):
             raise row
         return row
+
+    @property
+    def unpictured(self) -> Self:
+        """The same rows without the screenshots that other files have of them."""
+        return replace(self, layout=self.texts or self.layout)
 
     def negatives(self) -> Iterator[int]:
         """Yield the number of negative candidates of each row, reading only that column."""
@@ -119,13 +129,14 @@ class StepBenchmark(Benchmark):
     """A collection of recorded steps.
 
     Attributes:
-        screenshots: whether its rows have screenshots; if False, a row without one is valid.
+        screenshots: whether its rows have screenshots; unless True, a row without one is valid.
+            None where other files may have them.
         fixes: what the data itself fixes; options that would change it are refused.
         candidates: its stored choices in the words of published results; "" if none are stored.
         declared: the measures of Mind2Web, unless it has its own.
     """
 
-    screenshots: bool = True
+    screenshots: bool | None = True
     fixes: frozenset[Fixed] = frozenset()
     candidates: str = ""
     declared: Declaration = field(default=MIND2WEB, kw_only=True)

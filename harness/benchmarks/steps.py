@@ -221,7 +221,8 @@ class SimpleBenchmark(StepBenchmark):
             wanted = " or ".join(self.suffixes)
             raise DataError(f"{source} is not a file that {self.name} reads ({wanted})")
         files = local_files(source, *self.suffixes)
-        return StepsLayout(columns, described.screenshots, described.loader), files
+        lost = described.screenshots is True
+        return StepsLayout(columns, lost, described.loader), files
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
         """The benchmark with the settings of a schema file, and the path of the data."""

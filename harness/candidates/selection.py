@@ -81,8 +81,9 @@ def restrict(row: Row, options: CandidateOptions) -> Row:
     right = accepted(row, options)
     if len(right) == len(row.positives):
         return row
-    problems = row.problems if right else (NO_POSITIVE, *row.problems)
-    invalid = row.invalid if right else NO_POSITIVE
+    holds = bool(right) or row.counts
+    problems = row.problems if holds else (NO_POSITIVE, *row.problems)
+    invalid = row.invalid if holds else NO_POSITIVE
     return replace(row, positives=right, problems=problems, invalid=invalid)
 
 

@@ -4,18 +4,26 @@ Some protocols show where, or what was acted upon. A row holds the page and the 
 action only, so all rows of the selected tasks are read once more when the first step asks, also
 rows that the run leaves out: the history that a model sees does not depend on the selection. The
 screenshots make this pass as slow as reading the data once.
+
+Others show the finished turns of a conversation. Their rows are read once more, too, a conversation
+at a time, and their pages again whenever a protocol looks at one (`PastScene`).
 """
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import groupby
 
-from harness.benchmarks import StepDataset
+from harness.benchmarks import IndexEntry, StepDataset
 from harness.errors import DataError
+from harness.evaluation.scene import PastScene
 from harness.page import Page, PageError
 from harness.pictures import PictureError, read_size
-from harness.records import SEGMENT_ID, Earlier, Row
+from harness.records import SEGMENT_ID, Earlier, PastAction, Row, Turn
 from parsers.seeclick import gold_box
 
 
@@ -55,6 +63,83 @@ class EarlierActions:
                 action = replace(action, segment=segment_of(row))
             known.setdefault((entry.split, entry.task_id), {})[entry.index] = action
         return known
+
+
+Offered = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...]]
+"""Acceptable elements and candidates of a row, as in `PastAction`."""
+_CONVERSATIONS = 2
+"""How many conversations are kept: steps are asked for in the order of the data."""
+
+
+@dataclass
+class FinishedTurns:
+    """The finished turns of conversations, without their pages.
+
+    steps: every row of the conversations, selected or not.
+    offered: the candidates of a row. Raises `DataError`.
+    """
+
+    steps: StepDataset
+    offered: Callable[[Row], Offered]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _known: OrderedDict[str, list[Turn]] = field(default_factory=OrderedDict)
+
+    def before(self, row: Row) -> tuple[Turn, ...]:
+        """Return the turns before a row's, in order; without the actions of rows that are missing
+        from the data or cannot be decoded, and without turns in which nothing is left.
+
+        Raises `DataError` when a file is damaged.
+        """
+        name, number = row.info.conversation, row.info.turn
+        if not name or not number:
+            return ()
+        with self._lock:
+            turns = self._known.setdefault(name, [])
+            self._known.move_to_end(name)
+            while len(self._known) > _CONVERSATIONS:
+                self._known.popitem(last=False)
+            finished = [turn for turn in self._turns.get(name, ()) if (turn[0].turn or 0) < number]
+            turns += map(self._read, finished[len(turns) :])
+            return tuple(turn for turn in turns[: len(finished)] if turn.actions)
+
+    @cached_property
+    def _turns(self) -> Mapping[str, list[list[IndexEntry]]]:
+        turns: dict[str, list[list[IndexEntry]]] = {}
+        for (name, _), entries in groupby(
+            sorted(self._texts.entries, key=lambda e: (e.conversation, e.turn or 0)),
+            lambda e: (e.conversation, e.turn),
+        ):
+            turns.setdefault(name, []).append(list(entries))
+        return turns
+
+    @cached_property
+    def _texts(self) -> StepDataset:
+        return self.steps.unpictured
+
+    def _read(self, entries: list[IndexEntry]) -> Turn:
+        task, actions = "", []
+        for entry, row in replace(self._texts, entries=tuple(entries)).decoded():
+            if isinstance(row, DataError):
+                # Reported when the step itself is asked about.
+                continue
+            task = row.info.task
+            positives, candidates = self.offered(row)
+            actions.append(
+                PastAction(
+                    index=entry.index,
+                    action_uid=entry.action_uid,
+                    told=row.told,
+                    operation=row.operation,
+                    value=row.value,
+                    positives=positives,
+                    candidates=candidates,
+                    scene=PastScene(partial(self._page, entry.step_id)),
+                )
+            )
+        return Turn(entries[0].task_id, task, tuple(actions))
+
+    def _page(self, step_id: str) -> str:
+        return self._texts.row(step_id).html
 
 
 def action_of(row: Row) -> Earlier:

@@ -37,15 +37,15 @@ class Selected:
     whole: Dataset[Any]
     """The units of all shards together."""
     task_rows: Mapping[str, int]
-    """Number of units of each of these groups in the data, selected or not."""
+    """Number of units in the data, selected or not, of each innermost parent of selected units."""
     tasks: Dataset[Any]
     """All units of these groups."""
 
     @property
     def cut_short(self) -> dict[str, int]:
-        """`task_rows` of the groups that are selected only in part."""
-        selected = Counter(map(self.whole.group_of, self.whole.entries))
-        return {group: rows for group, rows in self.task_rows.items() if selected[group] < rows}
+        """`task_rows` of those that are selected only in part."""
+        selected = Counter(map(self.whole.parent_of, self.whole.entries))
+        return {parent: rows for parent, rows in self.task_rows.items() if selected[parent] < rows}
 
 
 @dataclass(frozen=True)
@@ -248,11 +248,11 @@ def open_data(settings: Settings) -> Selected:
             limit=settings.limit,
         )
     )
-    rows = Counter(map(opened.group_of, opened.entries))
+    rows = Counter(map(opened.parent_of, opened.entries))
     groups = {opened.group_of(entry) for entry in whole.entries}
     part = whole.select(Filters(shard=settings.shard)) if settings.shard else whole
     others = {e.unit_id for e in opened.entries if opened.group_of(e) not in groups}
-    task_rows = {group: rows[group] for group in groups}
+    task_rows = {parent: rows[parent] for parent in set(map(whole.parent_of, whole.entries))}
     return Selected(part, whole, task_rows, opened.without(others))
 
 

@@ -27,13 +27,14 @@ from harness.candidates import (
     restrict,
 )
 from harness.errors import DataError, UserError
-from harness.evaluation.history import EarlierActions, latest
+from harness.evaluation.history import EarlierActions, FinishedTurns, Offered, latest
 from harness.evaluation.scene import PageScene, RecordedScene
 from harness.evaluation.step_records import (
     choice_record,
     choices_of_record,
     step_of_record,
     step_of_row,
+    turn_record,
     unasked_record,
 )
 from harness.evaluation.units import Question
@@ -125,6 +126,7 @@ class Preparer:
     texts: whether anybody reads the texts of choices.
     earlier: where earlier actions took place, for protocols that show it.
     tokens: counts the tokens of a text as the model does; None: by cl100k.
+    conversations: all rows of the conversations, for protocols that show finished turns.
     """
 
     def __init__(
@@ -138,6 +140,7 @@ class Preparer:
         texts: bool = True,
         earlier: EarlierActions | None = None,
         tokens: Callable[[str], int] | None = None,
+        conversations: StepDataset | None = None,
     ) -> None:
         if settings.candidates == "ranker" and ranks is None:
             raise ValueError("candidates of a ranker need its ranks")
@@ -149,6 +152,9 @@ class Preparer:
         self._texts = texts
         self._earlier = earlier
         self._tokens = tokens
+        self._turns = (
+            FinishedTurns(conversations, self._offered) if conversations is not None else None
+        )
         self._options = CandidateOptions(
             positives=settings.positives,
             shown=settings.shown,
@@ -196,7 +202,11 @@ class Preparer:
         except PictureError as error:
             raise DataError(f"{row.source or row.step_id}: {error}") from error
         gold = restrict(row, self._options).gold
+        turns = self._turns.before(row) if self._turns is not None else ()
         record = self._record(row, listed, gold, screenshot, pictures)
+        if turns:
+            told = replace(record.detail, turns=tuple(map(turn_record, turns)))
+            record = replace(record, detail=told)
         scene: Scene | None = None
         if page is not None and self._protocol.needs.scene:
             scene = self._scene(page, listed, screenshot)
@@ -204,6 +214,7 @@ class Preparer:
         step = replace(step, tokens=self._tokens)
         if self._earlier is not None:
             step = replace(step, earlier=self._earlier.before(row))
+        step = replace(step, turns=turns) if turns else step
         missed = record.invalid is None and listed.shown is None
         return StepQuestion(
             record,
@@ -297,7 +308,20 @@ class Preparer:
             options=self._options,
         )
 
+    def _offered(self, row: Row) -> Offered:
+        """What `PastAction` has of a row's elements: those offered as candidates of this run, but
+        drawn by no seed, as what was done before is known."""
+        page = page_of(row)
+        every = everything(row, page, self._options)
+        ranked = self._settings.candidates == "ranker"
+        ids = self._chosen(row, page).ids if ranked else every.ids
+        right = {candidate.id for candidate in accepted(row, self._options)}
+        positives = tuple(node_id for node_id in every.ids if node_id in right)
+        return positives, tuple((one, place if ranked else None) for place, one in enumerate(ids))
+
     def _invalid(self, row: Row, listed: _Listed) -> str | None:
+        if row.counts:
+            return row.invalid
         if listed.facts.lost:
             return POSITIVE_NOT_ON_PAGE
         if listed.shown is None and not self._may_miss(row):

@@ -16,7 +16,13 @@ from harness.evaluation.choices import StepsBeside
 from harness.evaluation.history import EarlierActions
 from harness.evaluation.questions import Preparer, StepQuestion, recorded_question
 from harness.evaluation.step_records import step_of_record, unasked_record
-from harness.evaluation.step_settings import check_stored, image_policy_of, pictures_of, source_of
+from harness.evaluation.step_settings import (
+    check_seen,
+    check_stored,
+    image_policy_of,
+    pictures_of,
+    source_of,
+)
 from harness.evaluation.units import Listed, Question, UnitKind
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, StepProtocol, of_steps
@@ -155,6 +161,8 @@ class RecordedSteps(UnitKind):
     def check(self, selected: Dataset[Any]) -> None:
         """Check numbers of distractors and letters, and that every step is ranked."""
         steps = recorded_steps(selected)
+        if not steps.screenshots:
+            check_seen(steps.benchmark, self.protocol, self.pictures, " beside its files here")
         drawn = self.settings.candidates in (None, "snapshot")
         if drawn and steps.layout.negatives_column is not None and steps.entries:
             check_distractors(steps, self.settings.distractors)
@@ -240,6 +248,7 @@ class RecordedSteps(UnitKind):
             if needs.earlier or needs.segments
             else None,
             tokens=info.text_tokens,
+            conversations=tasks if needs.turns else None,
         )
 
     @classmethod

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 
 from adapters.conversation import Picture
+from harness.evaluation.scene import RecordedScene
 from harness.page import Box
-from harness.records import Choice, Row, Scene, Step
+from harness.records import Choice, PastAction, Row, Scene, Step, Turn
 from harness.runs import STEP, ChoiceRecord, StepDetail, StepRecord, UnitRecord
+from harness.runs.steps import PastActionRecord, TurnRecord
 from parsers.records import Gold, StepInfo
 
 
@@ -19,12 +21,8 @@ def unasked_record(row: Row, gold: Gold) -> StepRecord:
         unit_id=row.step_id,
         benchmark=info.benchmark,
         split=info.split,
-        parents={"task": info.task_id, "website": info.website},
-        labels={
-            "domain": info.domain,
-            "subdomain": info.subdomain,
-            "operation": gold.operation,
-        },
+        parents=info.parents,
+        labels={**info.labels, "operation": gold.operation},
         position=info.index,
         total=info.total_steps,
         goal=info.task,
@@ -58,6 +56,40 @@ def choice_record(choice: Choice, positive: bool) -> ChoiceRecord:
     )
 
 
+def turn_record(turn: Turn) -> TurnRecord:
+    """Return the record of a finished turn."""
+    actions = (
+        PastActionRecord(
+            action.index,
+            action.action_uid,
+            action.told,
+            action.operation,
+            action.value,
+            action.positives,
+        )
+        for action in turn.actions
+    )
+    return TurnRecord(turn.turn_id, turn.task, tuple(actions))
+
+
+def turn_of_record(record: TurnRecord) -> Turn:
+    """Return a recorded turn: its pages show nothing, and its candidates are unknown."""
+    actions = (
+        PastAction(
+            action.index,
+            action.action_uid,
+            action.told,
+            action.operation,
+            action.value,
+            action.positives,
+            (),
+            RecordedScene([Choice("", node_id, "", "") for node_id in action.positives]),
+        )
+        for action in record.actions
+    )
+    return Turn(record.turn_id, record.task, tuple(actions))
+
+
 def step_of_row(
     row: Row,
     pictures: tuple[Picture, ...],
@@ -78,18 +110,21 @@ def step_of_row(
 
 def step_of_record(record: StepRecord) -> Step:
     """Return a recorded step, which lacks the page and the bytes of its pictures."""
-    detail = record.detail
+    detail, parents = record.detail, record.parents
+    conversation = parents.get("conversation", "")
     info = StepInfo(
-        task_id=record.parents["task"],
+        task_id=parents["task"],
         action_uid=detail.action_uid,
         index=record.position,
         total_steps=record.total,
         benchmark=record.benchmark,
         split=record.split,
-        website=record.parents["website"],
+        website=parents["website"],
         domain=record.labels["domain"],
         subdomain=record.labels["subdomain"],
         task=record.goal,
+        conversation=conversation,
+        turn=int(record.labels["turn"]) - 1 if conversation else None,
     )
     return Step(
         step_id=record.unit_id,
@@ -97,6 +132,7 @@ def step_of_record(record: StepRecord) -> Step:
         history=detail.history,
         pictures=record.pictures,
         page_size=detail.page_size,
+        turns=tuple(map(turn_of_record, detail.turns or ())),
     )
 
 

@@ -52,18 +52,28 @@ def pictures_of(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
 
 def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PicturePolicy) -> None:
     name = settings.benchmark
-    if step_benchmark(name).screenshots:
+    has = step_benchmark(name).screenshots
+    if has:
         return
     if settings.lost_rows:
         raise UserError(
             f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
             "rows are asked about; leave it out"
         )
+    if has is False:
+        check_seen(name, protocol, policy)
+
+
+def check_seen(name: str, protocol: StepProtocol, policy: PicturePolicy, here: str = "") -> None:
+    """Raise `UserError` if pictures would be shown of a benchmark that has none here.
+
+    here: where there are none, in words.
+    """
     if policy.name == "none":
         return
     blind = "" if protocol.needs.sees else "--image-policy none or "
     raise UserError(
-        f"{name} has no screenshots, and '{protocol.name}' would show them: ask with {blind}"
+        f"{name} has no screenshots{here}, and '{protocol.name}' would show them: ask with {blind}"
         "a protocol that shows none (vlm-eval protocols)"
     )
 

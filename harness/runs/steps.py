@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 from harness.runs.records import UnitRecord
-from parsers.records import Description, Gold
+from parsers.records import Description, Gold, Operation
 
 STEP = "step"
 """The kind of units that are recorded steps."""
@@ -29,6 +31,27 @@ class ChoiceRecord:
     description: Description | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PastActionRecord:
+    """An action of a finished turn as `harness.records.PastAction` has it, without its page."""
+
+    index: int
+    action_uid: str
+    told: str
+    operation: Operation
+    value: str
+    positives: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """A finished turn as `harness.records.Turn` has it."""
+
+    turn_id: str
+    task: str
+    actions: tuple[PastActionRecord, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDetail:
     """The detail of a recorded step.
@@ -41,6 +64,7 @@ class StepDetail:
     same_text, related: shown negatives that read exactly like the shown positive, and those that
         are its ancestors or descendants.
     short: whether the row had fewer negatives than were wanted.
+    turns: the finished turns of its conversation, left out of the line where none were shown.
     """
 
     action_uid: str
@@ -54,6 +78,7 @@ class StepDetail:
     same_text: int = 0
     related: int = 0
     short: bool = False
+    turns: tuple[TurnRecord, ...] | UnsetType = UNSET
 
 
 StepRecord = UnitRecord[StepDetail]

@@ -109,8 +109,11 @@ def test_rows_are_those_that_were_written(
             screenshot=None,
             problems=row.problems,
             invalid=row.invalid,
+            told=row.told,
         )
         assert row == same
+        if row.info.index + 1 < row.info.total_steps:
+            assert row.told == expected.told != ""
 
 
 def test_a_row_without_a_picture_is_valid_and_one_without_a_positive_is_not(

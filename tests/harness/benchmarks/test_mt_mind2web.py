@@ -1,0 +1,211 @@
+"""MT-Mind2Web's shards as recorded steps with conversations above them. The real data cannot be
+had here: all shards are made up in its format."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from harness.benchmarks import Filters, StepDataset, open_steps
+from harness.errors import DataError
+from tests.harness.benchmarks._conversations import conversations, large_shard, written
+from tests.harness.benchmarks._files import task, write
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def listed() -> list[dict[str, Any]]:
+    return conversations(3)[:3]
+
+
+def opened(path: Path, **options: Any) -> StepDataset:
+    return open_steps("mt-mind2web", data=path, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"indent": 1}, {"ensure_ascii": False}])
+@pytest.mark.parametrize("above", ["", "data"])
+def test_steps_are_those_that_were_written_in_order(
+    tmp_path: Path, listed: list[dict[str, Any]], options: dict[str, Any], above: str
+) -> None:
+    written(tmp_path / above, listed, **options)
+    expected = [
+        (one["task_id"], place, turn["annotation_id"], turn["confirmed_task"], index, action)
+        for one in listed
+        for place, turn in enumerate(one["turns"])
+        for index, action in enumerate(turn["actions"])
+    ]
+    dataset = opened(tmp_path)
+    rows = list(dataset.rows())
+    assert len(rows) == len(dataset) == len(expected)
+    for row, (conversation, place, turn, text, index, action) in zip(rows, expected, strict=True):
+        info = row.info
+        assert (info.conversation, info.turn, info.task_id) == (conversation, place, turn)
+        assert (info.task, info.index, info.action_uid) == (text, index, action["action_uid"])
+        assert row.html == action["cleaned_html"] and info.split == "test_task"
+        assert (row.operation, row.value) == (
+            action["operation"]["op"],
+            action["operation"]["value"],
+        )
+        assert [c.id for c in row.positives] == [
+            c["backend_node_id"] for c in action["pos_candidates"]
+        ]
+        assert len(row.history) == index
+    for one, entries in ((one, rows) for one in listed):
+        for turn in one["turns"]:
+            said = [row.told for row in entries if row.info.task_id == turn["annotation_id"]]
+            assert said == turn["action_reprs"]
+
+
+def test_a_step_belongs_to_its_turn_its_conversation_and_the_site_of_that(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    entry = opened(written(tmp_path, listed)).entries[0]
+    assert entry.parents == {
+        "task": listed[0]["turns"][0]["annotation_id"],
+        "conversation": "conversation-0",
+        "website": listed[0]["website"],
+    }
+    assert entry.labels["turn"] == "1"
+    assert entry.step_id == f"{entry.task_id}_{entry.action_uid}"  # the key of the score file
+
+
+def test_limits_and_shards_never_split_a_conversation(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    dataset = opened(written(tmp_path, listed))
+    steps = {one["task_id"]: sum(len(turn["actions"]) for turn in one["turns"]) for one in listed}
+    first = dataset.select(Filters(limit=1))
+    assert len(first) == steps["conversation-0"]
+    shards = [dataset.select(Filters(shard=(n, 2))) for n in (1, 2)]
+    whole = [{e.conversation for e in shard.entries} for shard in shards]
+    assert not whole[0] & whole[1] and whole[0] | whole[1] == steps.keys()
+    assert sum(map(len, shards)) == len(dataset)
+
+
+def test_an_action_without_an_acceptable_element_is_kept(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    rows = list(opened(written(tmp_path, listed)).rows())
+    without = [row for row in rows if not row.positives]
+    assert without and all(row.invalid is None for row in rows)
+
+
+def test_splits_are_told_by_folders_and_train_is_left_out_unless_asked_for(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    written(tmp_path, listed[:1], "test_subdomain")
+    written(tmp_path / "data", listed[1:2], "train")
+    dataset = opened(tmp_path)
+    assert {entry.split for entry in dataset.entries} == {"test_subdomain"}
+    assert "has no file for test_task, test_website" in dataset.notices[0]
+    train = opened(tmp_path, splits=["train"])
+    assert {e.conversation for e in train.entries} == {"conversation-1"}
+    with pytest.raises(DataError, match="no split 'test_domain'"):
+        opened(tmp_path, splits=["test_domain"])
+
+
+def test_screenshots_are_joined_by_action_from_any_split_beside_the_shards(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    uids = [action["action_uid"] for one in listed for t in one["turns"] for action in t["actions"]]
+    rows = task("elsewhere", 3)
+    for row, uid in zip(rows, (uids[4], uids[0], "unknown"), strict=True):
+        row["action_uid"] = uid
+    write(tmp_path / "pictures" / "data" / "test_domain-00000-of-00001.parquet", rows)
+    write(tmp_path / "ranks.parquet", task("other", 1))  # its name has no split: not read
+    dataset = opened(written(tmp_path, listed))
+    found = {row.info.action_uid: row for row in dataset.rows() if row.screenshot}
+    assert found.keys() == {uids[4], uids[0]}
+    for uid, place in ((uids[4], 0), (uids[0], 1)):
+        assert found[uid].screenshot == rows[place]["screenshot"]["bytes"]
+        Image.open(io.BytesIO(found[uid].screenshot or b"")).load()
+    assert any(
+        f"{len(uids) - 2} steps of {len(uids)} have no screenshot" in n for n in dataset.notices
+    )
+    assert all(row.screenshot is None for row in dataset.unpictured.rows())
+
+
+ACTIONS = {"annotation_id": "t", "actions": [{"action_uid": "a"}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('[{"task_id": "c", "turns": [{"annotation_id": "t", "acti', "truncated"),
+        ('[{"task_id": "c", "turns": []}]', r"conversation 1 \(c\) has no turns; "),
+        ('[{"turns": []}]', "conversation 1 is not a conversation of MT-Mind2Web: .*task_id"),
+        ('[{"task_id": "c"}]', "conversation 1 is not a conversation of MT-Mind2Web: .*turns"),
+        ('[{"task_id": "c", "turns": {}}]', r"conversation 1 \(c\), 'turns' is not a list"),
+        (
+            '[{"task_id": "c", "turns": [{"annotation_id": "t"}]}]',
+            r"conversation 1 \(c\), turn 1 is not a turn of MT-Mind2Web: .*actions",
+        ),
+        ('[{"annotation_id": "a", "actions": []}]', "is not a conversation of MT-Mind2Web"),
+        ("[]", "no tasks in"),
+        ("PAR1", "not a JSON file of tasks"),
+        ("version https://git-lfs.github.com/spec/v1", "git lfs pull"),
+    ],
+)
+def test_bad_shards_are_refused_with_one_line(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "test_website_0.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=complaint) as refused:
+        opened(path)
+    assert str(path) in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_bad_action_is_named_by_its_conversation_and_turn(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    broken = json.loads(json.dumps(listed[:1]))
+    broken[0]["turns"][1]["actions"][0]["operation"] = {"op": "JUMP"}
+    dataset = opened(written(tmp_path, broken))
+    with pytest.raises(DataError, match=r"\(conversation-0\), turn 2, action 1: .*'JUMP'"):
+        list(dataset.rows())
+
+
+def test_turns_of_equal_bytes_are_found_where_they_are(tmp_path: Path) -> None:
+    """Positions are found by content, so equal content must not lead astray."""
+    turn = {**ACTIONS, "confirmed_task": "x", "turns": [ACTIONS]}
+    one = {"note": [turn], "task_id": "c", "turns": [{**turn, "annotation_id": "u"}, turn]}
+    path = tmp_path / "test_task_0.json"
+    path.write_text(json.dumps([one], indent=1))
+    layout = opened(path).layout
+    text = path.read_bytes()
+    spans = layout.spans[path]  # type: ignore[attr-defined]
+    found = [json.loads(text[span.start : span.start + span.length]) for span in spans]
+    assert found == one["turns"]
+    assert [span.turn for span in spans] == [0, 1]
+
+
+def test_reading_takes_no_more_memory_than_two_conversations(tmp_path: Path) -> None:
+    """Each of 5 conversations has 16 MB: 8 actions of 2 MB; files are read 4 MB at a time."""
+    large_shard(tmp_path / "test_task_0.json", 5, 4, 2, 2_000_000)
+    script = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from harness.benchmarks import open_steps\n"
+        "import harness.benchmarks.mt_mind2web, msgspec\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak()\n"
+        "steps = open_steps('mt-mind2web', data=Path(sys.argv[1]))\n"
+        "rows = sum(1 for _ in steps.rows())\n"
+        "print(rows, peak() - before)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    rows, more = map(int, done.stdout.split())
+    assert rows == 40
+    assert more * 1024 < 2 * 16_000_000 + 3 * 4_200_000
