@@ -30,12 +30,14 @@ def test_the_recorded_queries_are_the_step_of_the_data_set(tmp_path: Path) -> No
     assert (done.lines, done.steps, done.ranked) == (3, 1, 1)
     ours = only_row(tmp_path / "s.parquet")
     theirs = only_row(shared_data("seeact-example/multimodal_mind2web_row.parquet"))
-    # What the queries do not hold: the picture, where the site belongs, and the later history.
+    # What the queries do not hold: the picture, where the site belongs, and the later history,
+    # of which this action is the first part.
     same = replace(
         theirs,
         screenshot=None,
         info=replace(theirs.info, domain="", subdomain="", total_steps=3),
         source=ours.source,
+        told="",
         invalid="no_screenshot",
         problems=("no_screenshot",),
     )
