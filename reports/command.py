@@ -123,7 +123,7 @@ def report(
     if compact:
         table = leaderboard(table, average)
     if published:
-        _beside_published(table, runs, form, out, average, invalid, f1)
+        _beside_published(table, runs, form, out, average, invalid, f1, key or "")
     else:
         emit(table, form, out, average)
     return 0
@@ -169,6 +169,7 @@ def _beside_published(
     average: Average,
     invalid: InvalidRule | None,
     f1: F1Variant | None,
+    by: str,
 ) -> None:
     if form in ("csv", "parquet"):
         raise click.UsageError(
@@ -178,7 +179,7 @@ def _beside_published(
     from reports.formats import grid, grids
     from reports.published import published_beside
 
-    published_tables = published_beside(runs, average=average, invalid=invalid, f1=f1)
+    published_tables = published_beside(runs, average=average, by=by, invalid=invalid, f1=f1)
     beside = [grid(one, average) for one in published_tables]
     if form == "json":
         listed = (grid(table, average), *beside)

@@ -10,6 +10,7 @@ import pandas as pd
 from harness.runs import Run
 from harness.tables import average_of
 from parsers import Average
+from parsers.declaration import SPLIT
 from reports.frames import steps_frame
 from reports.grid import Field, described
 from reports.load import RunLike, open_runs
@@ -19,7 +20,7 @@ from reports.published.source import Published, key_names, published_rows
 _FIRST = (
     Field("source", "str", "text", "source", "where it was published; see the notes"),
     Field("model", "str", "text", "model", "the model, in the words of the source"),
-    Field("split", "str", "text", "split", "the split"),
+    Field("split", "str", "text", "split", "the split, or the parent that it is about"),
 )
 _SPREAD = Field("spread", "float64", "percent", "SD", "of the last measure, over repetitions")
 _LAST = (
@@ -68,10 +69,13 @@ def published_beside(
     runs: RunLike | Iterable[RunLike],
     *,
     average: Average = "macro",
+    by: str = "",
     invalid: str | None = None,
     f1: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the published rows measured like one of the runs, and all others.
+
+    Where there are rows about the parents of the level `by`, these; else those about whole splits.
 
     A row is measured like a run that holds the whole of its split and equals it in all keys that
     the source states (see `reports.published.keys`). The second table names the keys in which each
@@ -80,7 +84,9 @@ def published_beside(
     cannot be read.
     """
     measured = _measured(runs, average, invalid, f1)
-    rows = [(row, _record(row, measured)) for row in _about(measured)]
+    about = _about(measured)
+    level = by if any(row.level == by for row in about) else ""
+    rows = [(row, _record(row, measured)) for row in about if row.level == level]
     alike = [(row, record) for row, record in rows if record["alike"]]
     apart = [(row, record) for row, record in rows if not record["alike"]]
     fields = _fields([row for row, _ in rows])
@@ -106,23 +112,34 @@ def published_beside(
 
 
 class _Measured:
-    """A run, what its benchmark declares, and its keys by split."""
+    """A run, what its benchmark declares, and its keys by split or parent."""
 
     def __init__(self, run: Run, average: Average, invalid: str | None, f1: str | None) -> None:
         self.declared = run.manifest.declaration
         self.benchmark = str(run.manifest.config.get("benchmark"))
-        average = average_of(self.declared.main, average)
+        self._run, self._average = run, average_of(self.declared.main, average)
         rules = {measure.setting: f1 for measure in self.declared.measures if measure.variants}
-        steps = steps_frame(run)
-        self.splits = frozenset(steps["split"].dropna().astype("str"))
-        self._by_split = {
-            split: keys_of(run, average, {"invalid": invalid, **rules}, split=split, steps=steps)
-            for split in (None, *self.splits)
+        self._rules = {"invalid": invalid, **rules}
+        self._steps = steps_frame(run)
+        self._columns = {"": SPLIT} | {one.name: one.column for one in self.declared.levels}
+        self._names = {
+            level: frozenset(self._steps[column].dropna().astype("str"))
+            for level, column in self._columns.items()
         }
+        self._keys: dict[tuple[str, str] | None, Keys] = {}
 
-    def keys(self, split: str | None = None) -> Keys:
-        """The keys of one split, of the whole run for None or for a split that it does not have."""
-        return self._by_split[split if split in self.splits else None]
+    def holds(self, level: str, name: str) -> bool:
+        """Whether it has a split, or a parent of a level, of that name."""
+        return name in self._names.get(level, ())
+
+    def keys(self, level: str = "", name: str = "") -> Keys:
+        """The keys of one split or parent, of the whole run for one that it does not have."""
+        held = (self._columns[level], name) if self.holds(level, name) else None
+        if held not in self._keys:
+            self._keys[held] = keys_of(
+                self._run, self._average, self._rules, held=held, steps=self._steps
+            )
+        return self._keys[held]
 
 
 def _measured(
@@ -195,8 +212,8 @@ def _apart(row: Published, run: _Measured) -> tuple[str, ...]:
     if row.landmark:
         return (f"a landmark: {row.landmark}",)
     return (
-        *what_differs(run.keys(row.split), row.keys, row.scope.needed),
-        *(() if row.split in run.splits else ("split",)),
+        *what_differs(run.keys(row.level, row.split), row.keys, row.scope.needed),
+        *(() if run.holds(row.level, row.split) else (row.level or SPLIT,)),
         *(() if _covers(row, run) else ("measures",)),
     )
 

@@ -8,11 +8,13 @@ a ranking and is not told by one of these.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from harness.runs import Run
 from harness.settings import SETTINGS, Setting
+from parsers.declaration import SPLIT
 from reports.frames import steps_frame
 from reports.kinds import reports_of
 from reports.settings import Setting as Value
@@ -37,19 +39,20 @@ def keys_of(
     average: str,
     given: Mapping[str, str | None] | None = None,
     *,
-    split: str | None = None,
+    held: tuple[str, str] | None = None,
     steps: pd.DataFrame | None = None,
 ) -> dict[str, str]:
     """Return the keys of a run under an average; settings that are `given` replace its own rules.
 
-    With `split`, the population is that of this split alone. `steps` is the run's frame of units,
-    for callers that have it. Raises `RunError` if the run cannot be read.
+    With `held`, a column and a value, the population is that of this split or parent alone. `steps`
+    is the run's frame of units, for callers that have it. Raises `RunError` if the run cannot be
+    read.
     """
     values: dict[str, Value] = settings_of(run.manifest)
     values |= {name: rule for name, rule in (given or {}).items() if rule is not None}
     of_kind = reports_of(run).published_keys
     keys = {
-        POPULATION: population_of(run, steps_frame(run) if steps is None else steps, split),
+        POPULATION: population_of(run, steps_frame(run) if steps is None else steps, held),
         **(of_kind(run, values) if of_kind else {}),
         AVERAGE: average,
     }
@@ -62,17 +65,21 @@ def keys_of(
     return keys
 
 
-def population_of(run: Run, steps: pd.DataFrame, split: str | None = None) -> str:
+def population_of(run: Run, steps: pd.DataFrame, held: tuple[str, str] | None = None) -> str:
     """Which units a run is about: a whole benchmark by its name, or a part of one.
 
     What the whole is the benchmark declares (`Benchmark.sizes`); the run must hold as many parents
     and rows of the split, or of each of its splits, and an outcome for every valid row. Of a
     benchmark that declares nothing, a run without filters counts as the whole.
+
+    `held` is the column and the value of one split or parent to look at; parents are taken to be
+    equally large.
     """
     config = run.manifest.config
     name = str(config.get("benchmark"))
     part, finished = f"a part of {name}", f"the finished part of {name}"
-    chosen = steps if split is None else steps[steps["split"].astype("str") == split]
+    chosen = steps if held is None else steps[steps[held[0]].astype("str") == held[1]]
+    one_parent = held is not None and held[0] != SPLIT
     declared = getattr(run.benchmark, "sizes", ())
     if not declared:
         filtered = any(config.get(setting) for setting in _filters())
@@ -80,16 +87,22 @@ def population_of(run: Run, steps: pd.DataFrame, split: str | None = None) -> st
     told = run.manifest.declaration
     parent, unit = told.innermost.column, told.id_column
     whole = {size.split: size for size in declared}
-    for held, rows in chosen.groupby("split", observed=True):
-        size = whole.get(str(held))
+    for split, rows in chosen.groupby(SPLIT, observed=True):
+        size = whole.get(str(split))
         counts = rows[parent].nunique(), rows[unit].nunique()
-        if size is None or counts != (size.tasks or counts[0], size.rows or counts[1]):
+        if size is None or counts != _whole(size, counts, one_parent):
             return part if run.complete else finished
     if chosen.empty:
         return part
     settled = (chosen["settled"].fillna(False) | chosen["invalid"].notna()).sum()
     times = max(int(config.get("repeats") or 1), int(config.get("shuffles") or 1))
     return name if settled == chosen[unit].nunique() * times else finished
+
+
+def _whole(size: Any, counts: tuple[int, int], one_parent: bool) -> tuple[int, int]:
+    """How many parents and rows there have to be; what is not declared is as it is."""
+    tasks, rows = size.tasks or counts[0], size.rows or counts[1]
+    return (1, rows // tasks) if one_parent else (tasks, rows)
 
 
 def _filters() -> list[str]:

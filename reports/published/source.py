@@ -23,6 +23,10 @@ Where a source prints the parts of an average (cells of a table, or settings), i
 give the row's first number by the average that it states; if they give it by the other one, the
 file is wrong, and a row whose parts give it by neither is flagged, and a landmark.
 
+A source that has results by parents (tasks) names their `level`; its `splits` are then parents of a
+split, `of`, and `printed` of a row is the mean over all of them that the source prints. That is a
+row of its own, whose parts the others are.
+
 Keys are population, average, those of the kind, and the settings of a run that forbid a ranking, by
 their names. A key that is "unstated" never equals a run's; one that is "any" does not matter. Of
 settings that are not named the source says nothing: a run must have the usual value. `inferred`
@@ -34,7 +38,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -62,6 +66,7 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
     cells: list[list[float]]
     spreads: list[float] = []
     parts: list[float] = []
+    printed: float | None = None
     keys: Stated = {}
 
 
@@ -76,6 +81,8 @@ class _Source(msgspec.Struct, forbid_unknown_fields=True):
     keys: Stated = {}
     parts: list[str] = []
     sizes: list[int] = []
+    level: str = ""
+    of: str = ""
     inferred: list[str] = []
     note: str = ""
 
@@ -130,7 +137,8 @@ class Published:
     source: short name of the publication.
     paper, table: where it was published.
     model: the model, in the words of the source.
-    split: the split.
+    split: the split, or the parent that it is about.
+    level: the level of that parent; "" for a whole split.
     values: shares between 0 and 1, by measure.
     spread: standard deviation of the last measure over repetitions, if reported.
     keys: how it was measured, as far as the source tells; see `reports.published.keys`.
@@ -152,6 +160,7 @@ class Published:
     note: str
     scope: Scope
     flag: str = ""
+    level: str = ""
 
     @property
     def landmark(self) -> str:
@@ -190,10 +199,10 @@ def read_rows(path: Path) -> tuple[Published, ...]:
         tuple(content.decisive),
     )
     rows = tuple(row for source in content.source for row in _rows(source, scope, content.keys))
-    names = [(row.source, row.model, row.split) for row in rows]
+    names = [(row.source, row.model, row.level, row.split) for row in rows]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise PublishedError(f"{' / '.join(twice)} occurs twice")
+        raise PublishedError(f"{' / '.join(filter(None, twice))} occurs twice")
     return rows
 
 
@@ -209,59 +218,79 @@ def _rows(source: _Source, scope: Scope, shared: Stated) -> list[Published]:
         stated = shared | source.keys | row.keys
         keys = {name: text_of(value) for name, value in stated.items()}
         _check_keys(keys, where, scope)
-        flag = _flag(source, row, keys, where) if row.parts else ""
+        known = Published(
+            source=source.id,
+            paper=source.paper,
+            table=source.table,
+            model=row.model,
+            split="",
+            values={},
+            spread=None,
+            keys=keys,
+            inferred=tuple(source.inferred),
+            note=source.note,
+            scope=scope,
+        )
+        if row.printed is not None:
+            values = _values(source, source.of, [row.printed], where)
+            flag = _flag(source, row.printed, [cell[0] for cell in row.cells], keys, where)
+            rows.append(replace(known, split=source.of, values=values, flag=flag))
+        elif row.parts:
+            known = replace(known, flag=_flag_of_parts(source, row, keys, where))
+        if source.level:  # The mean over one parent is the same by every average.
+            known = replace(known, level=source.level, keys={**keys, AVERAGE: ANY})
         for place, (split, cell) in enumerate(zip(source.splits, row.cells, strict=True)):
-            if not 0 < len(cell) <= len(source.measures):
-                raise PublishedError(f"{where} has {len(cell)} numbers for {split}")
-            if not all(0 <= value <= source.scale for value in cell):
-                raise PublishedError(f"{where} has a number outside 0 to {source.scale:g}")
-            values = [round(value / source.scale, 6) for value in cell]
+            values = _values(source, split, cell, where)
             spread = round(row.spreads[place] / source.scale, 6) if row.spreads else None
-            rows.append(
-                Published(
-                    source=source.id,
-                    paper=source.paper,
-                    table=source.table,
-                    model=row.model,
-                    split=split,
-                    values=dict(zip(source.measures, values, strict=False)),
-                    spread=spread,
-                    keys=keys,
-                    inferred=tuple(source.inferred),
-                    note=source.note,
-                    scope=scope,
-                    flag=flag,
-                )
-            )
+            rows.append(replace(known, split=split, values=values, spread=spread))
     return rows
 
 
-def _flag(source: _Source, row: _Row, keys: Keys, where: str) -> str:
-    """What is wrong with an average whose parts are printed; "" if they give it as stated."""
-    parts, sizes = row.parts, source.sizes
-    if len(parts) != len(source.parts) or len(sizes) not in (0, len(parts)):
-        raise PublishedError(f"{where} has {len(parts)} parts of {len(source.parts)}")
+def _values(source: _Source, split: str, cell: list[float], where: str) -> dict[str, float]:
+    """The numbers for a split as shares, by measure."""
+    if not 0 < len(cell) <= len(source.measures):
+        raise PublishedError(f"{where} has {len(cell)} numbers for {split}")
+    if not all(0 <= value <= source.scale for value in cell):
+        raise PublishedError(f"{where} has a number outside 0 to {source.scale:g}")
+    shares = [round(value / source.scale, 6) for value in cell]
+    return dict(zip(source.measures, shares, strict=False))
+
+
+def _flag_of_parts(source: _Source, row: _Row, keys: Keys, where: str) -> str:
+    """What is wrong with the first number of a row whose parts are printed beside it."""
+    if len(row.parts) != len(source.parts) or len(source.sizes) not in (0, len(row.parts)):
+        raise PublishedError(f"{where} has {len(row.parts)} parts of {len(source.parts)}")
     (printed, *_), *others = row.cells
     if others:
         raise PublishedError(f"{where} has parts of several splits")
-    found: dict[str, float] = {"cells": math.fsum(parts) / len(parts)}
-    if sizes:
-        found["micro"] = math.fsum(map(operator.mul, parts, sizes)) / sum(sizes)
+    return _flag(source, printed, row.parts, keys, where)
+
+
+def _flag(source: _Source, printed: float, parts: list[float], keys: Keys, where: str) -> str:
+    """What is wrong with an average, given its parts; "" if they give it as stated."""
+    found: dict[str, float] = {"macro" if source.level else "cells": math.fsum(parts) / len(parts)}
+    if source.sizes:
+        found["micro"] = math.fsum(map(operator.mul, parts, source.sizes)) / sum(source.sizes)
     near = ROUNDED * source.scale
     given = [name for name, value in found.items() if abs(value - printed) <= near]
     average = keys.get(AVERAGE)
     if not given:
-        told = " and ".join(f"{value:.1f} by {name}" for name, value in found.items())
-        return f"its parts give {told}, not {printed:g}"
+        per_cent = 100 / source.scale
+        told = " and ".join(f"{value * per_cent:.1f} by {name}" for name, value in found.items())
+        return f"its parts give {told}, not {printed * per_cent:g}"
     if average not in given:
         raise PublishedError(f"{where} states {average}, but its parts give it by {given[0]}")
     return ""
 
 
 def _check(source: _Source, scope: Scope) -> None:
+    if bool(source.level) != bool(source.of):
+        raise PublishedError(f"{source.id} has to name both a level and the split that it is of")
+    if not source.level and any(row.printed is not None for row in source.rows):
+        raise PublishedError(f"{source.id} prints averages over a level that it does not name")
     allowed = {
         "measures": (source.measures, [name for name, _, _ in scope.measures]),
-        "splits": (source.splits, scope.splits),
+        "splits": ((source.of,) if source.level else source.splits, scope.splits),
         "inferred": (source.inferred, scope.keys),
         "decisive": (scope.decisive, scope.needed),
         "scale": ([str(source.scale)], ("1.0", "100.0")),

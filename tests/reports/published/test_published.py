@@ -236,7 +236,8 @@ def test_the_population_is_taken_from_the_tasks_and_rows_of_the_run(
     ) -> str:
         config = {"benchmark": "b", **more.pop("config", {})}
         run = open_run(write(tmp_path / name, steps, setup(**config), **more))
-        return keys_of(run, "macro", split=split)["population"]
+        held = None if split is None else ("split", split)
+        return keys_of(run, "macro", held=held)["population"]
 
     whole = tasks("A", "A", "B")
     assert population("whole", whole) == "b"
