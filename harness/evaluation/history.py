@@ -16,7 +16,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import groupby
 
 from harness.benchmarks import IndexEntry, StepDataset
 from harness.errors import DataError
@@ -82,7 +81,7 @@ class FinishedTurns:
     steps: StepDataset
     offered: Callable[[Row], Offered]
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _known: OrderedDict[str, list[Turn]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[tuple[str, str], list[Turn]] = field(default_factory=OrderedDict)
 
     def before(self, row: Row) -> tuple[Turn, ...]:
         """Return the turns before a row's, in order; without the actions of rows that are missing
@@ -90,9 +89,10 @@ class FinishedTurns:
 
         Raises `DataError` when a file is damaged.
         """
-        name, number = row.info.conversation, row.info.turn
-        if not name or not number:
+        number = row.info.turn
+        if not number:
             return ()
+        name = row.info.split, row.info.conversation
         with self._lock:
             turns = self._known.setdefault(name, [])
             self._known.move_to_end(name)
@@ -103,14 +103,13 @@ class FinishedTurns:
             return tuple(turn for turn in turns[: len(finished)] if turn.actions)
 
     @cached_property
-    def _turns(self) -> Mapping[str, list[list[IndexEntry]]]:
-        turns: dict[str, list[list[IndexEntry]]] = {}
-        for (name, _), entries in groupby(
-            sorted(self._texts.entries, key=lambda e: (e.conversation, e.turn or 0)),
-            lambda e: (e.conversation, e.turn),
-        ):
-            turns.setdefault(name, []).append(list(entries))
-        return turns
+    def _turns(self) -> Mapping[tuple[str, str], list[list[IndexEntry]]]:
+        """The entries of every turn, by split and conversation."""
+        turns: dict[tuple[str, str], dict[int, list[IndexEntry]]] = {}
+        for entry in self._texts.entries:
+            of_turn = turns.setdefault((entry.split, entry.conversation), {})
+            of_turn.setdefault(entry.turn or 0, []).append(entry)
+        return {name: [found[turn] for turn in sorted(found)] for name, found in turns.items()}
 
     @cached_property
     def _texts(self) -> StepDataset:

@@ -31,7 +31,7 @@ def conversations(turns: int = 3, splits: Sequence[str] = ("test",)) -> list[dic
         parts = every[start : start + turns]
         site = {name: parts[0][name] for name in SITE}
         bare = [{key: turn[key] for key in turn if key not in SITE} for turn in parts]
-        made.append({"task_id": f"conversation-{number}", **site, "turns": bare})
+        made.append({"task_id": f"{'-'.join(splits)}-{number}", **site, "turns": bare})
     return made
 
 

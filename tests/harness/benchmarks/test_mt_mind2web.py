@@ -73,7 +73,7 @@ def test_a_step_belongs_to_its_turn_its_conversation_and_the_site_of_that(
     entry = opened(written(tmp_path, listed)).entries[0]
     assert entry.parents == {
         "task": listed[0]["turns"][0]["annotation_id"],
-        "conversation": "conversation-0",
+        "conversation": "test-0",
         "website": listed[0]["website"],
     }
     assert entry.labels["turn"] == "1"
@@ -86,7 +86,7 @@ def test_limits_and_shards_never_split_a_conversation(
     dataset = opened(written(tmp_path, listed))
     steps = {one["task_id"]: sum(len(turn["actions"]) for turn in one["turns"]) for one in listed}
     first = dataset.select(Filters(limit=1))
-    assert len(first) == steps["conversation-0"]
+    assert len(first) == steps["test-0"]
     shards = [dataset.select(Filters(shard=(n, 2))) for n in (1, 2)]
     whole = [{e.conversation for e in shard.entries} for shard in shards]
     assert not whole[0] & whole[1] and whole[0] | whole[1] == steps.keys()
@@ -110,7 +110,7 @@ def test_splits_are_told_by_folders_and_train_is_left_out_unless_asked_for(
     assert {entry.split for entry in dataset.entries} == {"test_subdomain"}
     assert "has no file for test_task, test_website" in dataset.notices[0]
     train = opened(tmp_path, splits=["train"])
-    assert {e.conversation for e in train.entries} == {"conversation-1"}
+    assert {e.conversation for e in train.entries} == {"test-1"}
     with pytest.raises(DataError, match="no split 'test_domain'"):
         opened(tmp_path, splits=["test_domain"])
 
@@ -171,7 +171,7 @@ def test_a_bad_action_is_named_by_its_conversation_and_turn(
     broken = json.loads(json.dumps(listed[:1]))
     broken[0]["turns"][1]["actions"][0]["operation"] = {"op": "JUMP"}
     dataset = opened(written(tmp_path, broken))
-    with pytest.raises(DataError, match=r"\(conversation-0\), turn 2, action 1: .*'JUMP'"):
+    with pytest.raises(DataError, match=r"\(test-0\), turn 2, action 1: .*'JUMP'"):
         list(dataset.rows())
 
 

@@ -1,0 +1,137 @@
+"""What a protocol is told of the finished turns of a conversation, and what stays on record."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.benchmarks import StepDataset, open_steps
+from harness.candidates import page_of
+from harness.evaluation.questions import Preparer
+from harness.pictures import PicturePolicy
+from harness.protocols.contract import Needs
+from harness.protocols.seeact import TwoRounds
+from harness.rankers import open_ranks
+from harness.records import Step
+from harness.settings import Settings
+from tests.harness.benchmarks._conversations import conversations, written
+from tests.harness.commands.tool import call, last_lines
+
+ONE = ("--benchmark", "mt-mind2web", "--data", "data", "--limit", "1", "--ranker", "lexical")
+Released = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def listed() -> Released:
+    return conversations(3)[:3]
+
+
+def steps_of(dataset: StepDataset, whole: StepDataset | None = None, top_k: int = 5) -> list[Step]:
+    protocol: TwoRounds = type("Remembering", (TwoRounds,), {"needs": Needs(turns=True)})()
+    settings = Settings(candidates="ranker", ranker="lexical", top_k=top_k, missed="ask")
+    ranks = open_ranks("lexical")
+    preparer = Preparer(
+        settings, protocol, PicturePolicy("none"), ranks=ranks, conversations=whole or dataset
+    )
+    return [question.step for question in preparer.questions(dataset)]
+
+
+def by_turn(released: Released) -> dict[tuple[str, int], dict[str, Any]]:
+    return {
+        (one["task_id"], place): turn for one in released for place, turn in enumerate(one["turns"])
+    }
+
+
+def test_a_step_has_the_turns_before_its_own_and_no_others(
+    tmp_path: Path, listed: Released
+) -> None:
+    turns = by_turn(listed)
+    for step in steps_of(open_steps("mt-mind2web", data=written(tmp_path, listed))):
+        assert step.info.turn is not None
+        before = [turns[step.info.conversation, n] for n in range(step.info.turn)]
+        assert [turn.turn_id for turn in step.turns] == [one["annotation_id"] for one in before]
+        assert [turn.task for turn in step.turns] == [one["confirmed_task"] for one in before]
+        for turn, one in zip(step.turns, before, strict=True):
+            assert [action.told for action in turn.actions] == one["action_reprs"]
+            assert [(action.operation, action.value) for action in turn.actions] == [
+                (action["operation"]["op"], action["operation"]["value"])
+                for action in one["actions"]
+            ]
+            for action, stored in zip(turn.actions, one["actions"], strict=True):
+                right = {c["backend_node_id"] for c in stored["pos_candidates"]}
+                assert set(action.positives) == right
+                assert action.action_uid == stored["action_uid"]
+
+
+def test_the_candidates_of_an_earlier_action_are_the_first_of_the_ranker(
+    tmp_path: Path, listed: Released
+) -> None:
+    dataset = open_steps("mt-mind2web", data=written(tmp_path, listed))
+    (past,) = {
+        action.action_uid: action
+        for step in steps_of(dataset)[:20]
+        for turn in step.turns[:1]
+        for action in turn.actions[:1]
+    }.values()
+    row = dataset.row(dataset.entries[0].step_id)
+    best = open_ranks("lexical").of(row, page_of(row))[:5]
+    assert past.candidates == tuple((node_id, place) for place, node_id in enumerate(best))
+    page = page_of(row)
+    assert past.scene.listing(best).snippet == page.snippet(best).text
+    assert past.scene.crop(best) == ()
+
+
+def test_turns_do_not_depend_on_which_steps_a_run_selects(tmp_path: Path, listed: Released) -> None:
+    whole = open_steps("mt-mind2web", data=written(tmp_path, listed))
+    last = [entry for entry in whole.entries if entry.turn == 2]
+    every = {step.step_id: step.turns for step in steps_of(whole)}
+    # In reverse, so that each conversation was dropped from memory before it is asked for.
+    for entry in reversed(last):
+        alone = steps_of(replace(whole, entries=(entry,)), whole)
+        assert [step.turns for step in alone] == [every[entry.step_id]]
+
+
+def test_an_action_without_an_acceptable_element_is_remembered_without_one(
+    tmp_path: Path, listed: Released
+) -> None:
+    steps = steps_of(open_steps("mt-mind2web", data=written(tmp_path, listed)))
+    bare = [a for step in steps for turn in step.turns for a in turn.actions if not a.positives]
+    assert bare and all(action.told and action.candidates for action in bare)
+
+
+def test_pages_of_earlier_turns_are_read_when_they_are_looked_at(
+    tmp_path: Path, listed: Released
+) -> None:
+    folder = written(tmp_path, listed)
+    steps = steps_of(open_steps("mt-mind2web", data=folder))
+    first, second = steps[-1].turns[0].actions[:2]
+    seen = first.scene.listing(first.positives)
+    shutil.rmtree(folder / "test_task")
+    assert first.scene.listing(first.positives) == seen
+    with pytest.raises(Exception, match="cannot be read"):
+        second.scene.listing(second.positives)
+
+
+def test_a_run_is_scored_again_without_its_data(listed: Released) -> None:
+    written(Path("data"), listed)
+    run = call(*ONE, "--protocol", "self-map", "--model", "oracle", "-o", "a", "--progress", "off")
+    assert run.code == 0, run.err
+    shutil.rmtree("data")
+    again = call("score", "a")
+    assert again.code == 0, again.err
+    assert "0 of" in again.out.splitlines()[-1]
+    assert [line["scores"]["success"] for line in last_lines("a")].count(1.0) > 10
+
+
+def test_only_runs_that_show_turns_have_them_on_record(listed: Released) -> None:
+    written(Path("data"), listed)
+    for protocol in ("mindact-choice", "self-map"):
+        call(*ONE, "--protocol", protocol, "--model", "oracle", "-o", protocol)
+    assert all("turns" not in line["detail"] for line in last_lines("mindact-choice"))
+    for line in last_lines("self-map"):
+        turns = line["detail"].get("turns", [])
+        assert len(turns) == int(line["labels"]["turn"]) - 1
