@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from adapters.conversation import Conversation, Picture, Reply
 from adapters.thinking import NEVER, Thinking
@@ -94,6 +94,8 @@ class Request:
     """Whether a later call will build on the reply, so that a prompt or key-value cache pays."""
     repeat: int = 0
     """Which repetition of the step it is, from 0, in a run that asks every step several times."""
+    about: Any = field(default=None, compare=False, repr=False)
+    """What baselines answer it by, where a unit is asked about turn by turn; not for models."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,12 @@ from harness.engine.stopping import GaveUp, Halt, ProtocolError
 from harness.printing import printable
 from harness.runs import ActRecord, digest_of
 
+ENVIRONMENT_ERROR = "environment_error"
+"""Why a unit does not count whose environment failed in every trial."""
+
 
 class ActFailed(GaveUp):
-    """An environment was gone; its step stays unsettled, whatever becomes of unanswered calls."""
+    """An environment was gone, which is never the model's failure."""
 
 
 class Acting:
@@ -39,10 +42,13 @@ class Acting:
     async def make(self, pending: Pending, key: str) -> Made:
         """Raises `ActFailed`, `Stopped`, `Fatal`, `ProtocolError`."""
         self._halt.check()
-        act, environment = _act(pending), pending.dialogue.environment()
+        act = _act(pending)
         loop = asyncio.get_running_loop()
-        begun = loop.time()
         try:
+            # It may wait for its turn as long as others take, so that has no limit.
+            environment = await pending.dialogue.environment()
+            self._halt.check()
+            begun = loop.time()
             async with asyncio.timeout(self._timeout_s):
                 seen = await environment.act(act.action)
         except TimeoutError:

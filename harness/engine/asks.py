@@ -63,6 +63,7 @@ class Asking:
             ask.place,
             ask.continues,
             job.repeat,
+            ask.about,
         )
         cached, answered = await self._answer(pending, lane, request, key)
         reply = answered.reply

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from adapters.contract import Generation
@@ -34,7 +34,8 @@ class Job:
     recorded: calls of the dialogue from earlier sessions, by any key; they are replayed, unless one
         of them was an act: what it acted in is gone, and the dialogue begins its next trial.
     generation: used instead of the engine's, for a repeat with a seed of its own, say.
-    environment: opens what the dialogue acts in; called at its first action.
+    environment: opens what the dialogue acts in, as soon as there is room for it; called at the
+        first action of each trial. Raises as `Environment.act`.
     kind: what the unit is, for messages.
     """
 
@@ -43,7 +44,7 @@ class Job:
     repeat: int = 0
     recorded: Mapping[str, CallRecord] = field(default_factory=dict)
     generation: Generation | None = None
-    environment: Callable[[], Environment] | None = None
+    environment: Callable[[], Awaitable[Environment]] | None = None
     kind: str = "unit"
 
 
@@ -101,12 +102,12 @@ class OpenDialogue:
         """Unit id and repeat."""
         return self.job.unit_id, self.job.repeat
 
-    def environment(self) -> Environment:
+    async def environment(self) -> Environment:
         """What the dialogue acts in, opened at its first action. Raises `ProtocolError`."""
         if self._environment is None:
             if self.job.environment is None:
                 raise ProtocolError(f"{self}: the protocol acts, and there is nothing to act in")
-            self._environment = self.job.environment()
+            self._environment = await self.job.environment()
         return self._environment
 
     async def leave_environment(self) -> None:
@@ -143,7 +144,14 @@ class OpenDialogue:
         except Exception as error:
             raise self._failed(error) from error
 
-    def outcome(self, prediction: Prediction | None, error: str | None) -> Outcome:
+    def again(self) -> Job:
+        """The job as its next trial is to take it up, with the calls of this one on record."""
+        made = {record.id: record for record in self.calls.values() if record}
+        return replace(self.job, recorded={**self.job.recorded, **made})
+
+    def outcome(
+        self, prediction: Prediction | None, error: str | None, invalid: str | None = None
+    ) -> Outcome:
         """Describe how the dialogue ended, with the calls that are on record."""
         records = [record for record in self.calls.values() if record]
         paid = self._paid(records)
@@ -159,6 +167,7 @@ class OpenDialogue:
             prompt_tokens=self.prompt_tokens,
             trial=self.trial,
             roles=roles_of(paid),
+            invalid=invalid,
         )
 
     def _paid(self, records: Sequence[CallRecord]) -> list[CallRecord]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, user
-from harness.engine.acts import ActFailed
+from harness.engine.acts import ENVIRONMENT_ERROR, ActFailed
 from harness.engine.cache import ReplyCache, VectorCache
 from harness.engine.calls import CallLog, Calls
 from harness.engine.dialogues import Job, Jobs, OpenDialogue
@@ -200,25 +200,28 @@ class Engine:
             await asyncio.wait(drivers)
 
     async def _drive(self, job: Job, settle: Callable[[Outcome], None]) -> None:
-        dialogue = OpenDialogue(job, self._opened, job.generation or self._generation)
-        self._opened += 1
         self._users[job.unit_id] += 1
-        self._calls.open(dialogue)
         self._observer.opened(job.unit_id, job.repeat)
-        prediction: Prediction | None = None
-        error: str | None = None
-        try:
-            prediction = await self._converse(dialogue)
-        except GaveUp as gave_up:
-            error = str(gave_up)
-            if self._policy.settle_failures and not isinstance(gave_up, ActFailed):
-                prediction = Prediction(Status.NO_REPLY)
-        except Stopped:
-            return
-        finally:
-            self._calls.close(dialogue)
+        for left in reversed(range(self._policy.environment_trials)):
+            dialogue = OpenDialogue(job, self._opened, job.generation or self._generation)
+            self._opened += 1
+            self._calls.open(dialogue)
+            try:
+                outcome = dialogue.outcome(await self._converse(dialogue), None)
+            except ActFailed as failed:
+                outcome = dialogue.outcome(None, str(failed), ENVIRONMENT_ERROR)
+                job = dialogue.again()
+                if left:
+                    continue
+            except GaveUp as gave_up:
+                settled = Prediction(Status.NO_REPLY) if self._policy.settle_failures else None
+                outcome = dialogue.outcome(settled, str(gave_up))
+            except Stopped:
+                return
+            finally:
+                self._calls.close(dialogue)
+            break
         await self._leave(job.unit_id)
-        outcome = dialogue.outcome(prediction, error)
         settle(outcome)
         self._observer.settled(outcome)
         self._pass_notices()

@@ -24,6 +24,7 @@ class Outcome:
         calls included; None if nothing was asked or nothing estimates.
     trial: number of the last trial, from 0.
     roles: what was spent, by role; empty unless another role than the model under test was asked.
+    invalid: why the unit does not count, although it was asked about: its environment failed.
     """
 
     unit_id: str
@@ -36,10 +37,11 @@ class Outcome:
     prompt_tokens: int | None = None
     trial: int = 0
     roles: Mapping[str, Spent] = field(default_factory=dict)
+    invalid: str | None = None
 
     @property
     def settled(self) -> bool:
-        return self.prediction is not None
+        return self.prediction is not None or self.invalid is not None
 
 
 class Observer:

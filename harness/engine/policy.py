@@ -24,6 +24,8 @@ class EnginePolicy:
     failures_in_a_row: stop the run after this many calls that failed for good without a reply in
         between.
     max_cost: US dollars, over all sessions of a run.
+    environment_trials: trials of a dialogue whose environment fails; after the last one its unit is
+        settled as one that does not count.
     settle_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
     linger_s: how long an unfilled batch waits for more calls after the last one that came.
     """
@@ -35,5 +37,6 @@ class EnginePolicy:
     call_timeout_s: float | None = 600.0
     failures_in_a_row: int = 25
     max_cost: float | None = None
+    environment_trials: int = 2
     settle_failures: bool = False
     linger_s: float = 0.25

@@ -25,7 +25,7 @@ from harness.runs import RunDirectory, Setup
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from tests.harness.engine.child import Chat, complete, step_record
-from tests.harness.engine.roles import Texts, every_kind, priced, vector_of
+from tests.harness.engine.roles import Texts, every_kind, opens, priced, vector_of
 
 PRICES = {"": 0.5, "planner": 0.25, "embedding": 0.002}
 
@@ -75,7 +75,7 @@ async def drive(run: RunDirectory, main: str, planner: str, embedder: str, room:
         "s0",
         every_kind("s0"),
         recorded=run.recorded.get(("s0", 0), {}),
-        environment=lambda: ServedRoom(room),
+        environment=opens(ServedRoom(room)),
     )
     await engine.run(
         [] if run.settled else [job],

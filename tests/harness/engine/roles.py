@@ -10,7 +10,7 @@ from adapters.contract import Generation
 from adapters.conversation import Reply, Usage, user
 from adapters.embedding import Embedded, EmbedderInfo, Vector
 from harness.dialogue import Act, Ask, Dialogue, Embed, Observation
-from harness.engine import Lane, Pricing
+from harness.engine import Environment, Lane, Pricing
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import Model, say
 
@@ -56,6 +56,15 @@ class Room:
 
     async def close(self) -> None:
         self.closed = True
+
+
+def opens(room: Environment | Callable[[], Environment]) -> Callable[[], Awaitable[Environment]]:
+    """What opens an environment, given itself or made anew each time."""
+
+    async def opened() -> Environment:
+        return room() if callable(room) else room
+
+    return opened
 
 
 def priced(dollars: float) -> Pricing:

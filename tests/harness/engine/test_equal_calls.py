@@ -14,7 +14,7 @@ from adapters.conversation import Finish, Reply
 from harness.dialogue import Act, Ask, Asks, Dialogue, Embed
 from harness.engine import Engine, Job, Outcome, ReplayMismatch, ReplyCache, VectorCache
 from parsers.records import Prediction, Status
-from tests.harness.engine.roles import Room, Texts, lanes, priced
+from tests.harness.engine.roles import Room, Texts, lanes, opens, priced
 from tests.harness.engine.support import Log, Model, echo, engine, run, say
 
 DONE = Prediction.of(Status.ANSWERED)
@@ -192,7 +192,7 @@ def test_a_new_trial_is_not_served_what_an_earlier_one_was_told(tmp_path: Path) 
         return engine(model, log, cache=replies)
 
     def job(**more: Any) -> Job:
-        return asking("a", *turns, environment=lambda: Room([]), **more)
+        return asking("a", *turns, environment=opens(Room([])), **more)
 
     with_caches(tmp_path, drive, [job()])
     with_caches(tmp_path, drive, [job(recorded={record.id: record for record in log.records})])

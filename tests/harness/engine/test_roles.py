@@ -25,7 +25,16 @@ from harness.engine import (
 )
 from harness.runs import CallRecord
 from parsers.records import Prediction, Status
-from tests.harness.engine.roles import PLACES, Room, Texts, every_kind, lanes, priced, vector_of
+from tests.harness.engine.roles import (
+    PLACES,
+    Room,
+    Texts,
+    every_kind,
+    lanes,
+    opens,
+    priced,
+    vector_of,
+)
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, run, say
 from tests.harness.engine.virtual import hold, virtually
 
@@ -33,7 +42,7 @@ DONE = Prediction.of(Status.ANSWERED)
 
 
 def job(step_id: str, dialogue: Callable[[], Dialogue] | None = None, **more: Any) -> Job:
-    return Job(step_id, dialogue or every_kind(step_id), environment=lambda: Room([]), **more)
+    return Job(step_id, dialogue or every_kind(step_id), environment=opens(Room([])), **more)
 
 
 def yielding(*turns: Asks) -> Callable[[], Dialogue]:
@@ -120,14 +129,19 @@ def test_an_observation_that_cannot_be_recorded_ends_the_run(seen: Any) -> None:
 
     odd = Odd([])
     with pytest.raises(ProtocolError, match="unit a: what was observed at 'x'"):
-        run(engine(Model()), [Job("a", yielding(Act({}, "x")), environment=lambda: odd)])
+        run(engine(Model()), [Job("a", yielding(Act({}, "x")), environment=opens(odd))])
     assert odd.closed
 
 
-def test_an_environment_that_is_gone_leaves_its_step_unsettled_whatever_is_settled_else() -> None:
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_dialogue_whose_environment_fails_begins_anew_once_and_then_does_not_count(
+    failures: int,
+) -> None:
     class Gone(Room):
         async def act(self, action: Any) -> Observation:
-            raise Fault("connection", "the browser is gone")
+            if len(rooms) <= failures and action["name"] == "y":
+                raise Fault("connection", "the browser is gone")
+            return await super().act(action)
 
     rooms: list[Room] = []
 
@@ -135,11 +149,19 @@ def test_an_environment_that_is_gone_leaves_its_step_unsettled_whatever_is_settl
         rooms.append(Gone([]))
         return rooms[-1]
 
-    driver = engine(Model(), policy=EnginePolicy(settle_failures=True))
-    (outcome,) = run(driver, [Job("a", yielding(Act({}, "x")), environment=environment)])
-    assert not outcome.settled
-    assert outcome.error == "connection after 1 try: the browser is gone"
-    assert [room.closed for room in rooms] == [True]
+    turns = Act({"name": "x"}, "x"), Act({"name": "y"}, "y")
+    model, log = Model(), Log()
+    driver = engine(model, log, policy=EnginePolicy(settle_failures=True))
+    asking = yielding(turns[0], Ask(say("a"), "ask"), turns[1])
+    (outcome,) = run(driver, [Job("a", asking, environment=opens(environment))])
+    assert outcome.settled and outcome.trial == 1 and len(model.asked) == 2
+    assert [room.closed for room in rooms] == [True, True]
+    if failures == 2:
+        assert (outcome.prediction, outcome.invalid) == (None, "environment_error")
+        assert outcome.error == "connection after 1 try: the browser is gone"
+    else:
+        assert outcome.prediction is not None and outcome.invalid is outcome.error is None
+        assert [call.place for call in log.records if call.trial == 1] == ["x", "ask", "y"]
 
 
 def test_texts_are_sent_as_the_embedder_takes_them_and_each_once() -> None:
@@ -167,7 +189,7 @@ def test_no_slot_is_held_during_an_act() -> None:
     # Each of two dialogues asks, acts for ten seconds, and asks again, with one slot for both.
     def asking_and_acting(name: str) -> Job:
         turns = Ask(say(name), "one"), Act({"name": "x"}, "act"), Ask(say(name, name), "two")
-        return Job(name, yielding(*turns), environment=lambda: Room([], seconds=10.0))
+        return Job(name, yielding(*turns), environment=opens(Room([], seconds=10.0)))
 
     model = Model(concurrency=1)
     loop_times: list[float] = []
@@ -289,7 +311,7 @@ def test_whatever_dialogues_wait_for_none_waits_for_ever(seed: int, batches: boo
     for number in range(8):
         turns = [any_turn(chance, turn) for turn in range(4)]
         room = Room([], seconds=chance.random())
-        jobs.append(Job(f"s{number}", yielding(*turns), environment=lambda room=room: room))  # type: ignore[misc]
+        jobs.append(Job(f"s{number}", yielding(*turns), environment=opens(room)))
     driver = engine(main, roles=roles, policy=EnginePolicy(open_dialogues=4))
     assert len(hold(driver, jobs)) == 8
 
