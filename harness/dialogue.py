@@ -86,6 +86,10 @@ class Act:
         return _digest(["act", msgspec.to_builtins(self.action)])
 
 
+SCREENSHOT = "screenshot"
+"""Name of the blob of an observation that is an encoded picture, which a dialogue may show."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """What an environment shows after an action.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -49,6 +50,7 @@ class Filters:
     """Conditions on units; all must hold, and an empty tuple sets no condition.
 
     among: the values that are kept, by level or label (`{"website": ("united", "delta")}`).
+    first: keep only the first so many units of each innermost parent, in order.
     limit: keep only the first so many groups that are kept together (`Dataset.whole`), in order.
     shard: (number from 1, count of shards); applied last, so that the shards of a limited
         selection are parts of that selection.
@@ -56,6 +58,7 @@ class Filters:
 
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unit_ids: tuple[str, ...] = ()
+    first: int | None = None
     limit: int | None = None
     shard: tuple[int, int] | None = None
 
@@ -139,6 +142,15 @@ def _matching(dataset: Dataset[E], filters: Filters) -> list[E]:
         _check_known(dataset.unit, filters.unit_ids, {e.unit_id for e in dataset.entries})
         wanted_ids = frozenset(filters.unit_ids)
         kept = [entry for entry in kept if entry.unit_id in wanted_ids]
+    if filters.first is not None:
+        seen = Counter[tuple[str, str]]()
+        first = []
+        for entry in kept:
+            parent = entry.split, next(iter(entry.parents.values()), entry.unit_id)
+            seen[parent] += 1
+            if seen[parent] <= filters.first:
+                first.append(entry)
+        kept = first
     if not kept:
         raise DataError(f"no {dataset.unit} matches all the filters")
     return kept

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
 from adapters.lexical_embedder import embedded
 from adapters.prices import PriceSheet
-from harness.dialogue import Ask, Embed, hold
+from harness.dialogue import Act, Ask, Embed, Observation, hold
 from harness.engine import first_request
 from harness.evaluation.model import generation, tokens_of
 from harness.evaluation.plan import Plan
@@ -112,7 +112,11 @@ def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[Est
             calls.append(EstimatedCall(call, tokens, role.info, cases))
         return embedded(call.texts)
 
-    hold(plan.protocol.dialogue(*question.asked), answer, embed=embed)
+    def act(call: Act) -> Observation:
+        assert question.glimpse is not None
+        return question.glimpse
+
+    hold(plan.protocol.dialogue(*question.asked), answer, embed=embed, act=act)
     return calls
 
 

@@ -112,11 +112,16 @@ def open_policy(
     """
     policy = instance or policy_named(settings.model, protocol.kind)
     kind = getattr(policy, "kind", "step")
-    if kind not in ("", protocol.kind):
+    answers = {protocol.kind}
+    if protocol.turn_kind == protocol.kind or not policy.needs_gold:
+        # No turn has a right answer, if it is one of several.
+        answers |= {"", protocol.turn_kind}
+    if kind not in answers:
+        does = f"answers units of kind '{kind}'" if kind else "repeats the recorded answer"
+        others = ", ".join(policies_for(protocol.kind, protocol.turn_kind))
         raise UserError(
-            f"the policy '{policy.name}' answers units of kind '{kind}', and those of "
-            f"{settings.benchmark} are of kind '{protocol.kind}': ask a model, or a policy for "
-            f"them ({', '.join(policies_for(protocol.kind))})"
+            f"the policy '{policy.name}' {does}, and those of {settings.benchmark} are of kind "
+            f"'{protocol.kind}': ask a model, or a policy for them ({others})"
         )
     adapter = PolicyAdapter(
         policy,

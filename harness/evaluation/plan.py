@@ -245,6 +245,7 @@ def open_data(settings: Settings) -> Selected:
         Filters(
             among,
             unit_ids=settings.step_ids,
+            first=settings.episodes,
             limit=settings.limit,
         )
     )

@@ -20,6 +20,7 @@ from harness.evaluation.step_settings import (
     check_seen,
     check_stored,
     image_policy_of,
+    lacks_of,
     pictures_of,
     source_of,
 )
@@ -28,7 +29,7 @@ from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, StepProtocol, of_steps
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.runs import StepRecord
-from harness.settings import SETTINGS, Settings, written
+from harness.settings import EPISODES, SETTINGS, Settings, written
 
 if TYPE_CHECKING:
     from harness.evaluation.step_predictions import StepPredictions
@@ -86,37 +87,8 @@ class RecordedSteps(UnitKind):
     ) -> dict[str, str]:
         """See `UnitKind.lacks`: which candidates there are decides what has an effect."""
         check_stored(settings, of_steps(protocol))
-        source = source_of(settings, protocol)
-        name, needs = protocol.name, protocol.needs
-        lacks: dict[str, str] = {}
-        if source != "snapshot":
-            offered = (
-                "the first of a ranker is" if source == "ranker" else "everything on the page is"
-            )
-            where = f"where {offered} offered; leave it out, or add --candidates snapshot"
-            lacks["drawn choices"] = where
-            if not is_policy:  # A baseline draws by the seed, too.
-                lacks["seed"] = where
-        if source != "ranker":
-            lacks["ranked choices"] = (
-                "unless the first candidates of a ranker are offered; add --candidates ranker, or "
-                "leave it out"
-            )
-        if settings.form != "bnid":
-            lacks["bnid"] = "without --form bnid; add that, or leave it out"
-        if not needs.forms:
-            lacks["form of choices"] = f"on '{name}', which has one form of its own; leave it out"
-        if not needs.point:
-            lacks["points"] = f"on '{name}', which asks for no points; leave it out"
-        if settings.no_element_zeroes_operation:
-            lacks["operations without an element"] = (
-                "beside --no-element-zeroes-operation, which covers it; leave one of them out"
-            )
-        if settings.wrong_element_zeroes_operation:
-            lacks["operations beside a wrong element"] = (
-                "beside --wrong-element-zeroes-operation, which covers it; leave one of them out"
-            )
-        return lacks
+        where = f"on {settings.benchmark}, whose units are recorded steps; leave it out"
+        return {EPISODES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
 
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:

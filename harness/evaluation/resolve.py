@@ -32,7 +32,8 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
             options[name] = value
         if setting.to_protocol and value is not None:
             shared[name] = value
-    return open_protocol(settings.protocol, shared, options, model=info)
+    protocol = open_protocol(settings.protocol, shared, options, model=info)
+    return kind_of(settings).asks_with(protocol, settings, info)
 
 
 def complete(

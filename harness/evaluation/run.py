@@ -143,6 +143,7 @@ async def carry_out(
                     except Stopped as reason:
                         stopped = reason
         finally:
+            await plan.kind.close()
             pictures.close()
             for store in (cache, vectors):
                 if store is not None:

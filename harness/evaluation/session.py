@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from adapters import BatchAdapter, Picture
 from harness.benchmarks import actions_of
-from harness.engine import Job, Observer, Outcome
+from harness.dialogue import SCREENSHOT, Observation
+from harness.engine import Environment, Job, Observer, Outcome
 from harness.evaluation.plan import Plan
 from harness.evaluation.units import Question
 from harness.pictures import Form, PictureStore
 from harness.protocols import held
-from harness.runs import RunDirectory, UnitRecord
+from harness.runs import RunDirectory, UnitRecord, digest_of
 
 AHEAD = 8
 """Units prepared ahead of need: enough to hide one slow page."""
@@ -76,7 +77,7 @@ class Session:
                         self._pass_over(question, repeat)
                     else:
                         shuffles = self._settings.shuffles > 1
-                        asked = question.shuffled(repeat) if shuffles else question
+                        asked = question.shuffled(repeat) if shuffles else question.repeated()
                         self._open_unit(key, asked)
                         yield self._job(key, asked)
 
@@ -97,6 +98,7 @@ class Session:
             question.record,
             repeat=outcome.repeat,
             asked=True,
+            invalid=outcome.invalid or question.record.invalid,
             settled=outcome.settled,
             error=outcome.error,
             pictures=question.record.pictures or question.looked_up(),
@@ -119,9 +121,21 @@ class Session:
             repeat=key[1],
             dialogue=lambda: held(self._protocol, question.asked, self._space),
             recorded=self._directory.recorded.get(key, {}),
-            environment=question.environment,
+            environment=self._environment(key, question),
             kind=question.record.kind,
         )
+
+    def _environment(
+        self, key: UnitKey, question: Question
+    ) -> Callable[[], Awaitable[Environment]] | None:
+        opens = question.environment
+        if opens is None or self._model.policy is not None:
+            return opens
+
+        async def opened() -> Environment:
+            return Watched(await opens(), self._pictures, key[0])
+
+        return opened
 
     def _open_unit(self, key: UnitKey, question: Question) -> None:
         self._open[key] = question
@@ -147,6 +161,29 @@ class Session:
             return
         for digest in question.sources:
             self._pictures.discard(digest)
+
+
+class Watched:
+    """An environment whose screenshots can be shown as long as it is open."""
+
+    def __init__(self, environment: Environment, pictures: PictureStore, unit_id: str) -> None:
+        self._environment = environment
+        self._pictures = pictures
+        self._unit_id = unit_id
+        self._held: list[str] = []
+
+    async def act(self, action: Any) -> Observation:
+        seen = await self._environment.act(action)
+        if SCREENSHOT in seen.blobs:
+            digest = digest_of(seen.blobs[SCREENSHOT])
+            self._pictures.add(digest, seen.blobs[SCREENSHOT], self._unit_id)
+            self._held.append(digest)
+        return seen
+
+    async def close(self) -> None:
+        for digest in self._held:
+            self._pictures.discard(digest)
+        await self._environment.close()
 
 
 async def _ahead(questions: Iterator[Question]) -> AsyncGenerator[Question, None]:

@@ -89,3 +89,39 @@ def check_stored(settings: Settings, protocol: StepProtocol) -> None:
         )
     if "choices" in fixes and settings.candidates not in (None, "snapshot"):
         raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
+
+
+def lacks_of(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -> dict[str, str]:
+    """What settings may need that a way to offer elements and to ask about them lacks.
+
+    See `UnitKind.lacks`: which candidates there are decides what has an effect.
+    """
+    source = source_of(settings, protocol)
+    name, needs = protocol.name, protocol.needs
+    lacks: dict[str, str] = {}
+    if source != "snapshot":
+        offered = "the first of a ranker is" if source == "ranker" else "everything on the page is"
+        where = f"where {offered} offered; leave it out, or add --candidates snapshot"
+        lacks["drawn choices"] = where
+        if not is_policy:  # A baseline draws by the seed, too.
+            lacks["seed"] = where
+    if source != "ranker":
+        lacks["ranked choices"] = (
+            "unless the first candidates of a ranker are offered; add --candidates ranker, or "
+            "leave it out"
+        )
+    if settings.form != "bnid":
+        lacks["bnid"] = "without --form bnid; add that, or leave it out"
+    if not needs.forms:
+        lacks["form of choices"] = f"on '{name}', which has one form of its own; leave it out"
+    if not needs.point:
+        lacks["points"] = f"on '{name}', which asks for no points; leave it out"
+    if settings.no_element_zeroes_operation:
+        lacks["operations without an element"] = (
+            "beside --no-element-zeroes-operation, which covers it; leave one of them out"
+        )
+    if settings.wrong_element_zeroes_operation:
+        lacks["operations beside a wrong element"] = (
+            "beside --wrong-element-zeroes-operation, which covers it; leave one of them out"
+        )
+    return lacks

@@ -8,7 +8,7 @@ be prepared derives from it and stands in `UNIT_KINDS`, or in the entry-point gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -18,6 +18,7 @@ from adapters.conversation import Picture
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks import Benchmark, Dataset, benchmark
 from harness.benchmarks.items import Items
+from harness.dialogue import Observation
 from harness.engine import Environment
 from harness.errors import DataError, UserError
 from harness.evaluation.beside import Beside
@@ -27,7 +28,15 @@ from harness.policies.contract import Secret
 from harness.protocols import AskingProtocol, check_actions
 from harness.records import Item
 from harness.runs import UnitRecord
-from harness.settings import PICTURES, SETTINGS, STEPS, Settings, written
+from harness.settings import (
+    ELEMENTS,
+    EPISODES,
+    PICTURES,
+    SETTINGS,
+    STEPS,
+    Settings,
+    written,
+)
 from parsers.records import Prediction
 
 if TYPE_CHECKING:
@@ -44,6 +53,7 @@ class Question:
     sources: encoded pictures that those in `asked` are made from, by digest.
     outcome: the prediction of a valid unit that nobody is asked about; None for all others.
     environment: opens what the dialogue acts in; None for units that are not acted upon.
+    glimpse: what is observed of it in its stead where calls are estimated.
     """
 
     record: UnitRecord[Any]
@@ -51,7 +61,8 @@ class Question:
     secret: Secret
     sources: Mapping[str, bytes] = field(default_factory=dict)
     outcome: Prediction | None = None
-    environment: Callable[[], Environment] | None = None
+    environment: Callable[[], Awaitable[Environment]] | None = None
+    glimpse: Observation | None = None
 
     @property
     def unit_id(self) -> str:
@@ -64,6 +75,10 @@ class Question:
 
     def shuffled(self, number: int) -> Self:
         """The question as the shuffle of that number asks it."""
+        return self
+
+    def repeated(self) -> Question:
+        """The question for another of its dialogues."""
         return self
 
     def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
@@ -108,6 +123,13 @@ class UnitKind:
         self.pictures = picture_policy(settings)
 
     @classmethod
+    def asks_with(
+        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
+    ) -> AskingProtocol:
+        """The protocol as it asks about such units. `info` is the model's, None for policies."""
+        return protocol
+
+    @classmethod
     def given(cls, settings: Settings) -> Settings:
         """The settings of a run, with those that its data fixes.
 
@@ -117,8 +139,8 @@ class UnitKind:
 
     @classmethod
     def never_has(cls, source: Benchmark) -> frozenset[str]:
-        """What units of a benchmark are not or never have (`STEPS`, `PICTURES`)."""
-        return frozenset({STEPS} if source.pictures else {STEPS, PICTURES})
+        """What units of a benchmark are not or never have (`STEPS`, `PICTURES`, ...)."""
+        return frozenset({STEPS, ELEMENTS, *(() if source.pictures else (PICTURES,))})
 
     @classmethod
     def lacks(
@@ -130,7 +152,8 @@ class UnitKind:
         """
         source = benchmark(settings.benchmark)
         where = f"on {source.name}, whose {{}}; leave it out"
-        lacks = {STEPS: where.format(f"units are of kind '{source.kind}'")}
+        are = where.format(f"units are of kind '{source.kind}'")
+        lacks = dict.fromkeys((STEPS, ELEMENTS, EPISODES), are)
         if not source.pictures:
             lacks[PICTURES] = where.format("units have no pictures")
         known = _groups(source)
@@ -170,6 +193,9 @@ class UnitKind:
 
     def open(self) -> None:
         """Open what the units need beside their data. Raises `UserError`."""
+
+    async def close(self) -> None:
+        """Close what questions have opened."""
 
     def check(self, selected: Dataset[Any]) -> None:
         """Raise `UserError` if these units cannot be asked about with the run's settings."""
@@ -301,6 +327,7 @@ def picture_policy(settings: Settings, usual: str = "none") -> PicturePolicy:
 
 
 UNIT_KINDS: Registry[type[UnitKind]] = Registry("kind of unit", "vlm_eval.units")
+UNIT_KINDS.add("episode", "harness.evaluation.episodes:Episodes", "episodes on live pages")
 UNIT_KINDS.add(
     "grounding", "harness.evaluation.grounding:GroundingItems", "instructions about pictures"
 )

@@ -23,14 +23,13 @@ from typing import Any
 
 import msgspec
 
-from harness.dialogue import Observation
+from harness.dialogue import SCREENSHOT, Observation
 from harness.page import Candidate, decode_candidates
 from harness.runs import digest_of
 from parsers.actions import Action
 
-SCREENSHOT = "screenshot"
 PAGE = "page"
-"""Names of the blobs of an observation."""
+"""Name of the blob of an observation that holds the page; the other is its `SCREENSHOT`."""
 LARGEST_PAGE = 64_000_000
 """Largest page that is read from a blob, in bytes of JSON."""
 

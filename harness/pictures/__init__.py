@@ -16,7 +16,13 @@ from harness.pictures.planning import plan, zoomed
 from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
 from harness.pictures.recipe import Form, Recipe
 from harness.pictures.store import PictureStats, PictureStore
-from harness.pictures.unprepared import built_in_picture, check_picture, decode, stored_picture
+from harness.pictures.unprepared import (
+    built_in_picture,
+    check_picture,
+    decode,
+    grey,
+    stored_picture,
+)
 
 __all__ = [
     "MAX_PIXELS",
@@ -33,6 +39,7 @@ __all__ = [
     "built_in_picture",
     "check_picture",
     "decode",
+    "grey",
     "plan",
     "read_size",
     "show_answers",

@@ -31,13 +31,18 @@ def built_in_picture() -> Picture:
     return Picture(hashlib.sha256(built_in_bytes()).hexdigest(), BUILT_IN, SIDE, SIDE)
 
 
-@cache
 def built_in_bytes() -> bytes:
     """Return the built-in picture as PNG."""
-    row = b"\x00" + b"\x80" * SIDE
+    return grey(SIDE, SIDE)
+
+
+@cache
+def grey(width: int, height: int) -> bytes:
+    """Return a grey picture of this size as PNG."""
+    row = b"\x00" + b"\x80" * width
     chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", SIDE, SIDE, 8, 0, 0, 0, 0)),
-        (b"IDAT", zlib.compress(row * SIDE)),
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(row * height)),
         (b"IEND", b""),
     )
     parts = [b"\x89PNG\r\n\x1a\n"]

@@ -77,7 +77,16 @@ class AutoWebGLM(PromptedProtocol):
             "hover": Counterpart("CLICK", mapped=True),
             "select": Counterpart("SELECT", {"option": "value"}),
             "type_string": Counterpart("TYPE", {"content": "value"}),
-        }
+        },
+        "live": {
+            "click": Counterpart("CLICK"),
+            "hover": Counterpart("HOVER"),
+            "select": Counterpart("SELECT", {"option": "value"}),
+            "type_string": Counterpart("TYPE", {"content": "value", "press_enter": "press_enter"}),
+            "scroll_page": Counterpart("SCROLL", {"direction": "direction"}),
+            "jump_to": Counterpart("GOTO", {"url": "url"}),
+            "finish": Counterpart("STOP", {"answer": "answer"}),
+        },
     }
     schema = SCHEMA
 

@@ -145,6 +145,11 @@ class AskingProtocol(ABC):
         """The kind of units that it asks about."""
 
     @property
+    def turn_kind(self) -> str:
+        """The kind of what policies are asked about: of each turn, where a unit has several."""
+        return self.kind
+
+    @property
     def paper(self) -> str:
         """Where this way to ask was published."""
         return ""

@@ -17,6 +17,7 @@ from adapters.registry import Registry, UnknownName
 KINDS: Registry[Any] = Registry("kind of unit", "vlm_eval.kinds")
 KINDS.add("step", "harness.runs.steps:StepDetail", "a recorded step of a task on a website")
 KINDS.add("grounding", "parsers.grounding:GroundingDetail", "a place on a picture, given in words")
+KINDS.add("episode", "harness.runs.episodes:EpisodeDetail", "a live page and an agent in turns")
 KINDS.add(
     "prompt", "harness.runs.prompts:PromptDetail", "a finished prompt, answered with an action"
 )

@@ -8,7 +8,16 @@ Options, keys of `--config`, the configuration on record, refusals, comparisons 
 reports all follow from the declarations in `harness.settings.declared`.
 """
 
-from harness.settings.declared import PICTURES, STEPS, NoneRule, PointRule, Settings, Source
+from harness.settings.declared import (
+    ELEMENTS,
+    EPISODES,
+    PICTURES,
+    STEPS,
+    NoneRule,
+    PointRule,
+    Settings,
+    Source,
+)
 from harness.settings.record import (
     FACTS,
     GROUPS,
@@ -28,6 +37,8 @@ from harness.settings.record import (
 from harness.settings.setting import About, Setting, setting
 
 __all__ = [
+    "ELEMENTS",
+    "EPISODES",
     "FACTS",
     "GROUPS",
     "OF_MODEL",

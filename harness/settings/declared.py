@@ -28,13 +28,16 @@ Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
 PointRule = Literal["box", "smallest", "original"]
 
 
-STEPS, PICTURES = "recorded steps", "pictures"
+STEPS, ELEMENTS, PICTURES = "recorded steps", "elements of pages", "pictures"
 """What some kinds of units are not or do not have; their runs have no such settings on record."""
+EPISODES = "episodes"
+"""What other kinds of units are not."""
 
 _model = partial(setting, group="Model", about="model")
 _data = partial(setting, group="Data", about="data", forbids_ranking=True, told_by="population")
 _question = partial(setting, group="Question", about="question", forbids_ranking=True)
 _steps = partial(_question, needs=(STEPS,))
+_elements = partial(_question, needs=(ELEMENTS,))
 _drawn = partial(_question, fixed_as="choices", needs=(STEPS, "drawn choices"))
 _scoring = partial(setting, group="Scoring", about="scoring", forbids_ranking=True)
 _running = partial(setting, group="Running", about="session", recorded="never", heading="never")
@@ -193,6 +196,13 @@ class Settings:
     limit: AtLeastOne | None = _data(
         None, "Only the first N tasks, each with all of its steps.", metavar="N", common=True
     )
+    episodes: AtLeastOne | None = _data(
+        None,
+        "Only the first N episodes of each task. Default: all.",
+        metavar="N",
+        recorded="when set",
+        needs=(EPISODES,),
+    )
     shard: tuple[int, int] | None = _data(
         None,
         "Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`.",
@@ -245,7 +255,7 @@ class Settings:
         heading="always",
         told_by="candidates",
     )
-    candidates: Source | None = _steps(
+    candidates: Source | None = _elements(
         None,
         "Candidates to choose from: the positive among seeded negatives (snapshot), the top of a "
         "ranking (ranker), or every element (all). Default: the protocol's.",
@@ -259,7 +269,7 @@ class Settings:
         None,
         "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
         fixed_as="choices",
-        needs=(STEPS, "ranked choices"),
+        needs=(ELEMENTS, "ranked choices"),
         follows=("candidates",),
         absent=None,
         told_by="candidates",
@@ -269,7 +279,7 @@ class Settings:
         "Number of top-ranked candidates to choose from. Default: the protocol's.",
         metavar="K",
         fixed_as="choices",
-        needs=(STEPS, "ranked choices"),
+        needs=(ELEMENTS, "ranked choices"),
         follows=("candidates",),
         absent=None,
         left_open=True,
@@ -303,14 +313,14 @@ class Settings:
         "mindact",
         "How a choice is written: MindAct's form with ten words, or compact HTML (bnid).",
         fixed_as="choices",
-        needs=(STEPS, "form of choices"),
+        needs=(ELEMENTS, "form of choices"),
     )
     choice_tokens: AtLeastOne = _question(
         400,
         "Token limit of a choice written as bnid.",
         metavar="N",
         fixed_as="choices",
-        needs=(STEPS, "form of choices", "bnid"),
+        needs=(ELEMENTS, "form of choices", "bnid"),
     )
     eager: bool = _question(
         False,
@@ -379,6 +389,13 @@ class Settings:
         usual="plain",
         to_protocol=True,
         left_open=True,
+    )
+    max_steps: AtLeastOne | None = _question(
+        None,
+        "Most steps of an episode. Default: what its task says.",
+        metavar="N",
+        recorded="when set",
+        needs=(EPISODES,),
     )
     repeats: AtLeastOne = _question(
         1,
@@ -506,6 +523,12 @@ class Settings:
     cache_dir: str | None = _running(None, "Folder of the reply cache.", needs=("reply cache",))
     workers: AtLeastOne | None = _running(
         None, "Number of processes that prepare pictures.", metavar="N"
+    )
+    environments: AtLeastOne | None = _running(
+        None,
+        "Number of processes in which episodes take place. Default: one per processor.",
+        metavar="N",
+        needs=(EPISODES,),
     )
     preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
     progress: Literal["auto", "bar", "plain", "off"] = _running(

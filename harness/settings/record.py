@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from adapters.secrets import masked
-from harness.settings.declared import PICTURES, STEPS, Settings
+from harness.settings.declared import ELEMENTS, PICTURES, STEPS, Settings
 from harness.settings.setting import UNKNOWN, Group, Setting
 from harness.settings.values import pairs
 from parsers.records import READING
@@ -155,7 +155,7 @@ def on_record(settings: Settings) -> dict[str, Any]:
             plain[name] = masked(dict(getattr(settings, name)))
     if "roles" in plain:
         plain["roles"] = {k: v for k, v in plain["roles"].items() if _is_recorded(k)}
-    if settings.candidates not in (None, "snapshot"):
+    if settings.candidates not in (None, "snapshot") and "distractors" in plain:
         # Nothing is drawn. A kind of units without candidates leaves this open.
         plain["distractors"] = None
     return plain
@@ -201,7 +201,7 @@ def from_record(config: Mapping[str, Any]) -> Settings:
 def _lacking(config: Mapping[str, Any]) -> frozenset[str]:
     """What the units of a run on record are not or never have, as no setting is of it."""
     needed = {f for name in config if name in SETTINGS for f in SETTINGS[name].needs}
-    return frozenset({STEPS, PICTURES} - needed)
+    return frozenset({STEPS, ELEMENTS, PICTURES} - needed)
 
 
 def setting_of(name: str) -> Setting | None:

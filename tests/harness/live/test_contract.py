@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.live.contract import PAGE, SCREENSHOT, LivePage, Seen, decode_page, encode_page
+from harness.dialogue import SCREENSHOT
+from harness.live.contract import PAGE, LivePage, Seen, decode_page, encode_page
 from harness.page import Box, Candidate
 from harness.runs import digest_of
 

@@ -1,0 +1,176 @@
+"""Episodes as a run asks about them: a live page in a worker process, and an agent taking turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+from adapters.contract import AdapterInfo
+from adapters.processes import available_cpus
+from harness.benchmarks import Benchmark, Dataset, actions_of, benchmark
+from harness.benchmarks.episodes import EpisodeBenchmark
+from harness.benchmarks.items import Items
+from harness.engine import Environment
+from harness.errors import UserError
+from harness.evaluation.step_settings import image_policy_of, lacks_of, source_of
+from harness.evaluation.turns import Episode, TurnByTurn
+from harness.evaluation.units import Question, UnitKind
+from harness.live.contract import LivePage, Seen
+from harness.live.pool import Worlds
+from harness.page import Box, Candidate
+from harness.pictures import grey
+from harness.policies.contract import Secret
+from harness.protocols import AskingProtocol, check_actions, of_steps
+from harness.rankers import open_ranks
+from harness.runs import UnitRecord
+from harness.runs.episodes import EPISODE, EpisodeDetail
+from harness.settings import ELEMENTS, EPISODES, PICTURES, STEPS, Settings
+
+EpisodeRecord = UnitRecord[EpisodeDetail]
+
+
+class EpisodeQuestion(Question):
+    """An episode before it begins."""
+
+    def repeated(self) -> EpisodeQuestion:
+        """The same with pictures of its own."""
+        return replace(self, asked=(replace(self.episode, shown=[]),))
+
+    @property
+    def episode(self) -> Episode:
+        episode: Episode = self.asked[0]
+        return episode
+
+    def looked_up(self) -> tuple[Any, ...]:
+        """The pictures that were shown, each once."""
+        return tuple(dict.fromkeys(self.episode.shown))
+
+
+class Episodes(UnitKind):
+    """Episodes on live pages."""
+
+    protocol: TurnByTurn
+
+    def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
+        super().__init__(settings, protocol)
+        self.protocol = replace(_turn_by_turn(protocol), run=settings)
+        self._worlds: Worlds | None = None
+
+    @classmethod
+    def asks_with(
+        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
+    ) -> AskingProtocol:
+        """See `UnitKind.asks_with`: a protocol for recorded steps is asked turn by turn."""
+        if protocol.kind == EPISODE:
+            return protocol
+        return TurnByTurn(of_steps(protocol), settings, info.image_rule if info else None)
+
+    @classmethod
+    def never_has(cls, source: Benchmark) -> frozenset[str]:
+        """See `UnitKind.never_has`: no step is recorded."""
+        return frozenset({STEPS})
+
+    @classmethod
+    def lacks(
+        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        """See `UnitKind.lacks`."""
+        lacks = super().lacks(settings, protocol, is_policy=is_policy)
+        for feature in (ELEMENTS, EPISODES, PICTURES):
+            lacks.pop(feature, None)
+        return lacks | lacks_of(settings, protocol, is_policy=is_policy)
+
+    @classmethod
+    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        """See `UnitKind.completed`."""
+        check_actions(_turn_by_turn(protocol).inner, actions_of(settings.benchmark))
+        source = source_of(settings, protocol)
+        completed: dict[str, Any] = {
+            "candidates": source,
+            "image_policy": image_policy_of(settings, protocol),
+        }
+        if source == "ranker":
+            completed["top_k"] = settings.top_k or protocol.needs.top_k
+            if settings.ranker is None:
+                raise UserError(
+                    f"'{protocol.name}' asks about the first {completed['top_k']} elements of a "
+                    "ranker: name one that ranks any page with --ranker (lexical)"
+                )
+        return completed
+
+    @classmethod
+    def usual_count(cls, settings: Settings) -> int:
+        """Elements of a page according to the settings; 100 if it depends on the page."""
+        return settings.top_k or 100
+
+    def open(self) -> None:
+        """Open the ranker of elements. Raises `UserError`."""
+        if self.settings.ranker is not None:
+            self.protocol = replace(self.protocol, ranks=open_ranks(self.settings.ranker))
+
+    async def close(self) -> None:
+        """End the processes in which episodes take place."""
+        if self._worlds is not None:
+            await self._worlds.close()
+
+    def offered(self) -> str:
+        """See `UnitKind.offered`."""
+        if self.settings.candidates == "ranker":
+            return f"the first {self.settings.top_k} of ranker {self.settings.ranker}"
+        return "every element in view"
+
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Iterator[Question]:
+        """See `UnitKind.questions`; nothing is opened before a dialogue acts."""
+        assert isinstance(dataset, Items)
+        for unit in dataset.entries:
+            question = _question(unit, None)
+            opens = partial(self._open, unit)
+            yield replace(question, environment=opens, glimpse=self._blank)
+
+    @classmethod
+    def of_record(cls, record: EpisodeRecord, *, scene: bool = True) -> Question:
+        """See `UnitKind.of_record`: observations and pictures are those on record."""
+        return _question(record, record.pictures)
+
+    async def _open(self, unit: EpisodeRecord) -> Environment:
+        if self._worlds is None:
+            source = self._source
+            count = self.settings.environments or available_cpus()
+            self._worlds = Worlds(source.world, source.options(), count=count, limits=source.limits)
+        return await self._worlds.open(unit.detail.asked.parameters)
+
+    @property
+    def _source(self) -> EpisodeBenchmark:
+        source = benchmark(self.settings.benchmark)
+        if not isinstance(source, EpisodeBenchmark):
+            raise TypeError(f"{source.name} has episodes and no world for them")
+        return source
+
+    @cached_property
+    def _blank(self) -> Any:
+        """An empty page, for estimates: no browser is started for them."""
+        width, height = self._source.viewport
+        box = f'{{"bounding_box_rect": "0,0,{width},{height}"}}'
+        body = Candidate("2", "body", Box(0, 0, width, height), False, False, box)
+        html = '<html backend_node_id="1"><body backend_node_id="2"></body></html>'
+        page = LivePage(html, (body,), frozenset({"2"}))
+        return Seen(viewport=(width, height)).observation(grey(width, height), page)
+
+
+def _turn_by_turn(protocol: AskingProtocol) -> TurnByTurn:
+    assert isinstance(protocol, TurnByTurn)
+    return protocol
+
+
+def _question(record: EpisodeRecord, recorded: tuple[Any, ...] | None) -> EpisodeQuestion:
+    detail = record.detail
+    if isinstance(detail, dict):
+        raise UserError(f"units of kind '{record.kind}' cannot be asked about here")
+    episode = Episode(
+        record.unit_id, record.benchmark, record.split, detail.asked, record.parents, recorded
+    )
+    return EpisodeQuestion(record, (episode,), Secret(detail.gold))

@@ -1,0 +1,98 @@
+"""A made-up world of buttons: pressing the one with the goal's number is rewarded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harness.benchmarks import Items
+from harness.benchmarks.episodes import EpisodeBenchmark
+from harness.dialogue import Observation
+from harness.live.contract import LivePage, Seen, World
+from harness.page import Box, Candidate
+from harness.pictures import grey
+from harness.runs.episodes import EpisodeDetail, EpisodeTask
+from parsers import Declaration, Level, Measure, Prediction
+from parsers.actions import Action
+from parsers.live import LIVE_ACTIONS
+
+SIDE = 40
+BUTTONS = 5
+
+
+class Buttons(World):
+    """Five buttons beside each other; a wrong one moves the goal by one, as the page says."""
+
+    def begin(self, episode: Mapping[str, Any]) -> Observation:
+        self.goal, self.pressed = int(episode["goal"]), 0
+        if episode.get("dies"):
+            once = Path(str(episode["dies"]))
+            if not once.exists() or not once.read_text():
+                once.write_text("x" if not episode.get("always") else "")
+                os._exit(3)
+        return self._seen()
+
+    def act(self, action: Action) -> Observation:
+        number = int(action.element) - 10 if action.element else None
+        if action.point:
+            number = int(action.point[0] // SIDE)
+        if action.name != "CLICK" or number is None:
+            return self._seen(error="only buttons can be pressed here")
+        self.pressed += 1
+        hit = number == self.goal
+        return self._seen(ended=hit, reward=1.0 if hit else None)
+
+    def _seen(self, **more: Any) -> Observation:
+        width = SIDE * BUTTONS
+        page = "".join(f'<button backend_node_id="{10 + n}">{n}</button>' for n in range(BUTTONS))
+        html = f'<html backend_node_id="1"><body backend_node_id="2">{page}</body></html>'
+        listed = tuple(
+            Candidate(
+                str(10 + n),
+                "button",
+                Box(SIDE * n, 0, SIDE, SIDE),
+                False,
+                False,
+                f'{{"bounding_box_rect": "{SIDE * n},0,{SIDE},{SIDE}"}}',
+            )
+            for n in range(BUTTONS)
+        )
+        seen = Seen(goal=f"press the button {self.goal}", viewport=(width, SIDE), **more)
+        return seen.observation(
+            grey(width, SIDE), LivePage(html, listed, frozenset(one.id for one in listed))
+        )
+
+
+def reward(prediction: Prediction, detail: EpisodeDetail) -> float:
+    return float(prediction.parsed.get("reward") == 1.0)
+
+
+DECLARED = Declaration(
+    (Measure("success", "Success", main=True),),
+    levels=(Level("task"),),
+    kind="episode",
+    actions=LIVE_ACTIONS,
+)
+
+
+@dataclass(frozen=True)
+class Pressing(EpisodeBenchmark):
+    name: str = "pressing"
+    declared: Declaration = DECLARED
+    world = f"{__name__}:Buttons"
+    viewport = (SIDE * BUTTONS, SIDE)
+    scorers: ClassVar = {"success": reward}
+    parameters: tuple[Mapping[str, Any], ...] = ({"goal": 0}, {"goal": 3}, {"goal": 4})
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        return Items.of(
+            self.unit(
+                f"press-{number}",
+                EpisodeDetail(EpisodeTask(given)),
+                parents={"task": f"press-{given['goal']}"},
+            )
+            for number, given in enumerate(self.parameters)
+        )
