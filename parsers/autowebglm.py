@@ -6,10 +6,12 @@ Models are asked for one call with positional arguments and a short comment behi
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
-from parsers.actions import Action, ActionKind, ActionSpace, Argument, Value
-from parsers.calls import Call, read_calls, spell_call
+from parsers.actions import Action, ActionKind, ActionSpace, Argument
+from parsers.calls import Call, read_calls
+from parsers.functions import action_of, spelled_action
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply, refuses
 
@@ -105,30 +107,11 @@ def spell(action: Action) -> str:
     >>> spell(Action("finish")), spell(Action("hover", "SD"))
     ('finish()', "hover('SD')")
     """
-    known = FUNCTIONS[action.name].arguments if action.name in FUNCTIONS else ()
-    names = [argument.name for argument in known]
-    given: dict[str, Value] = {"id": action.element} if action.element is not None else {}
-    given |= action.arguments
-    values = [given.pop(name, None) for name in names]
-    while values and values[-1] is None:
-        values.pop()
-    return spell_call(action.name, [*values, *given.values()])
+    return spelled_action(action, FUNCTIONS)
 
 
 def _action(call: Call) -> tuple[Action, bool]:
     """The action, and whether its id had to be taken out of brackets, as pages show them."""
-    names = [one.name for one in FUNCTIONS[call.name].arguments] if call.name in FUNCTIONS else []
-    given: dict[str, Value] = {}
-    for number, value in enumerate(call.arguments):
-        given[names[number] if number < len(names) else f"more_{number}"] = value
-    for written, value in call.keywords.items():
-        name = _IN_PROMPTS.get(written, written)
-        given[name if name not in given else f"more_{name}"] = value
-    given = {name: value for name, value in given.items() if value is not None}
-    element = given.get("id")
-    if "id" not in names or not isinstance(element, str):
-        return Action(call.name, arguments=given), False
-    del given["id"]
-    bracketed = _BRACKETED.fullmatch(element)
-    element = bracketed[1] if bracketed else element
-    return Action(call.name, element, arguments=given), bracketed is not None
+    action = action_of(call, FUNCTIONS, _IN_PROMPTS)
+    bracketed = _BRACKETED.fullmatch(action.element or "")
+    return (replace(action, element=bracketed[1]), True) if bracketed else (action, False)

@@ -19,6 +19,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Evaluate": {
         "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
         "score": ("harness.commands.score:score", "Score a run again, or others' predictions."),
+        "play": (
+            "harness.commands.play:play",
+            "Play the environment of recorded tasks with a baseline.",
+        ),
         "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
     },
     "Look": {

@@ -14,6 +14,7 @@ from harness.records import Choice, Listing
 class PageScene:
     """A scene with the page itself, which is released with the step when its dialogue is over.
 
+    page: the page as it was parsed.
     target: box of the correct element, used by oracle picture policies only.
     shown: pictures that were handed out, each once, in the order of asking.
     """
@@ -27,7 +28,7 @@ class PageScene:
         rule: ImageRule | None,
         target: Box | None,
     ) -> None:
-        self._page = page
+        self.page = page
         self._boxes: Mapping[str, Box | None] = {choice.id: choice.box for choice in choices}
         self._policy = policy
         self._screenshot = screenshot
@@ -40,9 +41,9 @@ class PageScene:
     ) -> Listing:
         """Render candidates as text. Raises `ValueError` for an id that is not on the page."""
         if snippet:
-            cut = self._page.snippet(ids, brackets=brackets)
+            cut = self.page.snippet(ids, brackets=brackets)
             return Listing(cut.text, tuple((c.id, c.text) for c in cut.choices))
-        choices = self._page.choices(ids, brackets=brackets)
+        choices = self.page.choices(ids, brackets=brackets)
         return Listing("", tuple((c.id, c.text) for c in choices))
 
     def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
@@ -60,7 +61,7 @@ class PageScene:
 
     def refined(self, ids: Mapping[str, str]) -> str:
         """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
-        return self._page.refined(ids)
+        return self.page.refined(ids)
 
     def _plan(self, ids: Sequence[str], letters: Sequence[tuple[str, Box]]) -> tuple[Picture, ...]:
         if self._screenshot is None:

@@ -76,7 +76,7 @@ class StepPredictions(Predictions):
             if prediction is not None and not _is_on_page(row, prediction.element):
                 self._unknown.append(row.step_id)
             if prediction is not None and prediction.point is not None:
-                prediction = replace(prediction, under=_under(row, prediction.point))
+                prediction = replace(prediction, under=under(row, page_of(row), prediction.point))
             yield with_prediction(unasked_record(row, row.gold), prediction)
 
     def counts(self) -> dict[str, int]:
@@ -111,10 +111,10 @@ def _is_on_page(row: Row, element: str | None) -> bool:
         return False
 
 
-def _under(row: Row, point: tuple[float, float]) -> str | None:
+def under(row: Row, page: Page, point: tuple[float, float]) -> str | None:
     """Return the smallest candidate of a row's page under a point."""
     known = {c.id: c for c in (*row.positives, *row.negatives)}
-    ids = everything(row, page_of(row)).ids
+    ids = everything(row, page).ids
     return smallest_under(
         point,
         [Choice("", i, known[i].tag, "", known[i].box, place=n) for n, i in enumerate(ids)],

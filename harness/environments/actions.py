@@ -1,0 +1,172 @@
+"""How the environments are acted in: a protocol whose model is whoever calls `step`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from adapters.conversation import Conversation, Reply
+from harness.dialogue import Ask, Dialogue, hold
+from harness.evaluation.step_predictions import under
+from harness.page import Page
+from harness.protocols import Lettering, Needs, StepProtocol
+from harness.records import Choice, Row, Step
+from parsers import browsergym
+from parsers.actions import Action, ActionSpace, Counterpart, Value
+from parsers.browsergym import FUNCTIONS, STOPS
+from parsers.letters import letter
+from parsers.records import Prediction, Status
+from parsers.settling import settled
+
+PLACE = "action"
+_LETTERED = 701
+"""Most choices that have a letter, with one left for "none of these"."""
+_OPERATIONS = {
+    "CLICK": "click",
+    "TYPE": "fill",
+    "SELECT": "select_option",
+    "HOVER": "hover",
+    "ENTER": "press",
+    "PRESS ENTER": "press",
+}
+_WRITTEN = {"click": "CLICK", "fill": "TYPE", "select_option": "SELECT"}
+_VALUES = {"fill": "value", "select_option": "options"}
+_CALL = 'write one call, such as click("12")'
+
+
+@dataclass(frozen=True)
+class ActionStrings(StepProtocol):
+    """One action per step, a string in the manner of BrowserGym (`parsers.browsergym`).
+
+    Nothing is told when it asks: who answers has seen the observation.
+    """
+
+    name = "browsergym"
+    places = (PLACE,)
+    needs = Needs(pictures="none", picture_policy="none", point=True)
+    actions = FUNCTIONS
+    counterparts = {  # noqa: RUF012
+        "mind2web": {
+            "click": Counterpart("CLICK"),
+            "fill": Counterpart("TYPE", {"value": "value"}),
+            "select_option": Counterpart("SELECT", {"options": "value"}),
+            "mouse_click": Counterpart("CLICK"),
+            "hover": Counterpart("CLICK", mapped=True),
+            "press": Counterpart("CLICK", mapped=True),
+        }
+    }
+
+    def letters(self, count: int) -> Lettering:
+        """A letter per choice and one for none of them, as long as there are letters."""
+        if count > _LETTERED:
+            return super().letters(count)
+        return Lettering(tuple(letter(number) for number in range(count)), letter(count))
+
+    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+        """Read the action; the prediction is in terms of `FUNCTIONS`, without `choose`."""
+        reply = yield Ask(Conversation(()), PLACE)
+        assert isinstance(reply, Reply)
+        said = browsergym.read(reply.text)
+        if said.action is None or said.action.name != "choose":
+            return said
+        return self._chosen(said, said.action.arguments, choices)
+
+    def spell(
+        self, step: Step, choices: Sequence[Choice], prediction: Prediction
+    ) -> Mapping[str, str]:
+        """The action that does what was predicted, `noop()` if none does; both are in terms of
+        `FUNCTIONS`."""
+        action = prediction.action
+        if action is None or action.name not in FUNCTIONS:
+            action = Action("noop")
+        given = {_VALUES[action.name]: "", **action.arguments} if action.name in _VALUES else {}
+        none = self.letters(len(choices)).none
+        if prediction.status is Status.NONE and none is not None and action.name in _WRITTEN:
+            chosen = (none, _WRITTEN[action.name], *given.values())
+            names = ("letter", "operation", "value")
+            action = Action("choose", arguments=dict(zip(names, chosen, strict=False)))
+        elif action.element is None and action.point is not None:
+            action = Action("mouse_click", point=action.point)
+        else:
+            action = replace(action, arguments=given)
+        return {PLACE: browsergym.spell(action)}
+
+    def _chosen(
+        self, said: Prediction, given: Mapping[str, Value], choices: Sequence[Choice]
+    ) -> Prediction:
+        """What `choose(letter, operation, value)` stands for."""
+        operation, value = given.get("operation", "CLICK"), given.get("value")
+        name = _OPERATIONS.get(str(operation).strip().upper(), str(operation))
+        arguments = {_VALUES[name]: value or ""} if name in _VALUES else {}
+        wanted = str(given.get("letter", "")).strip().upper()
+        lettering = self.letters(len(choices))
+        if wanted and wanted == lettering.none:
+            return replace(said, status=Status.NONE, action=Action(name, arguments=arguments))
+        element = next(
+            (choice.id for choice in choices if wanted and choice.letter == wanted), None
+        )
+        status = Status.OUT_OF_RANGE if element is None else said.status
+        action = Action(name, element, arguments=arguments)
+        return replace(said, status=status, action=action, letter=wanted if element else None)
+
+
+class Said(NamedTuple):
+    """An action as it was read.
+
+    prediction: in terms of the benchmark.
+    error: what is wrong with it, "" if nothing is.
+    stops: whether it ends the episode.
+    """
+
+    prediction: Prediction
+    error: str
+    stops: bool
+
+
+def read_action(
+    text: str, asked: tuple[Step, Sequence[Choice]], row: Row, page: Page, space: ActionSpace | None
+) -> Said:
+    """Read an action about a step on its page, in terms of the `space` of its benchmark.
+
+    No text raises an exception.
+    """
+    protocol = ActionStrings()
+    spoken = hold(protocol.dialogue(*asked), lambda _: Reply(text))
+    action = spoken.action
+    if action is not None and action.element is not None and action.element not in page:
+        left = replace(action, element=None)
+        spoken = replace(spoken, status=Status.OUT_OF_RANGE, action=left)
+    counterparts = protocol.counterparts.get(space.name if space else "", {})
+    found = settled(spoken, space, FUNCTIONS, counterparts)
+    if found.status is Status.ANSWERED and found.element is None and found.point is not None:
+        found = replace(found, under=under(row, page, found.point))
+    stops = action is not None and action.name in STOPS
+    return Said(found, _error(text, spoken, found), stops)
+
+
+def _error(text: str, spoken: Prediction, found: Prediction) -> str:
+    """What is wrong with an action, of which `found` is what is left."""
+    action = spoken.action
+    if spoken.status is Status.OUT_OF_RANGE:
+        return f"not on this page, or not listed: {_shortened(text)}"
+    if spoken.status is Status.AMBIGUOUS:
+        return f"several different calls, and only one can be done: {_shortened(text)}"
+    if action is None:
+        return f"no action could be read: {_CALL}, not {_shortened(text)}"
+    if action.name not in FUNCTIONS:
+        known = ", ".join(kind.name for kind in FUNCTIONS.actions)
+        return f"{_shortened(action.name)} is not an action here; there are {known}"
+    kind = FUNCTIONS[action.name]
+    answered = spoken.status is Status.ANSWERED
+    nowhere = answered and kind.places and action.element is None and action.point is None
+    if nowhere or {"wrong_argument", "missing_argument"} & set(found.flags):
+        takes = ", ".join(argument.name for argument in kind.arguments)
+        return f"{action.name} takes ({takes}), not {_shortened(text)}"
+    return ""
+
+
+def _shortened(text: str) -> str:
+    """A text in quotes on one line, its end left out if it is long."""
+    return json.dumps(text if len(text) <= 60 else text[:59] + "…", ensure_ascii=False)

@@ -1,0 +1,265 @@
+"""The environment of recorded tasks: a task is an episode, and its recorded pages are what is seen.
+
+What a wrong action would have led to is not on record, so the next page is always the recorded one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import gymnasium
+from gymnasium.error import ResetNeeded
+
+from adapters.contract import AdapterInfo
+from harness.benchmarks import IndexEntry, benchmark, recorded_steps
+from harness.environments.actions import PLACE, ActionStrings, read_action
+from harness.environments.episode import Episode, Rules
+from harness.environments.observing import observe, screenshot_of
+from harness.environments.options import OnInvalid, Transition, check_one_of, completed
+from harness.environments.spaces import Pixels, Unicode, observation_space
+from harness.errors import UserError
+from harness.evaluation.plan import open_data
+from harness.evaluation.questions import StepQuestion
+from harness.evaluation.recorded import RecordedSteps
+from harness.policies.baselines import Oracle
+from harness.protocols.answering import spelled
+from harness.records import Row
+from harness.runs import StepRecord
+from parsers.records import Prediction
+
+
+class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
+    """Recorded tasks or conversations, one after the other; see docs/environment.md.
+
+    Args:
+        transition: `teacher` goes on with the next recorded page whatever is answered, as the
+            benchmarks' own evaluations do; in `strict`, the first wrong step ends the episode.
+        on_invalid: steps without a right answer are never asked. `skip` leaves them out, with
+            `score_zero` they count as failed.
+        episode: the level whose members are episodes (`task`); unless given, the one that the
+            benchmark keeps whole.
+        reveal_gold: whether infos hold the right answer, under `oracle`.
+        render_mode: `rgb_array`, or None.
+        settings: those of `vlm-eval run` in `options.TAKEN`, by the same names and with the same
+            defaults (`benchmark`, `split`, `data`, `candidates`, `distractors`, `seed`, ...), but
+            for `point_rule`: a click on a point is one on the smallest candidate under it.
+
+    Attributes:
+        episodes: ids of the episodes, in the order of the data.
+        settings: the completed settings.
+        declared: what the benchmark declares of results.
+        task_rows: see `harness.evaluation.plan.Selected`.
+        rules: what counts, and as what.
+
+    Raises `UserError` for settings that do not go together, `DataError` for data that cannot be
+    read: at once, or when an episode comes to it.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012
+
+    def __init__(
+        self,
+        *,
+        transition: Transition = "teacher",
+        on_invalid: OnInvalid = "skip",
+        episode: str | None = None,
+        reveal_gold: bool = False,
+        render_mode: str | None = None,
+        **settings: object,
+    ) -> None:
+        check_one_of("transition", transition, get_args(Transition))
+        check_one_of("on_invalid", on_invalid, get_args(OnInvalid))
+        check_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        zero = on_invalid == "score_zero"
+        self.settings = completed(settings, zero=zero)
+        self.protocol = ActionStrings()
+        kind = RecordedSteps(self.settings, self.protocol)
+        kind.open()
+        selected = open_data(self.settings)
+        kind.check(selected.part)
+        self._data = recorded_steps(selected.part)
+        self.declared = benchmark(self.settings.benchmark).declared
+        self.task_rows = selected.task_rows
+        level = self._data.whole if episode is None else episode
+        names = [one.name for one in self.declared.levels]
+        check_one_of("episode", level, names[: names.index(self._data.whole) + 1])
+        self._groups = _grouped(self._data.entries, level, self._turn_of)
+        self._several = level != self.declared.innermost.name
+        self.episodes = tuple(self._groups)
+        model = AdapterInfo(name="environment", model="environment", provider="policy")
+        preparer = kind.preparer(selected.tasks, model, is_policy=True)
+        self.rules = Rules(
+            prepare=preparer.prepare,
+            scored=kind.scored,
+            succeeds=lambda scores: scores["success"] == 1,
+            strict=transition == "strict",
+            zero=zero,
+        )
+        self._reveals = reveal_gold
+        self.render_mode = render_mode
+        self.observation_space = observation_space()
+        self.action_space = Unicode()
+        self._episode: Episode | None = None
+        self._over = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin an episode: the one that `options` name by `task_id` or `index`, else a drawn one.
+
+        `seed` decides which episodes are drawn from now on, and nothing else. Raises `UserError`
+        for other options, `DataError` for data that cannot be read.
+        """
+        super().reset(seed=seed)
+        self._name = self.episodes[self._chosen(options or {})]
+        self._episode = Episode(self._rows(self._groups[self._name]), self.rules)
+        self._over = False
+        return self._observation(), self._info()
+
+    def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Answer the step that is shown. No action raises an exception.
+
+        An episode in which nothing can be asked ends with the first action.
+
+        Raises `ResetNeeded` when the episode is over, `DataError` for data that cannot be read.
+        """
+        if self._episode is None or self._over:
+            raise ResetNeeded("the episode is over: call reset() to begin another one")
+        episode, question = self._episode, self._episode.question
+        if question is None:
+            self._over = True
+            return self._observation(), 0.0, True, False, self._info()
+        text = action if isinstance(action, str) else ""
+        said = read_action(text, question.asked, episode.row, episode.page, self.declared.actions)
+        turn, record = episode.turn, episode.answer(said)
+        self._over = episode.question is None
+        observation = self._observation(text, said.error)
+        return observation, self._reward(record), self._over, False, self._info(turn, record)
+
+    def render(self) -> Pixels | None:
+        """The screenshot of the step that is shown, in full; None without a `render_mode`."""
+        if self.render_mode is None or self._episode is None:
+            return None
+        return screenshot_of(self._episode.row)
+
+    @property
+    def question(self) -> StepQuestion | None:
+        """What is asked about now, right answer included, for policies; None if nothing is."""
+        return self._episode.question if self._episode else None
+
+    @property
+    def records(self) -> list[StepRecord]:
+        """The steps of this episode that are behind it, as a run would record them."""
+        return self._episode.behind if self._episode else []
+
+    def action_of(self, prediction: Prediction) -> str:
+        """The action that does what was predicted about `question`; ValueError without one."""
+        if self.question is None:
+            raise ValueError("nothing is asked about")
+        return spelled(self.protocol, self.question.asked, prediction, self.declared.actions)[PLACE]
+
+    def _turn_of(self, entry: IndexEntry) -> str:
+        return entry.parents[self.declared.innermost.name]
+
+    def _chosen(self, options: Mapping[str, Any]) -> int:
+        """The place of the episode to begin."""
+        given = {name: value for name, value in options.items() if value is not None}
+        if not given:
+            return int(self.np_random.integers(len(self.episodes)))
+        if len(given) > 1 or not given.keys() <= {"task_id", "index"}:
+            raise UserError(f"reset takes task_id or index as options, not {', '.join(given)}")
+        ((name, value),) = given.items()
+        if name == "task_id":
+            check_one_of(name, value, self.episodes)
+            return self.episodes.index(value)
+        if not isinstance(value, int) or not 0 <= value < len(self.episodes):
+            raise UserError(f"index={value!r}: there are episodes 0 to {len(self.episodes) - 1}")
+        return value
+
+    def _rows(self, entries: Sequence[IndexEntry]) -> Iterable[tuple[str, Row]]:
+        """The rows of an episode with their turns, in order. Raises `DataError`."""
+        part = replace(self._data, entries=tuple(sorted(entries, key=_stored)))
+        rows = {row.step_id: row for row in part.rows()}
+        return [(self._turn_of(entry), rows[entry.step_id]) for entry in entries]
+
+    def _observation(self, action: str = "", error: str = "") -> dict[str, Any]:
+        assert self._episode is not None
+        return observe(
+            self._episode.row,
+            self._episode.shown,
+            self._episode.page,
+            said=tuple(self._episode.said.values()),
+            last_action=action,
+            last_action_error=error,
+        )
+
+    def _reward(self, record: StepRecord) -> float:
+        assert self._episode is not None
+        if self.rules.strict:
+            return float(self._over and self._episode.succeeded() is True)
+        return float(not self.rules.failed(record))
+
+    def _info(self, turn: str = "", record: StepRecord | None = None) -> dict[str, Any]:
+        """What is known of the step that is shown, and the scores of the `record` behind it."""
+        episode = self._episode
+        assert episode is not None
+        shown = episode.row.info
+        info: dict[str, Any] = {
+            "task_id": self._name,
+            "action_uid": shown.action_uid,
+            "website": shown.website,
+            "domain": shown.domain,
+            "subdomain": shown.subdomain,
+            "is_valid": episode.shown.record.invalid is None,
+            "skipped_steps": sum(record.scores is None for record in episode.behind),
+        }
+        if self._several:
+            info["turn_index"] = len(episode.said) - 1
+            info["turn_start"] = episode.turn not in episode.records
+        if self._reveals and episode.question is not None:
+            info["oracle"] = self._oracle(episode.question)
+        if record is not None and record.scores is not None:
+            f1 = self.declared["operation_f1"].score(self.settings.f1)
+            info["last_action_uid"] = record.detail.action_uid
+            info["element_acc"] = record.scores["element"]
+            info["op_f1"] = record.scores[f1]
+            info["step_success"] = not self.rules.failed(record)
+        turns = episode.turns()
+        if self._several and turn and (self._over or turn != episode.turn):
+            info["turn_success"] = turns[turn]
+        if self._over and (success := episode.succeeded()) is not None:
+            info["task_success"] = success
+            if self._several:
+                counted = [won for won in turns.values() if won is not None]
+                info["turn_success_rate"] = sum(counted) / len(counted)
+        return info
+
+    def _oracle(self, question: StepQuestion) -> dict[str, Any]:
+        gold = question.secret.gold
+        said = Oracle().predict(*question.asked, None, question.secret)
+        return {
+            "elements": list(gold.elements),
+            "operation": gold.operation,
+            "value": gold.value,
+            "action": self.action_of(said),
+        }
+
+
+def _stored(entry: IndexEntry) -> tuple[str, int, int]:
+    return str(entry.file), entry.row_group, entry.offset
+
+
+def _grouped(
+    entries: Iterable[IndexEntry], level: str, turn_of: Callable[[IndexEntry], str]
+) -> dict[str, list[IndexEntry]]:
+    """The steps of each episode, turn by turn, by their place in the turn."""
+    groups: dict[str, list[IndexEntry]] = {}
+    turns: dict[str, int] = {}
+    for entry in entries:
+        groups.setdefault(entry.parents[level], []).append(entry)
+        turns.setdefault(turn_of(entry), len(turns))
+    for group in groups.values():
+        group.sort(key=lambda entry: (turns[turn_of(entry)], entry.place))
+    return groups

@@ -1,0 +1,86 @@
+"""Baselines play the environment and score what they score in a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness.environments.play import play, summary
+from harness.policies import policy_named
+from harness.policies.baselines import Oracle
+from tests.harness.commands.tool import call
+from tests.harness.environments.made_up import actions, made, recorded
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("lexical", {}),
+        ("random", {"distractors": 4, "seed": 3}),
+        ("oracle", {}),
+        ("random", {"protocol": "autowebglm", "candidates": "all"}),
+        ("lexical", {"protocol": "autowebglm", "candidates": "ranker", "top_k": 10}),
+    ],
+)
+def test_a_baseline_scores_what_it_scores_in_a_run(
+    tmp_path: Path, model: str, settings: dict[str, Any]
+) -> None:
+    if settings.get("candidates") == "ranker":
+        settings = {**settings, "ranker": "lexical"}
+    usual = {"benchmark": "sample", "split": "dev", "progress": "off"}
+    run = harness.evaluate(model, out=str(tmp_path / "run"), **usual, **settings)
+    here = {name: value for name, value in settings.items() if name != "protocol"}
+    played = [
+        record for records in play(made(**here), policy_named(model, "step")) for record in records
+    ]
+    stored = {record.unit_id: record for record in run.records()}
+    assert {record.unit_id for record in played} == set(stored)
+    for record in played:
+        other = stored[record.unit_id]
+        assert (record.scores, record.invalid, record.asked) == (
+            other.scores,
+            other.invalid,
+            other.asked,
+        )
+        assert [c.id for c in record.detail.choices] == [c.id for c in other.detail.choices]
+
+
+def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
+    line = ["--model", "lexical", "--benchmark", "sample", "--split", "dev", "--limit", "4"]
+    run = call("run", *line, "--out", str(tmp_path / "run"), "--progress", "off")
+    played = call("play", *line)
+    assert (run.code, played.code) == (0, 0)
+    *table, last = played.out.splitlines()
+    shared = run.out.splitlines()[: len(table)]
+    assert table == shared
+    assert last.startswith("4 episodes, ")
+
+
+def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
+    class Half(Oracle):
+        """Right but for the second step."""
+
+        def predict(self, *asked: Any) -> Any:
+            said = super().predict(*asked)
+            return (
+                said
+                if asked[0].info.index != 1
+                else policy_named("always-click", "step").predict(*asked)
+            )
+
+    env = made(**recorded(tmp_path), candidates="all", transition="strict")
+    episodes = list(play(env, Half()))
+    assert [len(records) for records in episodes] == [2]
+    assert summary(env, episodes) == (
+        "1 episodes, 0 of 1 successful; right steps before the first wrong one: mean 1.00"
+    )
+    assert len(actions()) == 3
+
+
+def test_a_model_is_sent_to_run() -> None:
+    asked = call("play", "--model", "gpt-5.4", "--benchmark", "sample")
+    assert asked.code == 2
+    assert "'gpt-5.4' is no baseline" in asked.err
