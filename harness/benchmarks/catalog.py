@@ -52,6 +52,11 @@ BENCHMARKS.add(
     "a few tasks on made-up sites, shipped with the package, to try things out",
 )
 BENCHMARKS.add(
+    "mt-sample",
+    "harness.benchmarks.sample:CONVERSATIONS",
+    "conversations on the sample's sites, shipped with the package, to try things out",
+)
+BENCHMARKS.add(
     "autowebbench",
     "harness.benchmarks.autowebbench:BENCHMARK",
     "AutoWebBench (Lai et al. 2024): 1,451 finished prompts in English and Chinese, text only",
