@@ -145,6 +145,22 @@ class Settings:
         needs=("model", "roles"),
         told_by="candidates",
     )
+    rationale_model: str | None = _model(
+        None,
+        "Short for --role rationale=MODEL (self-map).",
+        recorded="never",
+        heading="never",
+        needs=("model", "roles"),
+        names_role="rationale",
+    )
+    embedding_model: str | None = _model(
+        None,
+        "Short for --role embedding=EMBEDDER (self-map, mt-synapse).",
+        recorded="never",
+        heading="never",
+        needs=("model", "roles"),
+        names_role="embedding",
+    )
 
     # Data
     benchmark: str = _data(

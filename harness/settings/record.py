@@ -113,6 +113,7 @@ def read_settings(values: Mapping[str, object]) -> Settings:
         setting.option.strip("-").replace("-", "_"): name for name, setting in SETTINGS.items()
     }
     read: dict[str, Any] = {}
+    roles: list[tuple[str, str]] = []
     for given, value in values.items():
         name = given if given in SETTINGS else names.get(given)
         if name is None:
@@ -128,6 +129,10 @@ def read_settings(values: Mapping[str, object]) -> Settings:
             read[name] = setting.read(value)
         except ValueError as error:
             raise ValueError(f"{given}: {error}") from error
+        if setting.names_role and read.pop(name) is not None:
+            roles.append((setting.names_role, str(value)))
+    if roles:
+        read["roles"] = (*read.get("roles", ()), *roles)
     for name in ("adapter_options", "protocol_options", "roles"):
         if name in read:
             read[name] = tuple(sorted(read[name]))

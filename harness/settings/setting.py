@@ -50,6 +50,8 @@ class Setting:
         to_adapter: Whether it is an option of the model's adapter.
         to_protocol: Whether it fills a parameter of the protocol.
         fills_option: Whether it is a short way to give the protocol's own option of that name.
+        names_role: The role whose model it names, "" without one; it is read as one of the `roles`,
+            and has no value of its own.
         left_open: Whether None leaves it to the protocol.
     """
 
@@ -79,6 +81,7 @@ class Setting:
     to_adapter: bool = False
     to_protocol: bool = False
     fills_option: bool = False
+    names_role: str = ""
     left_open: bool = False
 
     def read(self, value: object) -> Any:

@@ -148,6 +148,24 @@ def test_the_three_ways_to_write_roles_mean_the_same() -> None:
         assert read_settings({"model": "m", **given}).roles == pairs
 
 
+def test_two_roles_have_short_options() -> None:
+    given = {"rationale_model": "openai:p", "embedding-model": "lexical", "role": ["rewrite=q"]}
+    settings = read_settings({"model": "m", **{k.replace("-", "_"): v for k, v in given.items()}})
+    assert settings.roles == (
+        ("embedding", "lexical"),
+        ("rationale", "openai:p"),
+        ("rewrite", "q"),
+    )
+    assert settings == read_settings({"model": "m", "roles": settings.roles})
+    called = call(
+        *("run", "-m", "openai:main", *ONE_TASK, "--rationale-model", "openai:p"),
+        *("--role", "rationale=openai:q"),
+    )
+    assert (called.code, "role: rationale is given twice" in called.err) == (2, True)
+    called = call("run", "-m", "openai:main", *ONE_TASK, "--rationale-model", "openai:p")
+    assert (called.code, "--role rationale: 'planned' has the roles" in called.err) == (2, True)
+
+
 def test_roles_in_a_file_are_those_of_the_command_line(server: WireServer) -> None:
     url = server.base_url("openai")
     Path("roles.toml").write_text(
