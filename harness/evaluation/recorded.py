@@ -131,8 +131,14 @@ class RecordedSteps(UnitKind):
             self.ranks = open_ranks(self.settings.ranker)
 
     def check(self, selected: Dataset[Any]) -> None:
-        """Check numbers of distractors and letters, and that every step is ranked."""
+        """Check that there are conversations where the protocol needs them, numbers of distractors
+        and letters, and that every step is ranked."""
         steps = recorded_steps(selected)
+        if self.protocol.needs.turns and steps.whole != "conversation":
+            raise UserError(
+                f"'{self.protocol.name}' remembers earlier turns of conversations, and "
+                f"{self.settings.benchmark} has none"
+            )
         if not steps.screenshots:
             check_seen(steps.benchmark, self.protocol, self.pictures, " beside its files here")
         drawn = self.settings.candidates in (None, "snapshot")

@@ -15,7 +15,7 @@ from adapters.conversation import Reply
 from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
 from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns
-from harness.evaluation.questions import Preparer
+from harness.evaluation.questions import Preparer, StepQuestion
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
 from harness.protocols import PROTOCOLS, Needs, StepProtocol, of_steps, open_protocol
@@ -56,7 +56,11 @@ def told(row: Row, protocol: StepProtocol) -> list[tuple[str, str]]:
     choosing = Settings(candidates=source, top_k=20 if ranked else None)
     policy = PicturePolicy.parse("none" if needs.pictures == "none" else needs.picture_policy)
     ranks = open_ranks("lexical") if ranked else None
-    question = Preparer(choosing, protocol, policy, ranks=ranks).prepare(row)
+    return sent_about(protocol, Preparer(choosing, protocol, policy, ranks=ranks).prepare(row))
+
+
+def sent_about(protocol: StepProtocol, question: StepQuestion) -> list[tuple[str, str]]:
+    """The calls of a question whose replies choose nothing, and of one whose replies choose B."""
     sent = []
     for reply in ("", "Answer: B.\nELEMENT: B\nACTION: CLICK"):
         seen: list[tuple[str, str]] = []
