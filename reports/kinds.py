@@ -51,6 +51,7 @@ class KindReports:
 REPORTS: Registry[KindReports] = Registry(
     "kind of unit with reports", "vlm_eval.reports", has=("errors", "analyses")
 )
+REPORTS.add("episode", "reports.episodes:EPISODE_REPORTS", "turns with a live page")
 REPORTS.add("grounding", "reports.grounding:GROUNDING_REPORTS", "instructions about pictures")
 REPORTS.add("step", "reports.steps:STEP_REPORTS", "recorded steps, with a target among choices")
 REPORTS.add("prompt", "reports.prompts:PROMPT_REPORTS", "finished prompts, answered by an action")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from harness.runs import ENVIRONMENT_ERROR
 from harness.tables import interval_record, measured_name, partly_measured
 from parsers import PARSE_FAILURES, Declaration, Measure, ScoredUnit, Status, mean_interval
 from parsers.aggregation import unmeasured
@@ -142,7 +143,8 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
     reasons = sorted({unit.invalid for _, unit in rows.trials if unit.invalid is not None})
     for reason in reasons:
         rest = [unit for _, unit in rows.trials if unit.invalid == reason]
-        yield _row(rows, f"{INVALID}: {reason}", "cannot be answered", rest)
+        kind = "environment failed" if reason == ENVIRONMENT_ERROR else "cannot be answered"
+        yield _row(rows, f"{INVALID}: {reason}", kind, rest)
 
 
 def _scores(units: list[ScoredUnit], name: str) -> list[float]:

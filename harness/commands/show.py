@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from harness.dialogue import Ask, Embed
     from harness.evaluation.units import Listed, Question
     from harness.protocols import AskingProtocol
-    from harness.runs import CallRecord
+    from harness.runs import ActRecord, CallRecord
 
 REPLY = "(the model's description of the next action)"
 
@@ -134,6 +134,9 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
 def _print_recorded(call: CallRecord) -> None:
     who = "environment" if call.act else call.reply.model or "no model named"
     say(f"\n===== {call.place}: {call.role and f'{call.role}, '}{who} =====")
+    if call.act is not None and (told := _acted(call.act)):
+        say(told)
+        return
     messages, answer = call.told
     for message in messages:
         say(f"\n--- {message.role} ---")
@@ -143,6 +146,17 @@ def _print_recorded(call: CallRecord) -> None:
         say(f"\n--- reasoning ---\n{call.reply.reasoning}")
     heading = f"reply ({call.reply.finish})" if call.is_ask else "answer"
     say(f"\n--- {heading} ---\n{answer}")
+
+
+def _acted(act: ActRecord) -> str:
+    """An action and what was seen after it, in short; "" where these are not those of pages."""
+    from harness.runs import Done, Sight
+
+    done, seen = Done.of(act.action), Sight.of(act.observation, act.blobs)
+    if not seen.told or (done is None and act.action is not None):
+        return ""
+    action = f"action: {done.told}" if done else f"goal: {seen.goal}"
+    return f"{action}\nseen: {seen.told}"
 
 
 def _matching(known: Mapping[str, tuple[str, int | None]], text: str, unit: str) -> Sequence[str]:

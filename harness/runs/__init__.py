@@ -28,6 +28,7 @@ from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.recorded import RecordedCalls, name_of
 from harness.runs.records import (
+    ENVIRONMENT_ERROR,
     SCHEMA,
     ActRecord,
     CallRecord,
@@ -46,9 +47,11 @@ from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
 from harness.runs.spent import by_role, roles_of, spent_on, together
 from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
+from harness.runs.turns import Done, Sight, Turn, turns_of
 
 __all__ = [
     "BLOBS",
+    "ENVIRONMENT_ERROR",
     "KINDS",
     "SCHEMA",
     "STEP",
@@ -60,6 +63,7 @@ __all__ = [
     "ChoiceRecord",
     "DataGone",
     "DiskFull",
+    "Done",
     "EmbedRecord",
     "Manifest",
     "MessageRecord",
@@ -76,11 +80,13 @@ __all__ = [
     "SentPicture",
     "Session",
     "Setup",
+    "Sight",
     "Spent",
     "StepData",
     "StepDetail",
     "StepKey",
     "StepRecord",
+    "Turn",
     "UnitRecord",
     "by_role",
     "call_id",
@@ -103,4 +109,5 @@ __all__ = [
     "spent_on",
     "take_over",
     "together",
+    "turns_of",
 ]

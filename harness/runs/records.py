@@ -19,6 +19,8 @@ from adapters.conversation import Message, Picture, Reply, Text, Usage
 from parsers.records import Prediction, ScoredUnit, Scores
 
 SCHEMA = 2
+ENVIRONMENT_ERROR = "environment_error"
+"""Why a unit does not count that has acted, and whose environment failed."""
 D = TypeVar("D")
 
 

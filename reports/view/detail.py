@@ -8,7 +8,7 @@ from typing import Any
 from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, UnitRecord, sent_picture
 from parsers import Declaration
-from reports.view.parts import Score, UnitPage, Window, key_of, main_of
+from reports.view.parts import Frame, Score, UnitPage, Window, key_of, main_of
 from reports.view.tree import tree
 
 
@@ -19,11 +19,13 @@ def detail(
     page: UnitPage,
     blobs: Mapping[str, Sequence[Any]],
     layers: Mapping[str, Window],
+    strip: Sequence[Frame] = (),
 ) -> dict[str, Any]:
     """The data of a unit's view. Untrusted texts are values only, never keys.
 
     blobs: file name, width and height by digest, of the blobs that are pictures.
     layers: the files that are laid over the enlarged picture, with the part that each shows.
+    strip: the frames of a unit that took its time.
     """
     part, prediction = page.part(record), record.prediction
     shown = _scores(record, declared) if part.scores is None else part.scores
@@ -53,6 +55,7 @@ def detail(
         "cost": record.cost,
         "roles": _roles(calls),
         "sent": [[name, list(window)] for name, window in layers.items()],
+        "strip": [_framed(one, blobs) for one in strip],
         "rounds": [_round(call, blobs, linked=page.cuts(record) is None) for call in calls],
     }
 
@@ -60,6 +63,11 @@ def detail(
 def _plain(drawn: Any) -> list[Any]:
     corners = [list(corner) for corner in drawn.corners]
     return [drawn.kind, list(drawn.box), drawn.text, *([corners] if corners else [])]
+
+
+def _framed(one: Frame, blobs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    told = one._asdict()
+    return told | {"picture": list(blobs.get(one.picture, ())), "boxes": [*map(_plain, one.boxes)]}
 
 
 def _listed(one: Any) -> list[Any]:

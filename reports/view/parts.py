@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from harness.runs import UnitRecord
+from harness.runs import CallRecord, UnitRecord
 from parsers import Average, Declaration, Measure
 from parsers.actions import Action, Value
 from parsers.declaration import SPLIT
@@ -115,6 +115,33 @@ class Listed(NamedTuple):
     early: bool = False
 
 
+class Frame(NamedTuple):
+    """A frame of a film strip: what was seen, and what was done about it.
+
+    head: above it.
+    picture: digest of a blob; "" without.
+    size: width and height of the picture, in whose pixels boxes and points are; None for its own.
+    boxes, point: drawn on the picture.
+    mark: what stands beside the point.
+    to: where something was dragged from the point.
+    action: what was done, in a line.
+    said: what was replied.
+    after: what became of it; `failed` marks it as a failure.
+    """
+
+    head: str
+    picture: str = ""
+    size: tuple[float, float] | None = None
+    boxes: Sequence[Drawn] = ()
+    point: tuple[float, float] | None = None
+    mark: str = ""
+    to: tuple[float, float] | None = None
+    action: str = ""
+    said: str = ""
+    after: str = ""
+    failed: bool = False
+
+
 class Score(NamedTuple):
     """A score: its name, its value, whether it is yes or no, and what it says."""
 
@@ -200,6 +227,10 @@ class UnitPage:
         """The parts of its picture that the page holds in full resolution, in place of what the
         model was sent; None for that."""
         return None
+
+    def strip(self, record: UnitRecord[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
+        """The frames of a unit that took its time, in order; () for units of one moment."""
+        return ()
 
     def part(self, record: UnitRecord[Any]) -> Part:
         """What the unit's own view shows: by default the action, and the detail as it is."""

@@ -73,6 +73,9 @@ class Picture(NamedTuple):
     reason: str
 
 
+_NONE = Picture(None, 0, 0, "")
+
+
 def wanted_of(record: UnitRecord[Any], page: UnitPage) -> Wanted:
     """The pictures of a unit."""
     digest, cuts = record.screenshot, page.cuts(record)
@@ -149,11 +152,27 @@ class PictureFolder:
         for digest in digests:
             picture = self._by_digest.get(digest)
             if picture is None and (data := _blob(run, digest)) is not None:
-                picture = _shrunk(data, self.folder, digest)
+                picture = _shrunk(data, self.folder, digest, exact=True)
                 self._by_digest[digest] = picture
             if picture is not None and picture.name is not None:
                 found[digest] = [picture.name, picture.width, picture.height]
         return found
+
+    def film(self, run: Run, record: UnitRecord[Any], frames: Iterable[str]) -> None:
+        """Take the first of the frames, digests of blobs that were written, for a unit's picture.
+
+        What the model was sent of them is written, too.
+        """
+        first = (self._by_digest[one] for one in frames if one in self._by_digest)
+        if (found := next((one for one in first if one.name), None)) is not None:
+            self.screenshots.setdefault(record.unit_id, found)
+        for reference in record.pictures:
+            sent = sent_picture(reference)
+            if sent is None or sent.name in self._sent:
+                continue
+            if (data := _blob(run, reference.digest)) is not None:
+                write_files(data, Wanted("", None, {sent.name: reference}), self.folder, _NONE)
+                self._sent.add(sent.name)
 
     def _take(self, wanted: Wanted, made: Future[Picture]) -> None:
         picture = self.screenshots[wanted.unit_id] = made.result()
@@ -226,15 +245,20 @@ def _factor(width: int, height: int) -> float:
     return min(1.0, WIDTH / width, TALLEST / height)
 
 
-def _shrunk(data: bytes, folder: Path, key: str) -> Picture:
+def _shrunk(data: bytes, folder: Path, key: str, *, exact: bool = False) -> Picture:
+    """Write a picture no larger than the page shows; an `exact` one that is small without loss."""
     try:
         with Image.open(io.BytesIO(data)) as image:
             image.draft("RGB", (WIDTH, image.height * WIDTH // max(image.width, 1)))
             factor = _factor(image.width, image.height)
+            exact = exact and factor == 1
             size = max(1, round(image.width * factor)), max(1, round(image.height * factor))
             small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         return Picture(None, 0, 0, f"the picture cannot be read: {error}")
-    name = hashlib.sha256(key.encode()).hexdigest()[:20] + ".jpg"
-    small.save(folder / name, "JPEG", quality=QUALITY)
+    name = hashlib.sha256(key.encode()).hexdigest()[:20] + (".png" if exact else ".jpg")
+    if exact:
+        small.save(folder / name, "PNG")
+    else:
+        small.save(folder / name, "JPEG", quality=QUALITY)
     return Picture(name, *size, "")

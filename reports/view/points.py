@@ -13,7 +13,7 @@ from reports.kinds import reports_of
 from reports.view.parts import Fact, UnitPage, key_of, main_of
 
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
-SCORED, UNMEASURED = "scored", "unmeasured"
+SCORED, UNMEASURED, VOID = "scored", "unmeasured", "void"
 MOST_VALUES = 300
 """Most values of a fact that a filter offers."""
 
@@ -32,8 +32,8 @@ class Outcome:
     """The outcome of a unit in a lane.
 
     result: RIGHT, PART (the main measure missed, but not the first that it needs) or WRONG where
-        the main measure is 0 or 1, SCORED where it is a number; UNMEASURED, OPEN (no final outcome)
-        or NOT_ASKED.
+        the main measure is 0 or 1, SCORED where it is a number; UNMEASURED, OPEN (no final
+        outcome), NOT_ASKED, or VOID (asked, but it does not count).
     status: how the unit ended, see `parsers.Status`.
     error_class: its error class.
     answer: what was answered, in a line that equal answers share.
@@ -193,6 +193,8 @@ def _outcomes(
     def outcome(record: UnitRecord[Any], error_class: str | None) -> Outcome:
         if not record.asked and record.scores is None:
             return Outcome(NOT_ASKED, None, error_class)
+        if record.invalid is not None and record.asked:
+            return Outcome(VOID, None, error_class)
         prediction = record.prediction
         if not record.settled or prediction is None or record.scores is None:
             return Outcome(OPEN, None, error_class)

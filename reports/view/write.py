@@ -36,6 +36,7 @@ SCRIPTS = (
     "list",
     "boxes",
     "talk",
+    "frames",
     "parts",
     "step",
     "task",
@@ -177,15 +178,20 @@ class Page:
                     new = record.unit_id not in begun
                     begun.add(record.unit_id)
                     one, layers = self._layered(run, record, points.page)
-                    if pictures is not None and (one.digest or points.page.pictured):
-                        known = of_run.get(record.unit_id, one)
-                        of_run[record.unit_id] = one._replace(sent={**known.sent, **one.sent})
                     calls = run.calls_of(record.unit_id, record.repeat)
+                    strip = points.page.strip(record, calls)
                     seen = (
                         digest for made in calls if made.act for digest in made.act.blobs.values()
                     )
                     blobs = pictures.blobs(run, seen) if pictures else {}
-                    values = detail(record, calls, points.declared, points.page, blobs, layers)
+                    if pictures is not None and strip:
+                        pictures.film(run, record, [frame.picture for frame in strip])
+                    elif pictures is not None and (one.digest or points.page.pictured):
+                        known = of_run.get(record.unit_id, one)
+                        of_run[record.unit_id] = one._replace(sent={**known.sent, **one.sent})
+                    values = detail(
+                        record, calls, points.declared, points.page, blobs, layers, strip
+                    )
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:

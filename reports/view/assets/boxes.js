@@ -40,19 +40,32 @@
     return group;
   }
 
-  /* Marks are as large as they look on a page of 800 pixels; `unit` is one of those. */
-  function overlay(step, detail, [width, height], unit) {
+  /* Beside a point, inside of the picture. */
+  function tag([x, y], r, text, [width, height], unit) {
+    const font = 15 * unit;
+    const wide = (text.length * 0.62 + 0.7) * font;
+    const left = Math.max(0, Math.min(x - wide / 2, width - wide));
+    const top = y + r + font * 1.6 > height ? y - r - font * 1.6 : y + r + font * 0.25;
+    return [
+      VLM.svg("rect", { x: left, y: top, width: wide, height: font * 1.35, class: "tag" }),
+      VLM.svg("text", { x: left + 0.35 * font, y: top + font, "font-size": font }, text),
+    ];
+  }
+
+  /* Boxes, and a point with what stands beside it and where something was dragged to. Marks are as
+     large as they look on a page of 800 pixels; `unit` is one of those. */
+  VLM.marks = function (drawn, [width, height], unit, label) {
     const svg = VLM.svg("svg", {
       class: "overlay",
       viewBox: "0 0 " + width + " " + height,
       preserveAspectRatio: "none",
       role: "img",
-      "aria-label": "Boxes of the target, the chosen element and the distractors",
+      "aria-label": label,
     });
-    for (const [kind, box, text, corners] of detail.boxes || []) {
+    for (const [kind, box, text, corners] of drawn.boxes || []) {
       svg.append(rect(box, kind, VLM.plain(text), width, unit, corners));
     }
-    const point = detail.point;
+    const { point, to, mark } = drawn;
     if (point) {
       const r = (unit * 40) / 3;
       const [x, y] = point;
@@ -66,11 +79,16 @@
             d: `M${x - r} ${y}H${x + r}M${x} ${y - r}V${y + r}`,
             class: "line",
           }),
+          to && [
+            VLM.svg("path", { d: `M${x} ${y}L${to[0]} ${to[1]}`, class: "line" }),
+            VLM.svg("circle", { cx: to[0], cy: to[1], r: r / 2, class: "line" }),
+          ],
+          mark && tag(point, r, VLM.plain(mark), [width, height], unit),
         ),
       );
     }
     return svg;
-  }
+  };
 
   function classes(node) {
     for (const kind of kinds) node.classList.toggle("no-" + kind.id, !on[kind.id]);
@@ -165,7 +183,8 @@
     }
     const shot = image(step, page);
     const note = shot.length > 1 ? shot.shift() : null;
-    const marks = (unit) => overlay(step, detail, page, unit);
+    const told = "Boxes of the target, the chosen element and the distractors";
+    const marks = (unit) => VLM.marks(detail, page, unit, told);
     const sheet = VLM.el("div", { class: "sheet" }, [shot, sent(step, detail, page), marks(page[0] / 800)]);
     /* In its own resolution, marks keep the size that they have on the screen. */
     const resize = (large) => {

@@ -6,7 +6,7 @@
   const waiting = new Map();
   const order = [];
   const KEPT = 200;
-  const OPEN = new Set(["open", "not_asked"]);
+  const OPEN = new Set(["open", "not_asked", "void"]);
   VLM.sheets = [];
 
   VLM.load = function (list) {

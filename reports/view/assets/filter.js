@@ -94,7 +94,7 @@
     return sorted(shown, wanted);
   };
 
-  const RANK = { right: 0, part: 1, wrong: 2, unmeasured: 3, open: 4, not_asked: 5 };
+  const RANK = { right: 0, part: 1, wrong: 2, unmeasured: 3, open: 4, not_asked: 5, void: 6 };
 
   function outcomeOf(out) {
     if (!out) return "9";

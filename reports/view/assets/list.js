@@ -41,7 +41,13 @@
       { key: "split", name: "Split", text: (step) => step.split, wide: 104 },
       ...early,
       ...(terms.goal ? [goal] : []),
-      { key: "index", name: VLM.title(terms.unit), text: place, wide: terms.places ? 64 : 110 },
+      {
+        key: "index",
+        name: VLM.title(terms.unit),
+        text: place,
+        kind: terms.places ? "c-index" : "c-index c-id",
+        wide: terms.places ? 64 : 170,
+      },
       ...late,
     ];
     if (one && terms.answers)

@@ -9,6 +9,9 @@
   const section = (title, ...children) =>
     VLM.el("section", { class: "panel" }, VLM.el("h2", null, title), children);
 
+  const folded = (title, ...children) =>
+    VLM.el("details", { class: "panel" }, VLM.el("summary", null, title), children);
+
   function nav() {
     const [place, all] = VLM.steplist.place(step);
     const button = (text, name, key, act) => {
@@ -177,28 +180,26 @@
       VLM.put(root, header(), tabs(), VLM.el("p", { class: "warn" }, "This " + VLM.terms.unit + " is not on record in this run."));
       return;
     }
-    const picture = VLM.picture(step, detail);
-    VLM.put(
-      root,
-      header(),
-      tabs(),
-      VLM.el(
-        "div",
-        { class: picture ? "columns" : "columns alone" },
-        picture,
-        VLM.el(
+    const film = VLM.film(detail);
+    const picture = film ? null : VLM.picture(step, detail);
+    const calls = VLM.conversation(detail.rounds, Boolean(step.picture[0]));
+    const first = [verdict(step.outs[lane], detail), labels()];
+    const rest = [
+      VLM.lists(detail, true),
+      film ? folded("All calls", calls) : section("Conversation", calls),
+      VLM.lists(detail, false),
+      VLM.raw(detail),
+      settings(detail),
+    ];
+    const shown = film
+      ? VLM.el("div", { class: "stacked" }, VLM.el("div", { class: "columns" }, first), film, rest)
+      : VLM.el(
           "div",
-          { class: "beside" },
-          verdict(step.outs[lane], detail),
-          labels(),
-          VLM.lists(detail, true),
-          section("Conversation", VLM.conversation(detail.rounds, Boolean(step.picture[0]))),
-          VLM.lists(detail, false),
-          VLM.raw(detail),
-          settings(detail),
-        ),
-      ),
-    );
+          { class: picture ? "columns" : "columns alone" },
+          picture,
+          VLM.el("div", { class: "beside" }, first, rest),
+        );
+    VLM.put(root, header(), tabs(), shown);
   }
 
   /* What had the focus has it again after the step is drawn anew, else the heading. */

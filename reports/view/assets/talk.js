@@ -3,10 +3,11 @@
 (function () {
   const LONG = 900;
 
-  function text(content) {
+  function text(content, longest = LONG) {
     const shown = VLM.plain(content);
-    const block = VLM.el("pre", { class: "text", tabindex: shown.length > LONG ? 0 : null }, shown);
-    if (shown.length <= LONG) return block;
+    const long = shown.length > longest;
+    const block = VLM.el("pre", { class: "text", tabindex: long ? 0 : null }, shown);
+    if (!long) return block;
     block.classList.add("folded");
     const button = VLM.el("button", { type: "button", class: "link" }, "Show all");
     button.addEventListener("click", () => {

@@ -55,7 +55,7 @@
         "a",
         { class: "frame-card", href: VLM.stepLink(step) },
         pictured ? still(step, detail) : null,
-        VLM.el("b", null, step.index + 1 + ". " + (line ? VLM.fact(step, line) : VLM.plain(step.goal || step.id))),
+        VLM.el("b", null, (VLM.terms.places ? step.index + 1 + ". " : "") + (line ? VLM.fact(step, line) : VLM.plain(step.goal || step.id))),
         code || step.invalid ? VLM.el("code", null, !code || below === "–" ? bad : below) : null,
         VLM.lanes.map((lane, n) =>
           VLM.el(

@@ -9,8 +9,9 @@
     not_asked: { sign: "–", text: "not asked" },
     scored: { sign: "", text: "with a score" },
     unmeasured: { sign: "?", text: "not measured" },
+    void: { sign: "–", text: "does not count" },
   };
-  const FAILED = new Set(["part", "wrong"]);
+  const CLASSED = new Set(["part", "wrong", "void"]);
   VLM.title = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
   VLM.resultText = (id) => (id === "part" ? VLM.terms.part : RESULTS[id].text);
 
@@ -20,11 +21,11 @@
   /* The numbers that a rendering gives to elements say nothing in the list. */
   VLM.brief = (text) => VLM.plain(text).replace(/^(<[a-z0-9-]+) id=\d+/, "$1");
 
-  /* In the list, a failed unit says how it failed. */
+  /* In the list, a failed unit says how it failed, and one that does not count why. */
   VLM.outcomeText = function (out) {
     if (!out) return "not in this run";
     if (out.result === "scored") return VLM.number(out.main);
-    if (FAILED.has(out.result) && out.cls) return VLM.shortTitle(out.cls);
+    if (CLASSED.has(out.result) && out.cls) return VLM.shortTitle(out.cls);
     return VLM.resultText(out.result);
   };
 

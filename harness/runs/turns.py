@@ -1,0 +1,172 @@
+"""The calls of a unit that acts, as turns: what was seen, what was said about it, what was done.
+
+Environments may be anybody's, and what they return is any JSON, so everything here is read
+leniently: what is not there, or is of another type, is left empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.runs.records import CallRecord
+from parsers.actions import Action, Value
+
+SCREENSHOT = "screenshot"
+"""Name of the blob of an observation that is a picture."""
+
+Box = tuple[float, float, float, float]
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """An observation, as far as it says what those of live pages say (`harness.live.Seen`).
+
+    size: width and height of the picture in pixels; None if unknown.
+    picture: digest of the picture, "" without.
+    """
+
+    goal: str = ""
+    url: str = ""
+    title: str = ""
+    ended: bool = False
+    reward: float | None = None
+    reason: str = ""
+    error: str = ""
+    size: tuple[float, float] | None = None
+    picture: str = ""
+
+    @classmethod
+    def of(cls, content: object, blobs: Mapping[str, str]) -> Sight:
+        """Read the content of an observation on record, and the digests of its blobs."""
+        plain = content if isinstance(content, dict) else {}
+        size = _numbers(plain.get("viewport"), 2)
+        texts = {name: plain.get(name) for name in ("goal", "url", "title", "reason", "error")}
+        return cls(
+            **{name: text for name, text in texts.items() if isinstance(text, str)},
+            ended=plain.get("ended") is True,
+            reward=_number(plain.get("reward")),
+            size=(size[0], size[1]) if size and min(size) > 0 else None,
+            picture=blobs.get(SCREENSHOT, ""),
+        )
+
+    @property
+    def outcome(self) -> str:
+        """What became of the action before, in words; "" where there is nothing to say."""
+        said = [f"failed: {self.error}"] if self.error else []
+        said += [] if self.reward is None else [f"reward {self.reward:g}"]
+        said += [f"ended{f': {self.reason}' if self.reason else ''}"] if self.ended else []
+        return ", ".join(said)
+
+    @property
+    def told(self) -> str:
+        """The observation in a line: what was seen, and what became of the action before."""
+        size = f"{self.size[0]:g} x {self.size[1]:g} pixels" if self.size else ""
+        return ", ".join(filter(None, (self.outcome, size, self.title, self.url)))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An action as it was carried out.
+
+    told: the action in words, with what the element is called on its page.
+    box: of its element, as (x, y, width, height) in pixels of the picture; None if unknown.
+    """
+
+    action: Action
+    told: str
+    box: Box | None = None
+
+    @classmethod
+    def of(cls, plain: object) -> Done | None:
+        """Read an action on record; None for what is none, such as the beginning of an episode."""
+        if not isinstance(plain, dict) or not isinstance(plain.get("name"), str):
+            return None
+        element, point = plain.get("element"), _numbers(plain.get("point"), 2)
+        given = plain.get("arguments")
+        arguments: dict[str, Value] = {
+            str(name): value
+            for name, value in (given if isinstance(given, dict) else {}).items()
+            if value is None or isinstance(value, str | int | float | bool)
+        }
+        action = Action(
+            plain["name"],
+            element if isinstance(element, str) else None,
+            (point[0], point[1]) if point else None,
+            arguments,
+        )
+        told, box = plain.get("told"), _numbers(plain.get("box"), 4)
+        where = (round(point[0], 1), round(point[1], 1)) if point else None
+        words = told if isinstance(told, str) and told else str(replace(action, point=where))
+        return cls(action, words, (box[0], box[1], box[2], box[3]) if box else None)
+
+    @property
+    def short(self) -> str:
+        """Its name and its value, as in `TYPE: Ohio`."""
+        texts = (one for one in self.action.arguments.values() if isinstance(one, str))
+        value = self.action.arguments.get("value") or next(texts, "")
+        return f"{self.action.name}: {value}" if value else self.action.name
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: a look, what was asked about it, and at most one action.
+
+    asks: the calls of models and embedders, in order.
+    act: the call that acted; None where a turn ended without an action.
+    after: what was seen after the action.
+    """
+
+    seen: Sight
+    asks: tuple[CallRecord, ...] = ()
+    act: CallRecord | None = None
+    after: Sight | None = None
+    done: Done | None = None
+
+    @property
+    def said(self) -> str:
+        """What the model under test replied."""
+        own = (call for call in self.asks if call.is_ask and not call.role)
+        return "\n\n".join(call.reply.text for call in own)
+
+
+def turns_of(calls: Iterable[CallRecord]) -> list[Turn]:
+    """The turns of the calls of one trial, in order; the last one holds what was seen at the end.
+
+    Asks whose places begin with another number (`2/round-1`) belong to another turn, although no
+    action lies between them. [] for calls of which none acted.
+    """
+    turns: list[Turn] = []
+    seen, asks, number, acted = Sight(), list[CallRecord](), "", False
+    for call in calls:
+        if call.act is None:
+            begun = call.place.partition("/")[0] if "/" in call.place else number
+            if asks and begun != number:
+                turns.append(Turn(seen, tuple(asks)))
+                asks = []
+            number = begun
+            asks.append(call)
+            continue
+        after, done = Sight.of(call.act.observation, call.act.blobs), Done.of(call.act.action)
+        if done is not None or asks:
+            turns.append(Turn(seen, tuple(asks), call, after, done))
+        seen, asks, acted = after, [], True
+    if not acted:
+        return []
+    return [*turns, *([Turn(seen, tuple(asks))] if asks else []), Turn(seen)]
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _numbers(values: Any, count: int) -> tuple[float, ...] | None:
+    if not isinstance(values, list | tuple) or len(values) != count:
+        return None
+    read = tuple(number for one in values if (number := _number(one)) is not None)
+    return read if len(read) == count else None

@@ -1,0 +1,37 @@
+"""How an episode ended, from its prediction."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from harness.runs import UnitRecord
+
+LIMIT, STOPPED, IDLE, WITHHELD = "step limit", "stopped", "no action", "withheld"
+"""Ends that are not the page's own: no step was left, the model said that it is done, replies
+named no action, and there was none."""
+
+
+class End(NamedTuple):
+    """How an episode ended; None for what is not on record.
+
+    how: one of the ends above, or the page's own words.
+    steps: turns that it took.
+    reward: as the environment gave it.
+    """
+
+    how: str
+    steps: int | None
+    reward: float | None
+
+
+def ended(record: UnitRecord[Any]) -> End | None:
+    """How an episode ended; None while it has no final outcome, or has none that counts."""
+    said = record.prediction
+    if said is None or not record.settled or record.invalid is not None:
+        return None
+    how, steps, reward = (said.parsed.get(name) for name in ("end", "steps", "reward"))
+    return End(
+        how if isinstance(how, str) and how else str(said.status),
+        steps if isinstance(steps, int) and not isinstance(steps, bool) else None,
+        float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
+    )

@@ -1,0 +1,34 @@
+"""What stands beside the results of a run of episodes: how they ended, and how long they took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from statistics import mean
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reports.frames.rows import RunRows
+
+MOST = 6
+"""Most ways to end that are told one by one; pages may use any words for theirs."""
+
+
+def episode_facts(rows: RunRows) -> Mapping[str, str]:
+    """How episodes ended, and their mean number of steps."""
+    known = rows.frame.dropna(subset=["end"])
+    counts = Counter(known["end"].astype("str"))
+    if not counts:
+        return {}
+    told = [f"{name} {count:,}" for name, count in sorted(counts.items(), key=_often)]
+    rest = sum(count for _, count in sorted(counts.items(), key=_often)[MOST:])
+    told = [*told[:MOST], *([f"others {rest:,}"] if rest else [])]
+    facts = {"ended": ", ".join(told)}
+    steps = known["steps"].dropna()
+    if len(steps):
+        facts["steps per episode"] = f"{mean(map(int, steps)):.2f}"
+    return facts
+
+
+def _often(one: tuple[str, int]) -> tuple[int, str]:
+    return -one[1], one[0]

@@ -1,0 +1,75 @@
+"""What the page shows of episodes: a film strip of what was seen, with every action drawn on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.runs import CallRecord, Turn, UnitRecord, turns_of
+from parsers.actions import Action
+from reports.episodes.ends import ended
+from reports.view.parts import LONGEST, Cell, Drawn, Frame, Line, Part, UnitPage
+
+TAG = 24
+"""Longest text beside a mark, in characters."""
+
+
+class EpisodePage(UnitPage):
+    """Episodes turn by turn."""
+
+    same = "ended in the same way"
+    searched = "goal, end, id"
+
+    def answer(self, record: UnitRecord[Any]) -> str | None:
+        """How it ended, and after how many steps."""
+        end = ended(record)
+        if end is None:
+            return None
+        steps = "" if end.steps is None else f" after {end.steps} step{'s' * (end.steps != 1)}"
+        return f"{end.how}{steps}"[:LONGEST]
+
+    def part(self, record: UnitRecord[Any]) -> Part:
+        """What it came to; its task as it is on record."""
+        return Part(heads=("episode",), lines=list(_lines(record)), raw=record.detail)
+
+    def strip(self, record: UnitRecord[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
+        """A frame for every turn, and one for the end."""
+        turns = turns_of(calls)
+        last = len(turns) - 1
+        return [
+            _frame(str(place + 1) if place < last else "end", turn)
+            for place, turn in enumerate(turns)
+        ]
+
+
+def _lines(record: UnitRecord[Any]) -> Iterator[Line]:
+    end = ended(record)
+    if end is None:
+        return
+    yield Line("end", (Cell(end.how),))
+    yield Line("steps", (Cell("–" if end.steps is None else str(end.steps)),))
+    yield Line("reward", (Cell("–" if end.reward is None else f"{end.reward:g}"),))
+
+
+def _frame(head: str, turn: Turn) -> Frame:
+    if head == "end":
+        return Frame(head, turn.seen.picture, turn.seen.size, after=turn.seen.outcome)
+    shown = Frame(head, turn.seen.picture, turn.seen.size, said=turn.said)
+    if turn.done is None:
+        return shown._replace(after="no action", failed=True)
+    done, action, after = turn.done, turn.done.action, turn.after
+    tag = done.short if len(done.short) <= TAG else done.short[: TAG - 1] + "…"
+    return shown._replace(
+        boxes=[Drawn("chosen", done.box, tag)] if done.box and not action.point else [],
+        point=action.point,
+        mark=tag if action.point else "",
+        to=_dragged_to(action),
+        action=done.told,
+        after="" if after is None or after.ended else after.outcome,
+        failed=bool(after and after.error),
+    )
+
+
+def _dragged_to(action: Action) -> tuple[float, float] | None:
+    x, y = action.arguments.get("to_x"), action.arguments.get("to_y")
+    return (x, y) if isinstance(x, int | float) and isinstance(y, int | float) else None
