@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 from harness.dialogue import Observation
 from harness.live.acting import Hands, NotDone
 from harness.live.chromium import found, running
+from harness.live.clean import USUAL, Kept
 from harness.live.contract import Seen, World
 from harness.live.files import serve
 from harness.live.tab import LiveTab
@@ -56,7 +57,9 @@ class BrowserWorld(World):
     of the screenshot for one of the page), `page` (whether to observe the page's HTML, True if
     missing).
 
-    size: width and height of the viewport in pixels of the page.
+    size: width and height of what can be seen in pixels of the page.
+    window: those of the window, of which that is the left upper part; `size` unless given.
+    kept: what observed pages have beyond what Mind2Web's have.
     scale: what `scale` is where the options have none.
     folders: what is served at made-up hosts, without any network.
     hosts: hosts that can be reached over the network; no others can.
@@ -64,11 +67,15 @@ class BrowserWorld(World):
     """
 
     size: tuple[int, int] = (1280, 720)
+    window: tuple[int, int] | None = None
+    kept: Kept = USUAL
     scale: float = 1.0
     folders: Mapping[str, Path] = {}
     hosts: Sequence[str] = ()
     needed_by: tuple[str, str] = ("a live page", "live")
 
+    settles: float | None = None
+    """Seconds until a page that moves after an action begins to; None where pages stand still."""
     page: Page
     """The page, for what `begin` and `state` need. It stays the same for all episodes."""
 
@@ -79,13 +86,13 @@ class BrowserWorld(World):
         path = found(options.get("browser"), purpose=purpose, extra=extra)
         from playwright.sync_api import sync_playwright
 
-        self.settles = False
         self.scale = float(options.get("scale") or self.scale)
         self._stack = ExitStack()
         playwright = self._stack.enter_context(sync_playwright())
         browser = self._stack.enter_context(running(playwright, path, hosts=self.hosts))
+        width, height = self.window or self.size
         context = browser.new_context(
-            viewport={"width": self.size[0], "height": self.size[1]},
+            viewport={"width": width, "height": height},
             device_scale_factor=self.scale,
             accept_downloads=False,
             service_workers="block",
@@ -97,7 +104,7 @@ class BrowserWorld(World):
         serve(context, self.folders)
         self.page = context.new_page()
         # No dialog has a listener, so that each is dismissed, and none keeps a page from leaving.
-        self._tab = LiveTab(self.page, self.size, self.scale)
+        self._tab = LiveTab(self.page, self.size, self.scale, window=self.window, kept=self.kept)
         known = [*self.folders, *self.hosts]
         self._hands = Hands(self.page, self._tab, self.size, self.scale, known)
 
@@ -133,7 +140,7 @@ class BrowserWorld(World):
         seen = replace(self.state(), error=_line(error))
         if seen.ended:
             return seen.observation()
-        picture = self._settled() if self.settles else self._tab.screenshot()
+        picture = self._tab.screenshot() if self.settles is None else self._settled()
         page = self._tab.look() if self.options.get("page", True) else None
         url, title = self._tab.about()
         size = (round(self.size[0] * self.scale), round(self.size[1] * self.scale))
@@ -146,6 +153,7 @@ class BrowserWorld(World):
     def _settled(self) -> bytes:
         """A picture that was the same twice, or the last one."""
         end = time.monotonic() + SETTLING_S
+        self.page.wait_for_timeout(1000 * (self.settles or 0))
         picture = self._tab.screenshot()
         while time.monotonic() < end:
             before, picture = picture, self._tab.screenshot()

@@ -5,8 +5,13 @@
 //   offset: added to all boxes, which are otherwise in pixels of the viewport.
 //   most, deepest: limits for the number of nodes and of levels.
 //   longest, room: limits for the characters of a text, and of all texts together.
-({ root, heard = new WeakSet(), offset = [0, 0], most = Infinity, deepest = Infinity, longest = Infinity, room = Infinity }) => {
+//   view: width and height of what can be seen; that of the window unless given.
+//   left_out: a selector of elements that are no part of the page.
+//   colours: whether to tell colours and sizes of what is drawn rather than written.
+({ root, heard = new WeakSet(), offset = [0, 0], most = Infinity, deepest = Infinity, longest = Infinity, room = Infinity,
+   view: [width, height] = [innerWidth, innerHeight], left_out = "", colours = false }) => {
   const NATIVE = "a[href], button, input:not([type=hidden]), select, textarea, summary, label, option, [onclick]";
+  const DRAWN = "img, svg, canvas, video, audio, iframe, object, embed, hr, progress, meter";
   const ROLES = ["button", "link", "tab", "checkbox", "radio", "menuitem", "option", "switch"];
   const MOST_ATTRIBUTES = 200;
   const nodes = [];
@@ -25,6 +30,31 @@
   const clickable = (element) =>
     element.matches(NATIVE) || ROLES.includes(element.getAttribute("role")) || heard.has(element);
 
+  const isShape = (element) => element instanceof SVGGraphicsElement && element.tagName !== "svg";
+  const isLeaf = (element) => !element.childElementCount && !element.textContent.trim();
+  const isColour = (text) => text.startsWith("rgb(") || (text.startsWith("rgba(") && !text.endsWith(", 0)"));
+  // Whether there is anything to be seen of an element in which there is nothing.
+  const isBare = (element, style) =>
+    isLeaf(element) &&
+    !isShape(element) &&
+    !element.matches(`${NATIVE}, ${DRAWN}`) &&
+    !isColour(style.backgroundColor) &&
+    style.backgroundImage === "none" &&
+    style.content === "normal" &&
+    style.borderStyle === "none" &&
+    getComputedStyle(element, "::before").content === "none" &&
+    getComputedStyle(element, "::after").content === "none";
+  // A box of a colour, or a shape, with its size in pixels of the page.
+  const painted = (element) => {
+    if (element.childElementCount || !(isShape(element) || (isLeaf(element) && !element.matches(NATIVE)))) return {};
+    const style = getComputedStyle(element);
+    const rgba = isShape(element) ? style.fill : style.backgroundColor;
+    if (!isColour(rgba)) return {};
+    const rect = element.getBoundingClientRect();
+    const size = `${Math.round(rect.width)}x${Math.round(rect.height)}`;
+    return { rgba, size, ...(element.hasAttribute("alt") ? {} : { alt: `${rgba} ${size}` }) };
+  };
+
   // What the visitor has entered lives in properties, not in attributes.
   const live = (element) => {
     const found = {};
@@ -33,6 +63,7 @@
     } else if (element.tagName === "INPUT" && element.value) found.input_value = short(element.value);
     if (element.tagName === "TEXTAREA" && element.value) found.text_value = short(element.value);
     if (element.tagName === "OPTION" && element.selected) found.option_selected = "true";
+    if (colours) Object.assign(found, painted(element));
     return found;
   };
 
@@ -51,7 +82,7 @@
     return Math.min(right - left, rect.width) >= 1 && Math.min(bottom - top, rect.height) >= 1;
   };
 
-  const view = [0, 0, innerWidth, innerHeight];
+  const view = [0, 0, width, height];
   const stack = [[root, null, 0, view]];
   while (stack.length) {
     const [node, parent, level, clip] = stack.pop();
@@ -60,6 +91,7 @@
       cut = true;
       continue;
     }
+    if (left_out && node.nodeType === Node.ELEMENT_NODE && node.matches(left_out)) continue;
     const place = nodes.length;
     const id = String(place + 1);
     if (node.nodeType === Node.TEXT_NODE) {
@@ -81,6 +113,7 @@
       visible,
       in_view: visible && overlap(rect, around),
       clickable: clickable(node),
+      bare: isBare(node, style),
     });
     const clips = style.overflowX !== "visible" || style.overflowY !== "visible";
     const inside = clips && node !== root && node !== document.body ? within(edges(rect), around) : around;

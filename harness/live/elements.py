@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from harness.live.clean import attribute_name, is_kept
+from harness.live.clean import USUAL, Kept, attribute_name, is_kept
 from harness.live.nodes import Box, Node
 
 _ATTRIBUTES = frozenset(
@@ -14,9 +14,23 @@ _ATTRIBUTES = frozenset(
 )
 
 
-def is_candidate(node: Node) -> bool:
+def is_candidate(node: Node, kept: Kept = USUAL) -> bool:
     """Whether the element can be a choice: it is kept by cleaning and visible on the page."""
-    return is_kept(node) and node.visible and node.tag not in ("option", "optgroup")
+    return is_kept(node, kept) and node.visible and node.tag not in ("option", "optgroup")
+
+
+def is_target(node: Node) -> bool:
+    """Whether it is the element, and none inside or around it, that something is done to.
+
+    What only holds other elements is no target, as a click on one of these reaches it, too; nor is
+    what stands in a button or link, or cannot be seen.
+    """
+    if node.clickable:
+        return True
+    holds = any(isinstance(child, Node) for child in node.children)
+    if node.bare or (holds and not node.own_text()):
+        return False
+    return not any(above.tag in ("a", "button") for above in node.ancestors())
 
 
 def attributes_json(node: Node, box: Box) -> str:

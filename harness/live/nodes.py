@@ -44,6 +44,7 @@ class Node:
     live: what the visitor entered, under the attribute names of the data.
     visible: whether it is drawn at all, be it where one has to scroll to.
     in_view: whether some of it was within the viewport and all that it scrolls in.
+    bare: whether nothing is in it and nothing of it can be seen.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Node:
     visible: bool
     clickable: bool
     in_view: bool = False
+    bare: bool = False
     parent: Node | None = field(default=None, repr=False)
     children: list[Node | Text] = field(default_factory=list, repr=False)
 
@@ -124,7 +126,7 @@ def _text(one: Mapping[str, Any], parent: Node | None) -> Text:
 
 def _element(one: Mapping[str, Any], parent: Node | None) -> Node:
     box = Box(*one["box"])
-    flags = one["visible"], one["clickable"], one.get("in_view", False)
+    flags = one["visible"], one["clickable"], one.get("in_view", False), one.get("bare", False)
     return Node(one["id"], one["tag"], one["attributes"], one["live"], box, *flags, parent)
 
 

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.live.clean import clean
+from harness.live.clean import USUAL, Kept, clean
 from harness.live.contract import LivePage
-from harness.live.elements import attributes_json, is_candidate
+from harness.live.elements import attributes_json, is_candidate, is_target
 from harness.live.nodes import Box, Node, tree_of
 from harness.page import Box as PageBox
 from harness.page import Candidate
@@ -24,16 +24,18 @@ def describing() -> str:
     return Path(__file__).with_name("describe.js").read_text(encoding="utf-8").rstrip().rstrip(";")
 
 
-def live_page(described: Sequence[Mapping[str, Any]], scale: float, *, cut: bool) -> LivePage:
+def live_page(
+    described: Sequence[Mapping[str, Any]], scale: float, *, cut: bool, kept: Kept = USUAL
+) -> LivePage:
     """The page that `describe.js` describes, with boxes in pixels of the screenshot.
 
     Raises:
         ValueError: it is no such description.
     """
     root = tree_of(described)
-    listed = [node for node in root.elements() if is_candidate(node)]
+    listed = [node for node in root.elements() if is_candidate(node, kept) and is_target(node)]
     return LivePage(
-        clean(root),
+        clean(root, kept),
         tuple(_candidate(node, scale) for node in listed),
         frozenset(node.id for node in listed if node.in_view),
         cut,

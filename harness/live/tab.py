@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.live.clean import USUAL, Kept
 from harness.live.contract import LivePage
 from harness.live.snapshot import LIMITS, describing, live_page
 
@@ -22,12 +23,25 @@ _CALL = "function (name, ...given) { return globalThis.vlmEval[name](...given); 
 class LiveTab:
     """The functions of `acting.js` on whatever document a page shows, and pictures of it.
 
+    size: the part of the window, from its left upper corner, that can be seen.
+    window: width and height of the whole.
     scale: pixels of the picture for one of the page.
     """
 
-    def __init__(self, page: Page, size: tuple[int, int], scale: float) -> None:
+    def __init__(
+        self,
+        page: Page,
+        size: tuple[int, int],
+        scale: float,
+        *,
+        window: tuple[int, int] | None = None,
+        kept: Kept = USUAL,
+    ) -> None:
         self._page = page
+        self._size = size
         self._scale = scale
+        self._kept = kept
+        width, height = window or size
         self._session = page.context.new_cdp_session(page)
         self._frame: str = self._send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         self._context: int | None = None
@@ -35,8 +49,8 @@ class LiveTab:
         # Pictures are drawn in the metrics of the session that takes them.
         self._send(
             "Emulation.setDeviceMetricsOverride",
-            width=size[0],
-            height=size[1],
+            width=width,
+            height=height,
             deviceScaleFactor=scale,
             mobile=False,
         )
@@ -57,15 +71,18 @@ class LiveTab:
         return self._call(name, arguments)
 
     def screenshot(self) -> bytes:
-        """The viewport as lossless WebP."""
+        """What can be seen as lossless WebP."""
+        width, height = self._size
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         # Chromium writes WebP without loss at the quality 100.
-        taken = self._send("Page.captureScreenshot", format="webp", quality=100)
+        taken = self._send("Page.captureScreenshot", format="webp", quality=100, clip=clip)
         return base64.b64decode(taken["data"])
 
     def look(self) -> LivePage:
         """The page as it is now. Its ids hold until the next look."""
-        seen = self.call("look", dict(LIMITS))
-        return live_page(seen["nodes"], self._scale, cut=seen["cut"])
+        kept = {"left_out": self._kept.left_out, "colours": self._kept.colours}
+        seen = self.call("look", {**LIMITS, **kept, "view": self._size})
+        return live_page(seen["nodes"], self._scale, cut=seen["cut"], kept=self._kept)
 
     def about(self) -> tuple[str, str]:
         """URL and title, each cut where it is very long."""
