@@ -115,6 +115,27 @@ class Episodes(UnitKind):
         if self._worlds is not None:
             await self._worlds.close()
 
+    @classmethod
+    def right(cls, record: EpisodeRecord) -> str:
+        """What the world is given; nothing is right before it has been tried."""
+        given = record.detail.asked.parameters.items()
+        text = ", ".join(f"{name}={value}" for name, value in given)
+        return f"{text} ({record.invalid})" if record.invalid else text
+
+    @classmethod
+    def ended(cls, record: EpisodeRecord) -> str:
+        """See `UnitKind.ended`: why the episode came to its end, with its reward."""
+        said = record.prediction
+        if said is None:
+            return record.invalid or "unsettled"
+        end, steps, reward = (said.parsed.get(name) for name in ("end", "steps", "reward"))
+        return f"{said.status}: {end} after {steps} steps, reward {reward}"
+
+    @classmethod
+    def answer(cls, record: EpisodeRecord) -> str:
+        """See `UnitKind.answer`."""
+        return f"episode: {cls.right(record)}"
+
     def offered(self) -> str:
         """See `UnitKind.offered`."""
         if self.settings.candidates == "ranker":

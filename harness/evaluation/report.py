@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
+from harness.engine import ENVIRONMENT_ERROR
 from harness.evaluation.beside import Bounds, Records
 from harness.evaluation.model import limits_of
 from harness.evaluation.reply_limit import unusable_replies
@@ -273,13 +274,15 @@ def _rows_line(totals: Counts, repeats: int) -> str:
     excluded = sum(totals.excluded.values())
     valid = (totals.n_valid + excluded) // repeats
     line = f"rows: {valid} valid, {(totals.n_invalid - excluded) // repeats} invalid"
-    reasons = [
-        f"{n // repeats} {reason}"
+    reasons = {
+        reason: f"{n // repeats} {reason}"
         for reason, n in totals.invalid.items()
         if not reason.startswith(EXCLUDED)
-    ]
-    if reasons:
-        line += f" ({', '.join(reasons)}; not asked)"
+    }
+    failed = reasons.pop(ENVIRONMENT_ERROR, "")
+    why = [f"{', '.join(reasons.values())}; not asked"] if reasons else []
+    if told := "; ".join([*why, *([failed] if failed else [])]):
+        line += f" ({told})"
     if excluded:
         by_status = ", ".join(f"{n} {status}" for status, n in totals.excluded.items())
         line += f"; left out by --exclude-status: {by_status}"

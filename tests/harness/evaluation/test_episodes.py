@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import harness
 from adapters import PictureSource, Reply, Request
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS
+from harness.runs import open_run
 from tests.harness.commands.tool import call, calls, isolate
 from tests.harness.evaluation.counting import Pressing
 from tests.test_entry_points import Echo
@@ -53,6 +59,14 @@ def pressing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Any],
 
     register(Pressing)
     return register
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if is_so():
+            return
+        time.sleep(0.02)
+    pytest.fail("it did not happen")
 
 
 def ends(done: Any) -> list[tuple[Any, ...]]:
@@ -170,3 +184,29 @@ def test_an_estimate_opens_no_environment(tmp_path: Path) -> None:
     told = call("run", "-m", "openai:gpt-5.4", "-b", "pressing", "--dry-run")
     assert told.code == 0, told.err
     assert "3 valid episodes" in told.out
+
+
+def test_a_run_killed_while_a_page_hangs_leaves_no_process_and_goes_on(tmp_path: Path) -> None:
+    hangs = tmp_path / "hangs"
+    program = (
+        "import harness; from adapters.registry import Entry;"
+        "from harness.benchmarks import BENCHMARKS;"
+        "from tests.harness.evaluation.counting import Pressing;"
+        "BENCHMARKS._entries['pressing'] = Entry('', Pressing);"
+        "harness.evaluate('lexical', benchmark='pressing', out='run', progress='off')"
+    )
+    root = str(Path(__file__).parents[3])
+    paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    hung = {**os.environ, "PYTHONPATH": paths, "PRESSING_HANGS": str(hangs)}
+    with subprocess.Popen([sys.executable, "-c", program], env=hung, cwd=tmp_path) as main:
+        wait_until(lambda: hangs.exists() and hangs.read_text() != "")
+        worker = psutil.Process(int(hangs.read_text()))
+        main.kill()
+    wait_until(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+    begun = {line["unit_id"] for line in calls("run")}
+    assert begun
+    done = harness.evaluate("lexical", benchmark="pressing", out="run", progress="off")
+    assert done.complete
+    assert {r.unit_id for r in done.records() if r.trial == 1} == begun
+    lines = [record.unit_id for record in open_run(Path("run")).records()]
+    assert sorted(lines) == ["press-0", "press-1", "press-2"]

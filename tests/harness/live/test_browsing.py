@@ -8,7 +8,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from harness.live.contract import SCREENSHOT
+from harness.dialogue import SCREENSHOT
 from harness.page import Page
 from parsers.actions import Action
 from tests.harness.live.browsed import HOST, Pages, Table, needs_browser
