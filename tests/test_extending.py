@@ -197,6 +197,16 @@ def test_a_benchmark_of_another_kind_is_listed_shown_and_run(example: Example) -
     assert "0 of 3 predictions read differently" in example.run("score", "run")
 
 
+@pytest.mark.parametrize("example", ["A benchmark of episodes"], indirect=True)
+def test_a_benchmark_of_episodes_is_a_world_and_its_tasks(example: Example) -> None:
+    assert "lamp=cellar" in example.run("data", "list", "-b", "lamps")
+    for protocol in ("autowebglm", "mindact-choice"):
+        options = ("-b", "lamps", "--protocol", protocol, "--max-steps", "3", "--out", protocol)
+        out = example.run("run", "-m", "lexical", *options)
+        assert "micro, 3 episodes  100.0" in out
+        assert "0 of 3 predictions read differently" in example.run("score", protocol)
+
+
 @pytest.mark.parametrize("example", ["A measure"], indirect=True)
 def test_a_measure_is_one_function_and_one_declaration(example: Example) -> None:
     asked = ("-b", "typed-values", "--split", "dev", "--limit", "2", "--progress", "off")

@@ -17,16 +17,15 @@ from harness.errors import UserError
 from harness.evaluation.step_settings import image_policy_of, lacks_of, source_of
 from harness.evaluation.turns import Episode, TurnByTurn
 from harness.evaluation.units import Question, UnitKind
-from harness.live.contract import LivePage, Seen
+from harness.live.contract import LivePage, Seen, element
 from harness.live.pool import Worlds
-from harness.page import Box, Candidate
 from harness.pictures import grey
 from harness.policies.contract import Secret
 from harness.protocols import AskingProtocol, check_actions, of_steps
 from harness.rankers import open_ranks
 from harness.runs import UnitRecord
 from harness.runs.episodes import EPISODE, EpisodeDetail
-from harness.settings import ELEMENTS, EPISODES, PICTURES, STEPS, Settings
+from harness.settings import ELEMENTS, EPISODES, Settings
 
 EpisodeRecord = UnitRecord[EpisodeDetail]
 
@@ -69,8 +68,8 @@ class Episodes(UnitKind):
 
     @classmethod
     def never_has(cls, source: Benchmark) -> frozenset[str]:
-        """See `UnitKind.never_has`: no step is recorded."""
-        return frozenset({STEPS})
+        """See `UnitKind.never_has`: its pages have elements."""
+        return super().never_has(source) - {ELEMENTS}
 
     @classmethod
     def lacks(
@@ -78,8 +77,8 @@ class Episodes(UnitKind):
     ) -> dict[str, str]:
         """See `UnitKind.lacks`."""
         lacks = super().lacks(settings, protocol, is_policy=is_policy)
-        for feature in (ELEMENTS, EPISODES, PICTURES):
-            lacks.pop(feature, None)
+        for feature in (ELEMENTS, EPISODES):
+            del lacks[feature]
         return lacks | lacks_of(settings, protocol, is_policy=is_policy)
 
     @classmethod
@@ -87,10 +86,11 @@ class Episodes(UnitKind):
         """See `UnitKind.completed`."""
         check_actions(_turn_by_turn(protocol).inner, actions_of(settings.benchmark))
         source = source_of(settings, protocol)
-        completed: dict[str, Any] = {
-            "candidates": source,
-            "image_policy": image_policy_of(settings, protocol),
-        }
+        completed: dict[str, Any] = {"candidates": source}
+        if benchmark(settings.benchmark).pictures:
+            completed["image_policy"] = image_policy_of(settings, protocol)
+        else:
+            completed |= super().completed(settings, protocol)
         if source == "ranker":
             completed["top_k"] = settings.top_k or protocol.needs.top_k
             if settings.ranker is None:
@@ -175,8 +175,7 @@ class Episodes(UnitKind):
     def _blank(self) -> Any:
         """An empty page, for estimates: no browser is started for them."""
         width, height = self._source.viewport
-        box = f'{{"bounding_box_rect": "0,0,{width},{height}"}}'
-        body = Candidate("2", "body", Box(0, 0, width, height), False, False, box)
+        body = element("2", "body", (0, 0, width, height))
         html = '<html backend_node_id="1"><body backend_node_id="2"></body></html>'
         page = LivePage(html, (body,), frozenset({"2"}))
         return Seen(viewport=(width, height)).observation(grey(width, height), page)

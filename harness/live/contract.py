@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from harness.dialogue import SCREENSHOT, Observation
-from harness.page import Candidate, decode_candidates
+from harness.page import Box, Candidate, decode_candidates
 from harness.runs import digest_of
 from parsers.actions import Action
 
@@ -123,6 +123,12 @@ class LivePage:
     candidates: tuple[Candidate, ...] = ()
     in_view: frozenset[str] = frozenset()
     cut: bool = False
+
+
+def element(node_id: str, tag: str, box: tuple[float, float, float, float]) -> Candidate:
+    """An element of a page, with its box (left, top, width, height) in pixels of the screenshot."""
+    attributes = json.dumps({"bounding_box_rect": ",".join(map(str, box))})
+    return Candidate(node_id, tag, Box(*box), False, False, attributes)
 
 
 def encode_page(page: LivePage) -> bytes:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from harness.benchmarks import Items
 from harness.benchmarks.episodes import EpisodeBenchmark
 from harness.dialogue import Observation
-from harness.live.contract import LivePage, Seen, World
-from harness.page import Box, Candidate
+from harness.live.contract import LivePage, Seen, World, element
 from harness.pictures import grey
 from harness.runs.episodes import EpisodeDetail, EpisodeTask
 from parsers import Declaration, Level, Measure, Prediction
@@ -54,15 +53,7 @@ class Buttons(World):
         page = "".join(f'<button backend_node_id="{10 + n}">{n}</button>' for n in range(BUTTONS))
         html = f'<html backend_node_id="1"><body backend_node_id="2">{page}</body></html>'
         listed = tuple(
-            Candidate(
-                str(10 + n),
-                "button",
-                Box(SIDE * n, 0, SIDE, SIDE),
-                False,
-                False,
-                f'{{"bounding_box_rect": "{SIDE * n},0,{SIDE},{SIDE}"}}',
-            )
-            for n in range(BUTTONS)
+            element(str(10 + n), "button", (SIDE * n, 0, SIDE, SIDE)) for n in range(BUTTONS)
         )
         seen = Seen(goal=f"press the button {self.goal}", viewport=(width, SIDE), **more)
         return seen.observation(
