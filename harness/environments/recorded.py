@@ -5,7 +5,7 @@ What a wrong action would have led to is not on record, so the next page is alwa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -85,9 +85,10 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         level = self._data.whole if episode is None else episode
         names = [one.name for one in self.declared.levels]
         check_one_of("episode", level, names[: names.index(self._data.whole) + 1])
-        self._groups = _grouped(self._data.entries, level, self._turn_of)
-        self._several = level != self.declared.innermost.name
-        self.episodes = tuple(self._groups)
+        self._turn = self.declared.innermost.name
+        self._groups = _grouped(self._data.entries, level, self._turn)
+        self._several = level != self._turn
+        self.episodes = tuple(group[0].parents[level] for group in self._groups)
         model = AdapterInfo(name="environment", model="environment", provider="policy")
         preparer = kind.preparer(selected.tasks, model, is_policy=True)
         self.rules = Rules(
@@ -113,8 +114,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         for other options, `DataError` for data that cannot be read.
         """
         super().reset(seed=seed)
-        self._name = self.episodes[self._chosen(options or {})]
-        self._episode = Episode(self._rows(self._groups[self._name]), self.rules)
+        place = self._chosen(options or {})
+        self._name = self.episodes[place]
+        self._episode = Episode(self._rows(self._groups[place]), self.rules)
         self._over = False
         return self._observation(), self._info()
 
@@ -160,9 +162,6 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             raise ValueError("nothing is asked about")
         return spelled(self.protocol, self.question.asked, prediction, self.declared.actions)[PLACE]
 
-    def _turn_of(self, entry: IndexEntry) -> str:
-        return entry.parents[self.declared.innermost.name]
-
     def _chosen(self, options: Mapping[str, Any]) -> int:
         """The place of the episode to begin."""
         given = {name: value for name, value in options.items() if value is not None}
@@ -182,7 +181,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         """The rows of an episode with their turns, in order. Raises `DataError`."""
         part = replace(self._data, entries=tuple(sorted(entries, key=_stored)))
         rows = {row.step_id: row for row in part.rows()}
-        return [(self._turn_of(entry), rows[entry.step_id]) for entry in entries]
+        return [(entry.parents[self._turn], rows[entry.step_id]) for entry in entries]
 
     def _observation(self, action: str = "", error: str = "") -> dict[str, Any]:
         assert self._episode is not None
@@ -216,8 +215,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             "skipped_steps": sum(record.scores is None for record in episode.behind),
         }
         if self._several:
-            info["turn_index"] = len(episode.said) - 1
-            info["turn_start"] = episode.turn not in episode.records
+            info["turn_index"] = list(episode.said).index(episode.turn)
+            before = episode.records.get(episode.turn, ())
+            info["turn_start"] = not any(record.asked for record in before)
         if self._reveals and episode.question is not None:
             info["oracle"] = self._oracle(episode.question)
         if record is not None and record.scores is not None:
@@ -251,15 +251,16 @@ def _stored(entry: IndexEntry) -> tuple[str, int, int]:
     return str(entry.file), entry.row_group, entry.offset
 
 
-def _grouped(
-    entries: Iterable[IndexEntry], level: str, turn_of: Callable[[IndexEntry], str]
-) -> dict[str, list[IndexEntry]]:
-    """The steps of each episode, turn by turn, by their place in the turn."""
-    groups: dict[str, list[IndexEntry]] = {}
-    turns: dict[str, int] = {}
+def _grouped(entries: Iterable[IndexEntry], level: str, turn: str) -> list[list[IndexEntry]]:
+    """The steps of each episode, turn by turn, by their place in the turn.
+
+    The same name in two splits is two episodes.
+    """
+    groups: dict[tuple[str, str], list[IndexEntry]] = {}
+    turns: dict[tuple[str, str], int] = {}
     for entry in entries:
-        groups.setdefault(entry.parents[level], []).append(entry)
-        turns.setdefault(turn_of(entry), len(turns))
+        groups.setdefault((entry.split, entry.parents[level]), []).append(entry)
+        turns.setdefault((entry.split, entry.parents[turn]), len(turns))
     for group in groups.values():
-        group.sort(key=lambda entry: (turns[turn_of(entry)], entry.place))
-    return groups
+        group.sort(key=lambda entry: (turns[entry.split, entry.parents[turn]], entry.place))
+    return list(groups.values())
