@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 import harness
@@ -20,6 +19,7 @@ from harness.benchmarks import BENCHMARKS
 from harness.runs import open_run
 from tests.harness.commands.tool import call, calls, isolate
 from tests.harness.evaluation.counting import Pressing
+from tests.harness.pictures.test_store import alive
 from tests.test_entry_points import Echo
 
 PROTOCOLS = (
@@ -200,9 +200,9 @@ def test_a_run_killed_while_a_page_hangs_leaves_no_process_and_goes_on(tmp_path:
     hung = {**os.environ, "PYTHONPATH": paths, "PRESSING_HANGS": str(hangs)}
     with subprocess.Popen([sys.executable, "-c", program], env=hung, cwd=tmp_path) as main:
         wait_until(lambda: hangs.exists() and hangs.read_text() != "")
-        worker = psutil.Process(int(hangs.read_text()))
+        worker = int(hangs.read_text())
         main.kill()
-    wait_until(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not alive(worker))
     begun = {line["unit_id"] for line in calls("run")}
     assert begun
     done = harness.evaluate("lexical", benchmark="pressing", out="run", progress="off")
