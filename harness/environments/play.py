@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
 
 from harness.environments.recorded import RecordedEnv
 from harness.policies.contract import Policy, chance_for
 from harness.runs import StepRecord
+from parsers.parents import prefix
 
 
 def play(environment: RecordedEnv, policy: Policy) -> Iterator[list[StepRecord]]:
@@ -25,23 +27,19 @@ def play(environment: RecordedEnv, policy: Policy) -> Iterator[list[StepRecord]]
         yield environment.records
 
 
-def summary(environment: RecordedEnv, episodes: Sequence[Sequence[StepRecord]]) -> str:
-    """A line on whole episodes: how many succeeded, and how far they got without an error."""
+def summary(environment: RecordedEnv, episodes: Iterable[Sequence[StepRecord]]) -> str:
+    """A line on whole episodes: how many succeeded, and how far they got without a failure.
+
+    Episodes of which nothing counts are left out.
+    """
     rules = environment.rules
-    won = [rules.succeeded(records) for records in episodes]
-    counted = [one for one in won if one is not None]
-    lengths = [_prefix(environment, records) for records in episodes]
+    each = [
+        [not rules.failed(record) for record in records if rules.counts(record)]
+        for records in episodes
+    ]
+    counted = [won for won in each if won]
+    mean = fsum(map(prefix, counted)) / (len(counted) or 1)
     return (
-        f"{len(episodes)} episodes, {sum(counted)} of {len(counted)} successful; "
-        f"right steps before the first wrong one: mean {sum(lengths) / len(lengths):.2f}"
+        f"{sum(map(all, counted))} of {len(counted)} episodes successful; "
+        f"mean number of steps before the first failure: {mean:.2f}"
     )
-
-
-def _prefix(environment: RecordedEnv, records: Sequence[StepRecord]) -> int:
-    """The number of right steps before the first wrong one."""
-    length = 0
-    for record in records:
-        if environment.rules.failed(record):
-            break
-        length += record.scores is not None
-    return length

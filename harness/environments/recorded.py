@@ -91,10 +91,11 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
         model = AdapterInfo(name="environment", model="environment", provider="policy")
         preparer = kind.preparer(selected.tasks, model, is_policy=True)
+        success = self.declared.main_of_units.score(self.settings.f1)
         self.rules = Rules(
             prepare=preparer.prepare,
             scored=kind.scored,
-            succeeds=lambda scores: scores["success"] == 1,
+            succeeds=lambda scores: scores[success] == 1,
             strict=transition == "strict",
             zero=zero,
         )

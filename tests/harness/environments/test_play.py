@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,10 @@ def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
     *table, last = played.out.splitlines()
     shared = run.out.splitlines()[: len(table)]
     assert table == shared
-    assert last.startswith("4 episodes, ")
+    assert last.startswith("0 of 4 episodes successful; ")
+    report = call("report", tmp_path / "run", "--table", "prefix", "--format", "json")
+    (first,) = (row for row in json.loads(report.out)["rows"] if row["place"] == "all")
+    assert last.endswith(f": {first['prefix']:.2f}")
 
 
 def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
@@ -75,7 +79,7 @@ def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
     episodes = list(play(env, Half()))
     assert [len(records) for records in episodes] == [2]
     assert summary(env, episodes) == (
-        "1 episodes, 0 of 1 successful; right steps before the first wrong one: mean 1.00"
+        "0 of 1 episodes successful; mean number of steps before the first failure: 1.00"
     )
     assert len(actions()) == 3
 
