@@ -64,7 +64,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     dataset = plan.dataset
-    known = {e.unit_id: (dataset.group_of(e), e.place) for e in dataset.entries}
+    known = {e.unit_id: (dataset.parent_of(e), e.place) for e in dataset.entries}
     found = _matching(known, step, dataset.unit)
     if len(found) > 1:
         _refuse(plan.kind.listed(dataset.without(known.keys() - found)), step, dataset.unit)

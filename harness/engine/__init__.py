@@ -7,7 +7,6 @@ The engine owns the order and number of calls, retries, time limits, the reply c
 limit. It does not know which steps there are, nor what an answer is worth.
 """
 
-from harness.engine.acts import ENVIRONMENT_ERROR
 from harness.engine.cache import (
     ReplyCache,
     VectorCache,
@@ -37,7 +36,6 @@ from harness.engine.stopping import (
 )
 
 __all__ = [
-    "ENVIRONMENT_ERROR",
     "CallLog",
     "CostLimitReached",
     "Counters",

@@ -15,9 +15,6 @@ from harness.engine.stopping import GaveUp, Halt, ProtocolError
 from harness.printing import printable
 from harness.runs import ActRecord, digest_of
 
-ENVIRONMENT_ERROR = "environment_error"
-"""Why a unit does not count whose environment failed in every trial."""
-
 
 class ActFailed(GaveUp):
     """An environment was gone, which is never the model's failure."""

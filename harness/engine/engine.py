@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, user
-from harness.engine.acts import ENVIRONMENT_ERROR, ActFailed
+from harness.engine.acts import ActFailed
 from harness.engine.cache import ReplyCache, VectorCache
 from harness.engine.calls import CallLog, Calls
 from harness.engine.dialogues import Job, Jobs, OpenDialogue
@@ -22,7 +22,7 @@ from harness.engine.queues import A, Seat
 from harness.engine.retries import P
 from harness.engine.starvation import Starvation
 from harness.engine.stopping import GaveUp, Halt, Stopped, most_severe
-from harness.runs import CallRecord
+from harness.runs import ENVIRONMENT_ERROR, CallRecord
 from parsers.records import Prediction, Status
 
 T = TypeVar("T")

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
-from harness.engine import ENVIRONMENT_ERROR
 from harness.evaluation.beside import Bounds, Records
 from harness.evaluation.model import limits_of
 from harness.evaluation.reply_limit import unusable_replies
 from harness.evaluation.summary import Part, aggregation_rules, part, parts
 from harness.evaluation.units import unit_kind
 from harness.pictures import show_answers
-from harness.runs import by_role
+from harness.runs import ENVIRONMENT_ERROR, by_role
 from harness.settings import Settings
 from harness.tables import (
     ABSENT,

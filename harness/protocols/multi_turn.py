@@ -222,15 +222,15 @@ class MultiTurn(MindAct):
             choices="" if self.generation else lettered(self.texts, group.shown),
         )
         current = self._asked(group.snippet, asked, count)
-        told = () if self.tuned else opening(self.texts, self._way)
-        first = []
+        room = self.total_tokens - sum(one.tokens for one in current)
         if self.tuned:
-            first = [piece("user", self.texts["seq2seq_system"], self.piece_tokens, count)]
-        used = sum(one.tokens for one in (*first, *current)) + sum(count(m.text) for m in told)
-        kept = cut_left(memory, self.total_tokens - used, count)
-        if self.tuned:
-            parts = [one.text for one in (*first, *kept, *current)]
+            ends = (self.texts["seq2seq_system"], self.texts["seq2seq_assistant"])
+            first, last = (piece("user", text, self.piece_tokens, count) for text in ends)
+            kept = cut_left(memory, room - first.tokens - last.tokens, count)
+            parts = [one.text for one in (first, *kept, *current, last)]
             return Conversation((user(*step.pictures, *parts),))
+        told = opening(self.texts, self._way)
+        kept = cut_left(memory, room - sum(count(message.text) for message in told), count)
         return Conversation((*told, *_turns(kept), *_turns(current, step.pictures)))
 
     def _asked(self, page: str, question: str, count: Count) -> list[Piece]:
@@ -238,7 +238,6 @@ class MultiTurn(MindAct):
         page = self.texts.fill("page", page=page)
         if self.tuned:
             page = f"{self.texts['seq2seq_human']}\n{page}"
-            question = f"{question}\n{self.texts['seq2seq_assistant']}"
         return [piece("user", text, self.piece_tokens, count) for text in (page, question)]
 
     def _memory(self, snippets: Sequence[Snippet], count: Count) -> list[Piece]:
@@ -274,6 +273,8 @@ class MultiTurn(MindAct):
             answer = spell_written(element, number, action.operation, action.value)
         if snippet.rationale:
             answer = self.texts.fill("reflected", answer=answer, rationale=snippet.rationale)
+        if self.tuned:
+            answer = f"{self.texts['seq2seq_assistant']} {answer}"
         asked = self._asked(listing.snippet, question, count)
         return [*asked, piece("assistant", answer, self.piece_tokens, count)]
 

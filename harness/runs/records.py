@@ -20,7 +20,7 @@ from parsers.records import Prediction, ScoredUnit, Scores
 
 SCHEMA = 2
 ENVIRONMENT_ERROR = "environment_error"
-"""Why a unit does not count that has acted, and whose environment failed."""
+"""Why a unit does not count whose environment failed in every trial."""
 D = TypeVar("D")
 
 

@@ -35,11 +35,13 @@ class EpisodePage(UnitPage):
     def strip(self, record: UnitRecord[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
         """A frame for every turn, and one for the end."""
         turns = turns_of(calls)
-        last = len(turns) - 1
-        return [
-            _frame(str(place + 1) if place < last else "end", turn)
-            for place, turn in enumerate(turns)
-        ]
+        last, goal = len(turns) - 1, record.goal
+        frames = []
+        for place, turn in enumerate(turns):
+            frame = _frame(str(place + 1) if place < last else "end", turn)
+            frames.append(frame._replace(goal=turn.seen.goal if turn.seen.goal != goal else ""))
+            goal = turn.seen.goal
+        return frames
 
 
 def _lines(record: UnitRecord[Any]) -> Iterator[Line]:
@@ -53,8 +55,8 @@ def _lines(record: UnitRecord[Any]) -> Iterator[Line]:
 
 def _frame(head: str, turn: Turn) -> Frame:
     if head == "end":
-        return Frame(head, turn.seen.picture, turn.seen.size, after=turn.seen.outcome)
-    shown = Frame(head, turn.seen.picture, turn.seen.size, said=turn.said)
+        return Frame(head, "", turn.seen.picture, turn.seen.size, after=turn.seen.outcome)
+    shown = Frame(head, "", turn.seen.picture, turn.seen.size, said=turn.said)
     if turn.done is None:
         return shown._replace(after="no action", failed=True)
     done, action, after = turn.done, turn.done.action, turn.after

@@ -119,6 +119,7 @@ class Frame(NamedTuple):
     """A frame of a film strip: what was seen, and what was done about it.
 
     head: above it.
+    goal: what was wanted, where that is new.
     picture: digest of a blob; "" without.
     size: width and height of the picture, in whose pixels boxes and points are; None for its own.
     boxes, point: drawn on the picture.
@@ -130,6 +131,7 @@ class Frame(NamedTuple):
     """
 
     head: str
+    goal: str = ""
     picture: str = ""
     size: tuple[float, float] | None = None
     boxes: Sequence[Drawn] = ()

@@ -186,3 +186,22 @@ def test_a_whole_run_of_the_tournament(
     assert asked and {c["place"] for c in asked} <= {"group-1", "group-2"}
     assert [message["role"] for message in asked[0]["messages"]] == ["user"]
     assert summary("r")["complete"] is True
+
+
+def test_a_whole_run_with_a_memory_that_keeps_to_the_model_s_own_tokens(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    told = call(
+        *("--model", f"seq2seq:{folder}", "--protocol", "mt-mindact", "-b", "mt-sample"),
+        *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--top-k", "5"),
+        *("--protocol-option", "total_tokens=300", "--protocol-option", "piece_tokens=90"),
+        *("--missed", "ask", "--max-tokens", "4", "--out", "r"),
+    )
+    assert told.code == 0, told.err
+    asked = calls("r")
+    # The end token is not among those that are counted.
+    inputs = [call["reply"]["usage"]["input"] - 1 for call in asked]
+    assert max(inputs) == 300 > min(inputs)
+    assert {call["messages"][-1]["parts"][-1] for call in asked} == {"Assistant:"}
+    assert summary("r")["complete"] is True

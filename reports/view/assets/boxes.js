@@ -45,7 +45,8 @@
     const font = 15 * unit;
     const wide = (text.length * 0.62 + 0.7) * font;
     const left = Math.max(0, Math.min(x - wide / 2, width - wide));
-    const top = y + r + font * 1.6 > height ? y - r - font * 1.6 : y + r + font * 0.25;
+    const under = y + r + font * 1.6 <= height || y - r < font * 1.6;
+    const top = under ? y + r + font * 0.25 : y - r - font * 1.6;
     return [
       VLM.svg("rect", { x: left, y: top, width: wide, height: font * 1.35, class: "tag" }),
       VLM.svg("text", { x: left + 0.35 * font, y: top + font, "font-size": font }, text),

@@ -44,6 +44,7 @@
     return VLM.put(
       card,
       VLM.el("h3", null, VLM.plain(one.head)),
+      one.goal ? VLM.el("p", { class: "goal" }, VLM.plain(one.goal)) : null,
       picture(one, width, card),
       one.action ? VLM.el("p", { class: "did" }, VLM.plain(one.action)) : null,
       one.said ? VLM.text(one.said, LONG) : null,
@@ -61,13 +62,15 @@
     const width = narrow ? NARROW : WIDE;
     const strip = VLM.el("ol", { class: "episode", "aria-label": "Turns" });
     strip.style.setProperty("--frame", width + "px");
+    const [first, ...others] = detail.strip;
     const gone = detail.strip.some((one) => one.size && !one.picture.length);
     return VLM.el(
       "section",
       { class: "panel" },
       VLM.el("h2", null, "Turns"),
       gone ? VLM.el("p", { class: "quiet" }, "Pictures that are not there are drawn as empty pages.") : null,
-      VLM.put(strip, detail.strip.map((one) => frame(one, width))),
+      first.goal ? VLM.el("p", { class: "goal" }, VLM.plain(first.goal)) : null,
+      VLM.put(strip, [{ ...first, goal: "" }, ...others].map((one) => frame(one, width))),
     );
   };
 })();

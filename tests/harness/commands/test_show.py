@@ -19,6 +19,8 @@ from tests.harness.commands.tool import (
     steps,
     whole_text,
 )
+from tests.reports.episodes.worlds import forms
+from tests.reports.view.pages import HOSTILE
 from tests.servers import Answer, Ask, WireServer
 
 
@@ -174,3 +176,19 @@ def test_a_run_has_its_own_settings(place: Path) -> None:
     assert (refused.code, "--distractors has no effect with --run" in refused.err) == (2, True)
     assert call("show", "nothing", "--run", "a").code == 2
     assert call("show", step, "--run", "nowhere").code == 2
+
+
+def test_turns_of_an_episode_are_told_in_short(tmp_path: Path) -> None:
+    run = forms(tmp_path / "run")
+    shown = call("show", "form-3/1", "--run", run)
+    assert (shown.code, shown.err) == (0, "")
+    places = re.findall(r"^===== (\S+): (\S+) =====$", shown.out, re.M)
+    assert places == [
+        *(("begin", "environment"), ("1/only", "model-1"), ("act-1", "environment")),
+        *(("2/only", "model-1"), ("act-2", "environment")),
+    ]
+    assert "goal: Form form-3/1\nseen: 320 x 420 pixels" in shown.out
+    failed = f"seen: failed: {HOSTILE[2]}, 320 x 420 pixels"
+    assert f"action: [button]  Choice 1 -> CLICK\n{failed}" in shown.out
+    assert f"seen: reward 0.5, ended: {HOSTILE[1]}, " in shown.out
+    assert "--- reply (stop) ---\nI choose action 2." in shown.out and '{"' not in shown.out

@@ -324,7 +324,7 @@ def test_a_prompt_keeps_to_its_limits_and_loses_the_beginning_of_the_memory() ->
         texts = [part.text for part in message.parts if isinstance(part, Text)]
         assert all(count_tokens(text) <= 60 for text in texts)
         assert 390 <= sum(map(count_tokens, texts)) <= 400
-        assert texts[-4].endswith("Assistant:") and "Sunday" in texts[-4]
+        assert texts[-1] == "Assistant:" and texts[-4].startswith("Assistant: B.")
         assert "Friday" not in message.text
 
 
@@ -439,7 +439,7 @@ def test_a_pack_of_one_s_own_replaces_what_it_has(tmp_path: Path) -> None:
     chat = open_protocol("self-map", {"prompts": pack}, {"form": "chat"})
     assert isinstance(fine_tuned, MultiTurn) and isinstance(chat, MultiTurn)
     told = said(asked_of(fine_tuned, 1).groups[0].conversation.messages)
-    assert "### Human:\n```(html" in told and "What is the next action?\nAssistant:" in told
+    assert "### Human:\n```(html" in told and told.endswith("What is the next action?Assistant:")
     messages = asked_of(chat, 1).groups[0].conversation.messages
     assert [message.role for message in messages] == ["system", "user"]
     assert fine_tuned.settings()["prompts"] == "theirs"

@@ -38,7 +38,8 @@ def _detail(folder: Path, number: int) -> dict[str, Any]:
 def test_a_frame_has_what_was_seen_what_was_done_and_what_came_of_it(films: Path) -> None:
     first, second, end = _detail(films, 0)["strip"]
     box = list(button((320, 420), 1)[0])
-    assert first["head"] == "1" and first["boxes"] == [["chosen", box, "TYPE: Ohio"]]
+    assert (first["head"], first["goal"], second["goal"]) == ("1", "Form form-0/0", "")
+    assert first["boxes"] == [["chosen", box, "TYPE: Ohio"]]
     assert first["action"] == "[button]  Choice 1 -> TYPE" and "Because" in first["said"]
     assert second["point"] == list(point(2).point or ()) and second["mark"] == "CLICK"
     assert (end["head"], end["after"]) == ("end", "reward 1, ended: solved")
