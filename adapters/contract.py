@@ -95,7 +95,7 @@ class Request:
     repeat: int = 0
     """Which repetition of the step it is, from 0, in a run that asks every step several times."""
     about: Any = field(default=None, compare=False, repr=False)
-    """What baselines answer it by, where a unit is asked about turn by turn; not for models."""
+    """What baselines answer it by, where a unit is asked about step by step; not for models."""
 
 
 @dataclass(frozen=True, slots=True)

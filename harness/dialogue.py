@@ -36,7 +36,7 @@ class Ask:
     continues: whether a later call will continue from the reply.
     max_tokens: limit for this reply; None takes the run's.
     role: who is asked; "" is the model under test.
-    about: what a policy is given to answer it, where a unit is asked about turn by turn; nothing of
+    about: what a policy is given to answer it, where a unit is asked about step by step; nothing of
         it is sent.
     shared: id of a parent of the unit, for a call that is made once for all its units and repeat by
         repeat: whoever asks first makes and pays it. It must be one of the level that shards keep

@@ -14,8 +14,8 @@ from harness.benchmarks.episodes import EpisodeBenchmark
 from harness.benchmarks.items import Items
 from harness.engine import Environment
 from harness.errors import UserError
+from harness.evaluation.step_by_step import Episode, StepByStep
 from harness.evaluation.step_settings import image_policy_of, lacks_of, source_of
-from harness.evaluation.turns import Episode, TurnByTurn
 from harness.evaluation.units import Question, UnitKind
 from harness.live.contract import LivePage, Seen, element
 from harness.live.pool import Worlds
@@ -50,21 +50,21 @@ class EpisodeQuestion(Question):
 class Episodes(UnitKind):
     """Episodes on live pages."""
 
-    protocol: TurnByTurn
+    protocol: StepByStep
 
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         super().__init__(settings, protocol)
-        self.protocol = replace(_turn_by_turn(protocol), run=settings)
+        self.protocol = replace(_step_by_step(protocol), run=settings)
         self._worlds: Worlds | None = None
 
     @classmethod
     def asks_with(
         cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
     ) -> AskingProtocol:
-        """See `UnitKind.asks_with`: a protocol for recorded steps is asked turn by turn."""
+        """See `UnitKind.asks_with`: a protocol for recorded steps is asked step by step."""
         if protocol.kind == EPISODE:
             return protocol
-        return TurnByTurn(of_steps(protocol), settings, info.image_rule if info else None)
+        return StepByStep(of_steps(protocol), settings, info.image_rule if info else None)
 
     @classmethod
     def never_has(cls, source: Benchmark) -> frozenset[str]:
@@ -84,7 +84,7 @@ class Episodes(UnitKind):
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
         """See `UnitKind.completed`."""
-        check_actions(_turn_by_turn(protocol).inner, actions_of(settings.benchmark))
+        check_actions(_step_by_step(protocol).inner, actions_of(settings.benchmark))
         source = source_of(settings, protocol)
         completed: dict[str, Any] = {"candidates": source}
         if benchmark(settings.benchmark).pictures:
@@ -181,8 +181,8 @@ class Episodes(UnitKind):
         return Seen(viewport=(width, height)).observation(grey(width, height), page)
 
 
-def _turn_by_turn(protocol: AskingProtocol) -> TurnByTurn:
-    assert isinstance(protocol, TurnByTurn)
+def _step_by_step(protocol: AskingProtocol) -> StepByStep:
+    assert isinstance(protocol, StepByStep)
     return protocol
 
 

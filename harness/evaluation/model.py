@@ -113,12 +113,12 @@ def open_policy(
     policy = instance or policy_named(settings.model, protocol.kind)
     kind = getattr(policy, "kind", "step")
     answers = {protocol.kind}
-    if protocol.turn_kind == protocol.kind or not policy.needs_gold:
-        # No turn has a right answer, if it is one of several.
-        answers |= {"", protocol.turn_kind}
+    if protocol.step_kind == protocol.kind or not policy.needs_gold:
+        # No step has a right answer where a unit has several.
+        answers |= {"", protocol.step_kind}
     if kind not in answers:
         does = f"answers units of kind '{kind}'" if kind else "repeats the recorded answer"
-        others = ", ".join(policies_for(protocol.kind, protocol.turn_kind))
+        others = ", ".join(policies_for(protocol.kind, protocol.step_kind))
         raise UserError(
             f"the policy '{policy.name}' {does}, and those of {settings.benchmark} are of kind "
             f"'{protocol.kind}': ask a model, or a policy for them ({others})"

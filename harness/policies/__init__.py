@@ -90,21 +90,21 @@ def policy_named(name: str, kind: str) -> Policy:
     )
 
 
-def policies_for(kind: str, turn_kind: str = "") -> list[str]:
+def policies_for(kind: str, step_kind: str = "") -> list[str]:
     """The names of policies that answer units of a kind, those for all kinds first.
 
-    Where these are asked about in turns of another kind, policies for that kind answer them, too,
-    but for those that need the right answer, which no turn has.
+    Where these are asked about in steps of another kind, policies for that kind answer them, too,
+    but for those that need the right answer, which no such step has.
     """
     policies = {name: POLICIES.make(name) for name in POLICIES.names()}
     kinds = {name: getattr(policy, "kind", "step") for name, policy in policies.items()}
-    in_turns = turn_kind not in ("", kind)
+    by_steps = step_kind not in ("", kind)
 
     def answers(name: str) -> bool:
         if kinds[name] == kind:
             return True
-        usable = kinds[name] in ("", turn_kind)
-        return usable and not (in_turns and policies[name].needs_gold)
+        usable = kinds[name] in ("", step_kind)
+        return usable and not (by_steps and policies[name].needs_gold)
 
     listed = sorted(kinds, key=lambda name: kinds[name] != "")
     return [name.rpartition("/")[2] for name in listed if answers(name)]

@@ -45,8 +45,8 @@ class PolicyAdapter:
         self._units: dict[UnitKey, tuple[tuple[Any, ...], Secret | None]] = {}
         # Replies to all calls of a unit, so that a policy is asked once per unit.
         self._spelled: dict[UnitKey, Mapping[str, str]] = {}
-        # The turn that these are of, where units are asked about turn by turn.
-        self._turns: dict[UnitKey, str] = {}
+        # The step that these are of, where units are asked about step by step.
+        self._steps: dict[UnitKey, str] = {}
         self._info = AdapterInfo(
             name=policy.name,
             model=policy.name,
@@ -80,34 +80,34 @@ class PolicyAdapter:
 
     def forget(self, unit_id: str) -> None:
         """Drop a unit, all of whose repeats are done."""
-        for by_unit in (self._units, self._spelled, self._turns):
+        for by_unit in (self._units, self._spelled, self._steps):
             for key in [key for key in by_unit if key[0] == unit_id]:
                 del by_unit[key]
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """The policy's answer as the protocol spells it. Raises `Fatal` for an unknown step."""
         key = request.unit_id, request.repeat
-        turn, _, place = request.place.rpartition("/" if request.about is not None else "\0")
-        if turn != self._turns.get(key, ""):
-            self._turns[key] = turn
+        step, _, place = request.place.rpartition("/" if request.about is not None else "\0")
+        if step != self._steps.get(key, ""):
+            self._steps[key] = step
             self._spelled.pop(key, None)
         if key not in self._spelled:
-            self._spelled[key] = self._settle(*key, turn, request.about)
+            self._spelled[key] = self._settle(*key, step, request.about)
         if place not in self._spelled[key]:
             name = self._policy.name
             raise Fatal(f"policy '{name}': its protocol spells no reply for '{request.place}'")
         return Reply(self._spelled[key][place], model=self._policy.name)
 
     def _settle(
-        self, unit_id: str, repeat: int, turn: str, about: tuple[Any, ...] | None
+        self, unit_id: str, repeat: int, step: str, about: tuple[Any, ...] | None
     ) -> Mapping[str, str]:
-        """The replies to all calls of a unit, or of a turn of it, by place."""
+        """The replies to all calls of a unit, or of a step of it, by place."""
         announced = self._units.get((unit_id, repeat)) or self._units.get((unit_id, 0))
         if announced is None:
             raise Fatal(f"policy '{self._policy.name}' was asked about a step it does not know")
         asked, secret = announced
         asked = about or asked
-        unit = f"{unit_id}/{turn}" if turn else unit_id
+        unit = f"{unit_id}/{step}" if step else unit_id
         chance = chance_for(self._seed, repeat, unit, "policy")
         prediction = self._policy.predict(*asked, chance, secret)
         return spelled(self._protocol, asked, prediction, self._space)

@@ -145,8 +145,8 @@ class AskingProtocol(ABC):
         """The kind of units that it asks about."""
 
     @property
-    def turn_kind(self) -> str:
-        """The kind of what policies are asked about: of each turn, where a unit has several."""
+    def step_kind(self) -> str:
+        """The kind of what policies are asked about: of each step, where a unit has several."""
         return self.kind
 
     @property

@@ -15,7 +15,7 @@ TAG = 24
 
 
 class EpisodePage(UnitPage):
-    """Episodes turn by turn."""
+    """Episodes step by step."""
 
     same = "ended in the same way"
     searched = "goal, end, id"

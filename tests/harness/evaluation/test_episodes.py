@@ -1,4 +1,4 @@
-"""Episodes on a made-up page: protocols and policies for recorded steps, turn by turn."""
+"""Episodes on a made-up page: protocols and policies for recorded steps, step by step."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_model_points_until_it_is_rewarded(tmp_path: Path) -> None:
     "protocol",
     ["coordinates", "autowebglm", "seeact-two-rounds", "seeact-annotation", "mindact-choice"],
 )
-def test_policies_for_steps_play_turn_by_turn(protocol: str, tmp_path: Path) -> None:
+def test_policies_for_steps_play_step_by_step(protocol: str, tmp_path: Path) -> None:
     done = harness.evaluate("lexical", protocol=protocol, out="lexical", **RUN)
     assert done.complete
     # The goal's number is on the button, so that the words overlap.

@@ -1,4 +1,4 @@
-"""Episodes turn by turn: every observation becomes a step that a protocol can be asked about.
+"""Episodes step by step: every observation becomes a step that a protocol can be asked about.
 
 The protocols are those of recorded steps. A live page has no right answer: all of its elements that
 are in view are offered, or the first of a ranker.
@@ -73,7 +73,7 @@ class _Told:
 
 
 @dataclass(frozen=True)
-class TurnByTurn(AskingProtocol):
+class StepByStep(AskingProtocol):
     """A protocol for recorded steps, asked about each observation of an episode in turn."""
 
     inner: StepProtocol
@@ -82,7 +82,7 @@ class TurnByTurn(AskingProtocol):
     ranks: Ranks | None = field(default=None, compare=False, repr=False)
 
     kind = EPISODE
-    turn_kind = "step"
+    step_kind = "step"
 
     @property
     def name(self) -> str:
@@ -120,7 +120,7 @@ class TurnByTurn(AskingProtocol):
         return self.inner.notes(flags)
 
     def calls(self, count: int) -> tuple[int, int]:
-        """Those of one turn, and of as many as there may be."""
+        """Those of one step, and of as many as there may be."""
         least, most = self.inner.calls(count)
         return least, most * (self.run.max_steps or STEPS)
 
@@ -130,9 +130,9 @@ class TurnByTurn(AskingProtocol):
         return {role: (least, most * steps) for role, (least, most) in calls}
 
     def spell(self, *asked: Any, **_: Any) -> Mapping[str, str]:
-        """The replies of one turn, given its step, its choices and the prediction."""
-        *turn, prediction = asked
-        return spelled(self.inner, tuple(turn), prediction, self._space)
+        """The replies about one step, given the step, its choices and the prediction."""
+        *step, prediction = asked
+        return spelled(self.inner, tuple(step), prediction, self._space)
 
     def dialogue(self, episode: Episode) -> Dialogue:
         """Act until the episode is over.
@@ -156,8 +156,8 @@ class TurnByTurn(AskingProtocol):
             question = self._question(episode, number, seen, page, observation, told)
             if question.choices or self.needs.point:
                 about = question.for_policy(self.inner)
-                turn = held(self.inner, question.asked, self._space)
-                last = yield from _numbered(number, turn, about)
+                dialogue = held(self.inner, question.asked, self._space)
+                last = yield from _numbered(number, dialogue, about)
             else:
                 last = Prediction(Status.NO_ELEMENT)
             episode.shown.extend(question.looked_up() or question.step.pictures)
@@ -191,10 +191,10 @@ class TurnByTurn(AskingProtocol):
         observation: Observation,
         told: _Told,
     ) -> StepQuestion:
-        """The question of a turn: a step without a right answer."""
+        """The question about an observation: a step without a right answer."""
         info = StepInfo(
             task_id=episode.unit_id,
-            action_uid=f"turn-{number}",
+            action_uid=f"step-{number}",
             index=number - 1,
             total_steps=self.run.max_steps or episode.task.max_steps,
             benchmark=episode.benchmark,
@@ -215,7 +215,7 @@ class TurnByTurn(AskingProtocol):
             negatives=candidates or page.candidates,
             operation="CLICK",
             value="",
-            source=f"{episode.unit_id}, turn {number}",
+            source=f"{episode.unit_id}, step {number}",
         )
         question = self._preparer.prepare(row)
         step = replace(question.step, earlier=told.earlier, page_size=seen.viewport)
@@ -280,20 +280,20 @@ def _page(observation: Observation) -> LivePage:
 
 
 def _numbered(
-    number: int, turn: Dialogue, about: tuple[Any, ...]
+    number: int, dialogue: Dialogue, about: tuple[Any, ...]
 ) -> Generator[Asks, Replies, Prediction]:
-    """The dialogue of a turn, whose calls have its number in their names."""
+    """The dialogue about a step, whose calls have its number in their names."""
     replies: Replies | None = None
     try:
         while True:
             try:
-                asks = next(turn) if replies is None else turn.send(replies)
+                asks = next(dialogue) if replies is None else dialogue.send(replies)
             except StopIteration as stop:
                 return cast(Prediction, stop.value)
             named = tuple(_named(call, number, about) for call in as_tuple(asks))
             replies = yield named if isinstance(asks, tuple) else named[0]
     finally:
-        turn.close()
+        dialogue.close()
 
 
 def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:
