@@ -13,16 +13,23 @@ from adapters import AdapterInfo
 from adapters.conversation import Finish, Message, Reply, Text
 from adapters.embedding import Embedded
 from adapters.lexical_embedder import embedded
+from harness.benchmarks import open_steps
 from harness.dialogue import Ask, Embed, hold
 from harness.errors import UserError
+from harness.evaluation.questions import Preparer, StepQuestion
+from harness.pictures import PicturePolicy
 from harness.protocols import open_protocol
 from harness.protocols.multi_turn import MultiTurn
+from harness.rankers import open_ranks
 from harness.records import Choice, Step
+from harness.settings import Settings
 from parsers import Prediction, Status, count_tokens
 from tests.conversations import after, past, turn
 from tests.harness.protocols.scenes import question
 
 NAMES = ("mt-mindact", "mt-mindact-car", "mt-mindact-fixed", "mt-synapse", "self-map")
+GOLDEN = Path(__file__).parent / "golden"
+DELIVERY = "0f821035-ab36-5862-9388-6846dc20a828"
 SEQ2SEQ = AdapterInfo(name="seq2seq:/models/flan", model="/models/flan", provider="local")
 TURNS = (
     turn(
@@ -124,14 +131,35 @@ def written(talk: Talk) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "form"), [*((name, "chat") for name in NAMES), ("mt-mindact", "seq2seq")]
-)
-def test_the_prompts_of_a_conversation_are_the_ones_on_file(name: str, form: str) -> None:
+@pytest.mark.parametrize("form", ["chat", "seq2seq"])
+@pytest.mark.parametrize("name", ["mt-mindact", "self-map"])
+def test_the_prompts_are_the_ones_on_file(name: str, form: str) -> None:
     """Written once, read by eye for sense."""
     talk = asked_of(protocol(name, form=form), 5)
-    path = Path(__file__).parent / "golden" / f"{name}-{form}.txt"
-    assert written(talk) == path.read_text("utf-8")
+    assert written(talk) == (GOLDEN / f"{name}-{form}.txt").read_text("utf-8")
+
+
+def delivery(name: str) -> StepQuestion:
+    """A step of the sample: where to send a pan and a kettle, in the fifth turn."""
+    steps = open_steps("mt-sample", splits=["dev"])
+    typed = [entry for entry in steps.entries if entry.task_id == DELIVERY][3]
+    settings = Settings(candidates="ranker", top_k=5, missed="ask")
+    texts = PicturePolicy.parse("none")
+    ranks = open_ranks("lexical")
+    prepare = Preparer(settings, protocol(name), texts, ranks=ranks, conversations=steps).prepare
+    return prepare(steps.row(typed.step_id))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_prompts_about_the_sample_are_the_ones_on_file(name: str) -> None:
+    """Written once, read by eye for sense."""
+    asked = delivery(name)
+    talk = Talk(
+        rationale="It leads there.",
+        rewrite="Have pan and kettle delivered to Edda, 9 Weaver Street, in South Vale",
+    )
+    talk(protocol(name), (asked.step, asked.choices))
+    assert written(talk) == (GOLDEN / f"sample-{name}.txt").read_text("utf-8")
 
 
 def test_the_whole_conversation_or_its_first_turns_or_the_nearest() -> None:
