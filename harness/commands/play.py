@@ -14,7 +14,7 @@ from harness.printing import say, terminal
 
 @click.command(cls=SettingsCommand)
 @setting_options(["model"], model={"required": True, "help": "Baseline that plays."})
-@setting_options(TAKEN)
+@setting_options(TAKEN, point_rule={"default": "smallest"})
 @click.option(
     "--transition",
     type=click.Choice(get_args(Transition)),
@@ -43,14 +43,15 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     from harness.environments.play import summary
     from harness.environments.recorded import RecordedEnv
     from harness.evaluation.report import print_result
-    from harness.policies import is_policy, policy_named
+    from harness.policies import policies_for, policy_named
 
     settings = given_settings()
     name = settings.pop("model")
-    if not is_policy(name):
+    known = policies_for("step")
+    if name not in known:
         raise UserError(
-            f"'{name}' is no baseline (vlm-eval policies lists them); evaluate a model with "
-            "vlm-eval run, or let it play in Python: docs/environment.md"
+            f"'{name}' is no baseline for recorded steps ({', '.join(known)}); evaluate a model "
+            "with vlm-eval run, or let it play in Python: docs/environment.md"
         )
     environment = RecordedEnv(transition=transition, on_invalid=on_invalid, **settings)
     episodes = list(played(environment, policy_named(name, "step")))

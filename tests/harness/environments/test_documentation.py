@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.environments.recorded import RecordedEnv
+from parsers.browsergym import FUNCTIONS
 from tests.harness.commands.tool import call
 from tests.servers import Answer, Ask, WireServer
 
@@ -57,3 +59,14 @@ def test_the_line_of_a_baseline_is_the_one_on_the_page() -> None:
     line = ("--model", "lexical", "--benchmark", "sample", "--split", "dev")
     assert f"vlm-eval play {' '.join(line)} --transition strict\n" in PAGE
     assert call("play", *line, "--transition", "strict").out == OUTPUT["play"]
+
+
+def test_the_page_names_all_that_is_seen_told_and_taken() -> None:
+    env = RecordedEnv(benchmark="mt-sample", split="dev", limit=1, episode="conversation")
+    seen, info = env.reset()
+    named = set(seen) | set(info) | {kind.name + "(" for kind in FUNCTIONS.actions}
+    over = False
+    while not over:
+        _, _, over, _, info = env.step("noop()")
+        named |= set(info)
+    assert {name for name in named if f"`{name}" not in PAGE} == set()

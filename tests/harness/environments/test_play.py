@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from tests.harness.environments.made_up import actions, made, recorded
         ("random", {"distractors": 4, "seed": 3}),
         ("oracle", {}),
         ("random", {"protocol": "autowebglm", "candidates": "all"}),
+        ("lexical", {"benchmark": "mt-sample"}),
         ("lexical", {"protocol": "autowebglm", "candidates": "ranker", "top_k": 10}),
     ],
 )
@@ -31,8 +34,8 @@ def test_a_baseline_scores_what_it_scores_in_a_run(
 ) -> None:
     if settings.get("candidates") == "ranker":
         settings = {**settings, "ranker": "lexical"}
-    usual = {"benchmark": "sample", "split": "dev", "progress": "off"}
-    run = harness.evaluate(model, out=str(tmp_path / "run"), **usual, **settings)
+    usual = {"benchmark": "sample", "split": "dev", "progress": "off", **settings}
+    run = harness.evaluate(model, out=str(tmp_path / "run"), **usual)
     here = {name: value for name, value in settings.items() if name != "protocol"}
     played = [
         record for records in play(made(**here), policy_named(model, "step")) for record in records
@@ -84,7 +87,20 @@ def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
     assert len(actions()) == 3
 
 
-def test_a_model_is_sent_to_run() -> None:
-    asked = call("play", "--model", "gpt-5.4", "--benchmark", "sample")
+@pytest.mark.parametrize("name", ["gpt-5.4", "centre"])
+def test_who_is_no_baseline_of_recorded_steps_is_refused(name: str) -> None:
+    asked = call("play", "--model", name, "--benchmark", "sample")
     assert asked.code == 2
-    assert "'gpt-5.4' is no baseline" in asked.err
+    assert f"'{name}' is no baseline for recorded steps (oracle, random" in asked.complaint
+
+
+def test_without_gymnasium_one_line_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['gymnasium'] = None\n"
+        "from harness.commands.main import run; run(['play', '--model', 'random'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "vlm-eval: environments need gymnasium: pip install 'vlm-web-eval[gym]'\n"
+    )
