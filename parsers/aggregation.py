@@ -150,9 +150,9 @@ def _valid(rows: Iterable[ScoredUnit], declared: Declaration, rules: Aggregation
 
 
 def _failed(rows: Iterable[ScoredUnit], declared: Declaration) -> list[tuple[ScoredUnit, Scores]]:
-    """The invalid rows, as failed ones."""
+    """The invalid rows, as failed ones, but for those whose environment failed."""
     failed = declared.failed
-    return [(row, failed) for row in rows if row.invalid is not None]
+    return [(row, failed) for row in rows if row.invalid is not None and not row.lost]
 
 
 def _unit_metrics(scored: _Scored, unknown: frozenset[str]) -> UnitMetrics:

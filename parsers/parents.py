@@ -71,7 +71,7 @@ def parent_outcomes(
     level, name = declared.level(measure.over), declared[measure.all_of].score(rules.variant)
     parents: dict[Parent, list[ScoredUnit]] = {}
     for row in rows:
-        if row.scores is None or row.scores.get(name) is not None:
+        if not row.lost and (row.scores is None or row.scores.get(name) is not None):
             parents.setdefault(parent_of(row, level), []).append(row)
     valid = {parent: sum(row.invalid is None for row in of) for parent, of in parents.items()}
 
@@ -124,7 +124,8 @@ def in_order(
     name = declared.main_of_units.score(rules.variant)
     parents: dict[Parent, list[tuple[int, ScoredUnit]]] = {}
     for place, row in rows:
-        parents.setdefault(parent_of(row, declared.innermost), []).append((place, row))
+        if not row.lost:
+            parents.setdefault(parent_of(row, declared.innermost), []).append((place, row))
 
     def won(row: ScoredUnit) -> bool | None:
         if row.invalid is not None:

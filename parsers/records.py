@@ -18,6 +18,9 @@ READING = 2
 """Edition of the rules by which replies are read. It rises whenever some reply is read as something
 else than before; runs record it, and older ones are read anew."""
 
+ENVIRONMENT_ERROR = "environment_error"
+"""Why a unit does not count whose environment failed in every trial. It is never a failure."""
+
 Operation = Literal["CLICK", "TYPE", "SELECT"]
 OPERATIONS: tuple[Operation, ...] = ("CLICK", "TYPE", "SELECT")
 
@@ -229,6 +232,11 @@ class ScoredUnit:
     scores: Scores | None
     status: Status | None
     flags: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> bool:
+        """Whether nobody can say how it would have ended: it counts nowhere, not even as failed."""
+        return self.invalid == ENVIRONMENT_ERROR
 
     def group(self, name: str) -> str:
         """The name of the subgroup that it belongs to; "" where it has no such label."""

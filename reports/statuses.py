@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from harness.runs import ENVIRONMENT_ERROR
 from harness.tables import interval_record, measured_name, partly_measured
 from parsers import PARSE_FAILURES, Declaration, Measure, ScoredUnit, Status, mean_interval
 from parsers.aggregation import unmeasured
 from parsers.parents import parent_of
+from parsers.records import ENVIRONMENT_ERROR
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval

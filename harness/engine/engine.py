@@ -22,8 +22,8 @@ from harness.engine.queues import A, Seat
 from harness.engine.retries import P
 from harness.engine.starvation import Starvation
 from harness.engine.stopping import GaveUp, Halt, Stopped, most_severe
-from harness.runs import ENVIRONMENT_ERROR, CallRecord
-from parsers.records import Prediction, Status
+from harness.runs import CallRecord
+from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 
 T = TypeVar("T")
 _PREFLIGHT = "preflight"

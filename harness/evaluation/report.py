@@ -14,7 +14,7 @@ from harness.evaluation.reply_limit import unusable_replies
 from harness.evaluation.summary import Part, aggregation_rules, part, parts
 from harness.evaluation.units import unit_kind
 from harness.pictures import show_answers
-from harness.runs import ENVIRONMENT_ERROR, by_role
+from harness.runs import by_role
 from harness.settings import Settings
 from harness.tables import (
     ABSENT,
@@ -41,6 +41,7 @@ from harness.tables import (
 from parsers import Average, Counts, Declaration
 from parsers.declaration import SPLIT
 from parsers.metrics import EXCLUDED
+from parsers.records import ENVIRONMENT_ERROR
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -28,7 +28,6 @@ from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.recorded import RecordedCalls, name_of
 from harness.runs.records import (
-    ENVIRONMENT_ERROR,
     SCHEMA,
     ActRecord,
     CallRecord,
@@ -51,7 +50,6 @@ from harness.runs.turns import Done, Sight, Turn, turns_of
 
 __all__ = [
     "BLOBS",
-    "ENVIRONMENT_ERROR",
     "KINDS",
     "SCHEMA",
     "STEP",

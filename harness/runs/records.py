@@ -19,8 +19,6 @@ from adapters.conversation import Message, Picture, Reply, Text, Usage
 from parsers.records import Prediction, ScoredUnit, Scores
 
 SCHEMA = 2
-ENVIRONMENT_ERROR = "environment_error"
-"""Why a unit does not count whose environment failed in every trial."""
 D = TypeVar("D")
 
 

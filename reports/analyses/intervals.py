@@ -134,7 +134,7 @@ def headline_values(
     found: list[tuple[float, Parent, Parent]] = []
     for unit in units:
         if unit.invalid is not None or unit.status in rules.exclude:
-            failed, scores = rules.invalid == "fail", None
+            failed, scores = rules.invalid == "fail" and not unit.lost, None
         else:
             failed, scores = rules.unattempted == "fail", unit.scores
         if scores is None:

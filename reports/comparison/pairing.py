@@ -142,7 +142,7 @@ def _split(ours: ScoredUnit, theirs: ScoredUnit) -> str:
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
     """The rows of these splits with the run's rules applied, as in `parsers.aggregation`."""
     for repeat, unit in rows.trials:
-        if splits and unit.split not in splits:
+        if unit.lost or (splits and unit.split not in splits):
             continue
         if unit.status in rows.rules.exclude:
             yield repeat, replace(unit, invalid=unit.invalid or f"excluded_{unit.status}")

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.runs import ENVIRONMENT_ERROR, Run, UnitRecord, turns_of
+from harness.runs import Run, UnitRecord, turns_of
 from parsers import Declaration
+from parsers.records import ENVIRONMENT_ERROR
 from reports.episodes.ends import IDLE, LIMIT, STOPPED, ended
 from reports.errors.classes import FAILED, SUCCESS, UNSETTLED, ClassInfo, general_classes
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome, short

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from harness.runs import RunError, open_run
 from reports import main_table, prefix_table, status_table, steps_frame
+from reports.analyses import second_intervals
 from reports.command import report
 from reports.comparison.command import compare
 from reports.errors import classify_run
@@ -42,6 +43,10 @@ def test_what_the_environment_failed_is_no_part_of_any_mean(run: Path) -> None:
     assert (line["valid"], line["invalid"], line["episodes"]) == (7, 1, 7)
     assert line["success_micro"] == pytest.approx(1 / 7)
     assert line["earned_micro"] == pytest.approx(1.5 / 7)
+    (strict,) = main_table(run, invalid="fail").query("headline").to_dict("records")
+    assert (strict["episodes"], strict["success_micro"]) == (7, pytest.approx(1 / 7))
+    intervals = second_intervals(run).set_index(["metric", "average"])["rate"]
+    assert intervals["Success", "micro"] == pytest.approx(1 / 7)
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -80,8 +85,9 @@ def test_how_episodes_ended_stands_beside_the_results(run: Path) -> None:
 def test_two_runs_are_compared_episode_by_episode(run: Path, tmp_path: Path) -> None:
     better = [Played([click(0)], "solved", 1.0) for _ in EPISODES]
     other = forms(tmp_path / "other", better)
-    text = CliRunner().invoke(compare, [str(run), str(other)]).output
-    assert re.search(r"Success micro +14\.3 +100\.0 +\+85\.7", text)
+    for options in ([], ["--invalid", "fail"]):
+        text = CliRunner().invoke(compare, [str(run), str(other), *options]).output
+        assert re.search(r"Success micro +14\.3 +100\.0 +\+85\.7", text), text
 
 
 def test_episodes_of_a_task_have_no_order(run: Path) -> None:
