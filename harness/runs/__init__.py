@@ -23,6 +23,7 @@ from harness.runs.directory import (
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
 from harness.runs.files import STEPS
 from harness.runs.kinds import KINDS
+from harness.runs.live_steps import Done, LiveStep, Sight, live_steps
 from harness.runs.manifest import Manifest, Redone, Session, Setup, check_same, difference
 from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
@@ -46,7 +47,6 @@ from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
 from harness.runs.spent import by_role, roles_of, spent_on, together
 from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
-from harness.runs.turns import Done, Sight, Turn, turns_of
 
 __all__ = [
     "BLOBS",
@@ -63,6 +63,7 @@ __all__ = [
     "DiskFull",
     "Done",
     "EmbedRecord",
+    "LiveStep",
     "Manifest",
     "MessageRecord",
     "RecordedCalls",
@@ -84,13 +85,13 @@ __all__ = [
     "StepDetail",
     "StepKey",
     "StepRecord",
-    "Turn",
     "UnitRecord",
     "by_role",
     "call_id",
     "check_same",
     "difference",
     "digest_of",
+    "live_steps",
     "made_again",
     "manifest_before",
     "merge",
@@ -107,5 +108,4 @@ __all__ = [
     "spent_on",
     "take_over",
     "together",
-    "turns_of",
 ]

@@ -20,7 +20,7 @@ def _of_end(name: str) -> Getter:
 EPISODE_COLUMNS = KindColumns(
     outcome=(
         unit_column("reward", "float64", "as the environment gave it", _of_end("reward")),
-        unit_column("steps", "Int64", "turns until the end", _of_end("steps")),
+        unit_column("steps", "Int64", "steps taken until the end", _of_end("steps")),
         unit_column("end", "category", "how it ended, in the page's words", _of_end("how")),
     ),
 )

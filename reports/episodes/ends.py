@@ -15,7 +15,7 @@ class End(NamedTuple):
     """How an episode ended; None for what is not on record.
 
     how: one of the ends above, or the page's own words.
-    steps: turns that it took.
+    steps: how many it took.
     reward: as the environment gave it.
     """
 

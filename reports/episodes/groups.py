@@ -18,6 +18,6 @@ def _ends(rows: RunRows) -> list[Group]:
 
 
 EPISODE_GROUPS = {
-    "steps": Key("turns until the end of an episode", banded("steps", LENGTHS)),
+    "steps": Key("steps that an episode took", banded("steps", LENGTHS)),
     "end": Key("how an episode ended", _ends),
 }

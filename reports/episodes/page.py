@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.runs import CallRecord, Turn, UnitRecord, turns_of
+from harness.runs import CallRecord, LiveStep, UnitRecord, live_steps
 from parsers.actions import Action
 from reports.episodes.ends import ended
 from reports.view.parts import LONGEST, Cell, Drawn, Frame, Line, Part, UnitPage
@@ -33,14 +33,14 @@ class EpisodePage(UnitPage):
         return Part(heads=("episode",), lines=list(_lines(record)), raw=record.detail)
 
     def strip(self, record: UnitRecord[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
-        """A frame for every turn, and one for the end."""
-        turns = turns_of(calls)
-        last, goal = len(turns) - 1, record.goal
+        """A frame for every step, and one for the end."""
+        steps = live_steps(calls)
+        last, goal = len(steps) - 1, record.goal
         frames = []
-        for place, turn in enumerate(turns):
-            frame = _frame(str(place + 1) if place < last else "end", turn)
-            frames.append(frame._replace(goal=turn.seen.goal if turn.seen.goal != goal else ""))
-            goal = turn.seen.goal
+        for place, step in enumerate(steps):
+            frame = _frame(str(place + 1) if place < last else "end", step)
+            frames.append(frame._replace(goal=step.seen.goal if step.seen.goal != goal else ""))
+            goal = step.seen.goal
         return frames
 
 
@@ -53,13 +53,13 @@ def _lines(record: UnitRecord[Any]) -> Iterator[Line]:
     yield Line("reward", (Cell("–" if end.reward is None else f"{end.reward:g}"),))
 
 
-def _frame(head: str, turn: Turn) -> Frame:
+def _frame(head: str, step: LiveStep) -> Frame:
     if head == "end":
-        return Frame(head, "", turn.seen.picture, turn.seen.size, after=turn.seen.outcome)
-    shown = Frame(head, "", turn.seen.picture, turn.seen.size, said=turn.said)
-    if turn.done is None:
+        return Frame(head, "", step.seen.picture, step.seen.size, after=step.seen.outcome)
+    shown = Frame(head, "", step.seen.picture, step.seen.size, said=step.said)
+    if step.done is None:
         return shown._replace(after="no action", failed=True)
-    done, action, after = turn.done, turn.done.action, turn.after
+    done, action, after = step.done, step.done.action, step.after
     tag = done.short if len(done.short) <= TAG else done.short[: TAG - 1] + "…"
     return shown._replace(
         boxes=[Drawn("chosen", done.box, tag)] if done.box and not action.point else [],

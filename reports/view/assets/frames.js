@@ -60,14 +60,14 @@
     const sizes = detail.strip.map(size).filter(Boolean);
     const narrow = sizes.every(([w, h]) => w <= SMALL || w <= h);
     const width = narrow ? NARROW : WIDE;
-    const strip = VLM.el("ol", { class: "episode", "aria-label": "Turns" });
+    const strip = VLM.el("ol", { class: "episode", "aria-label": "Steps" });
     strip.style.setProperty("--frame", width + "px");
     const [first, ...others] = detail.strip;
     const gone = detail.strip.some((one) => one.size && !one.picture.length);
     return VLM.el(
       "section",
       { class: "panel" },
-      VLM.el("h2", null, "Turns"),
+      VLM.el("h2", null, "Steps"),
       gone ? VLM.el("p", { class: "quiet" }, "Pictures that are not there are drawn as empty pages.") : null,
       first.goal ? VLM.el("p", { class: "goal" }, VLM.plain(first.goal)) : null,
       VLM.put(strip, [{ ...first, goal: "" }, ...others].map((one) => frame(one, width))),

@@ -41,12 +41,12 @@ DECLARED = Declaration(
 )
 
 
-def picture(size: tuple[int, int], turn: int) -> bytes:
-    """A form with three buttons and the number of the turn; PNG."""
+def picture(size: tuple[int, int], step: int) -> bytes:
+    """A form with three buttons and the number of the step; PNG."""
     image = Image.new("RGB", size, (255, 255, 255))
     pen, (width, height) = ImageDraw.Draw(image), size
     pen.rectangle((0, 0, width, height // 5), fill=(255, 255, 120))
-    pen.text((8, 8), f"Turn {turn}: choose the right one.", fill=(0, 0, 0))
+    pen.text((8, 8), f"Step {step}: choose the right one.", fill=(0, 0, 0))
     for place, colour in enumerate(((220, 60, 60), (60, 160, 60), (60, 80, 220))):
         pen.rectangle(button(size, place)[1], fill=colour)
     out = io.BytesIO()
@@ -65,7 +65,7 @@ def button(
 
 @dataclass(frozen=True)
 class Played:
-    """An episode: what was done in each turn (None for nothing), and how it ended."""
+    """An episode: what was done in each step (None for nothing), and how it ended."""
 
     actions: Sequence[Action | None]
     end: str
@@ -120,9 +120,9 @@ def shown(digest: str, size: tuple[int, int]) -> Picture:
 
 
 def _calls(unit: str, played: Played, shots: Sequence[str]) -> list[CallRecord]:
-    """What is on record: the beginning, then for every turn a question and an action."""
+    """What is on record: the beginning, then for every step a question and an action."""
 
-    def seen(turn: int, **more: Any) -> dict[str, Any]:
+    def seen(step: int, **more: Any) -> dict[str, Any]:
         return {
             "goal": f"Form {unit}",
             "url": "about:blank",
@@ -132,21 +132,21 @@ def _calls(unit: str, played: Played, shots: Sequence[str]) -> list[CallRecord]:
             "reason": "",
             "error": "",
             "viewport": list(played.size),
-            "screenshot": shots[turn],
+            "screenshot": shots[step],
             "page": "",
         } | more
 
-    def act(place: str, action: Any, turn: int, **more: Any) -> CallRecord:
-        return _act(unit, place, action, seen(turn, **more), {"screenshot": shots[turn]})
+    def act(place: str, action: Any, step: int, **more: Any) -> CallRecord:
+        return _act(unit, place, action, seen(step, **more), {"screenshot": shots[step]})
 
     calls = [act("begin", None, 0)]
     last = max((n for n, one in enumerate(played.actions) if one is not None), default=-1)
-    for turn, action in enumerate(played.actions):
-        text = played.said or f"I choose action {turn + 1}. " + "Because of this, and of that. " * 3
-        look = max((n + 1 for n in range(turn) if played.actions[n] is not None), default=0)
+    for step, action in enumerate(played.actions):
+        text = played.said or f"I choose action {step + 1}. " + "Because of this, and of that. " * 3
+        look = max((n + 1 for n in range(step) if played.actions[n] is not None), default=0)
         asked = (MessageRecord("user", ("What next?", shown(shots[look], played.size))),)
         reply = Reply(text, usage=Usage(300, output=20), model="model-1")
-        calls.append(_call(unit, f"{turn + 1}/only", reply, messages=asked))
+        calls.append(_call(unit, f"{step + 1}/only", reply, messages=asked))
         if action is None:
             continue
         x, y, width, height = button(played.size, int(action.element or 0))[0]
@@ -159,11 +159,11 @@ def _calls(unit: str, played: Played, shots: Sequence[str]) -> list[CallRecord]:
             "box": (x, y, width, height) if action.element else None,
         }
         end: dict[str, Any] = {}
-        if turn == last and played.reward is not None:
+        if step == last and played.reward is not None:
             end = {"ended": True, "reward": played.reward, "reason": played.end}
-        if turn == 0 and played.error and played.invalid is None:
+        if step == 0 and played.error and played.invalid is None:
             end |= {"error": played.error}
-        calls.append(act(f"act-{turn + 1}", plain, turn + 1, **end))
+        calls.append(act(f"act-{step + 1}", plain, step + 1, **end))
     return calls
 
 
@@ -206,7 +206,7 @@ def forms(path: Path, episodes: Sequence[Played] = EPISODES, *, blobs: bool = Tr
     )
     with RunDirectory.start(path, setup) as run:
         for number, played in enumerate(episodes):
-            shots = [picture(played.size, turn) for turn in range(len(played.actions) + 1)]
+            shots = [picture(played.size, step) for step in range(len(played.actions) + 1)]
             digests = [Blobs(path).put(one) if blobs else digest_of(one) for one in shots]
             calls = _calls(f"form-{number // 2}/{number % 2}", played, digests)
 

@@ -119,7 +119,7 @@ def test_a_frame_is_enlarged_by_a_click(tab: Any) -> None:
     _go(tab, "form-4/0")
     assert tab.locator(".episode .frame-of").count() == 13
     across = tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert across, "many turns wrap"
+    assert across, "many steps wrap"
     shown = tab.locator(".frame-of .sheet").first
     small = shown.bounding_box()["width"]
     tab.locator(".enlarge").first.click()

@@ -1,4 +1,4 @@
-"""The calls of a unit that acts, as turns: what was seen, what was said about it, what was done.
+"""The calls of a unit that acts, as steps: what was seen, what was said about it, what was done.
 
 Environments may be anybody's, and what they return is any JSON, so everything here is read
 leniently: what is not there, or is of another type, is left empty.
@@ -112,11 +112,11 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn: a look, what was asked about it, and at most one action.
+class LiveStep:
+    """One step of an episode: a look, what was asked about it, and at most one action.
 
     asks: the calls of models and embedders, in order.
-    act: the call that acted; None where a turn ended without an action.
+    act: the call that acted; None where a step ended without an action.
     after: what was seen after the action.
     """
 
@@ -133,30 +133,30 @@ class Turn:
         return "\n\n".join(call.reply.text for call in own)
 
 
-def turns_of(calls: Iterable[CallRecord]) -> list[Turn]:
-    """The turns of the calls of one trial, in order; the last one holds what was seen at the end.
+def live_steps(calls: Iterable[CallRecord]) -> list[LiveStep]:
+    """The steps of the calls of one trial, in order; the last one holds what was seen at the end.
 
-    Asks whose places begin with another number (`2/round-1`) belong to another turn, although no
+    Asks whose places begin with another number (`2/round-1`) belong to another step, although no
     action lies between them. [] for calls of which none acted.
     """
-    turns: list[Turn] = []
+    steps: list[LiveStep] = []
     seen, asks, number, acted = Sight(), list[CallRecord](), "", False
     for call in calls:
         if call.act is None:
             begun = call.place.partition("/")[0] if "/" in call.place else number
             if asks and begun != number:
-                turns.append(Turn(seen, tuple(asks)))
+                steps.append(LiveStep(seen, tuple(asks)))
                 asks = []
             number = begun
             asks.append(call)
             continue
         after, done = Sight.of(call.act.observation, call.act.blobs), Done.of(call.act.action)
         if done is not None or asks:
-            turns.append(Turn(seen, tuple(asks), call, after, done))
+            steps.append(LiveStep(seen, tuple(asks), call, after, done))
         seen, asks, acted = after, [], True
     if not acted:
         return []
-    return [*turns, *([Turn(seen, tuple(asks))] if asks else []), Turn(seen)]
+    return [*steps, *([LiveStep(seen, tuple(asks))] if asks else []), LiveStep(seen)]
 
 
 def _number(value: Any) -> float | None:
