@@ -42,13 +42,15 @@ def roles_of(calls: Iterable[CallRecord]) -> dict[str, Spent]:
 def by_role(records: Iterable[UnitRecord[Any]]) -> dict[str, Spent]:
     """What calls took, by role; empty where nobody but the model under test was asked.
 
-    Units that asked only that model count in its part, too, so that the parts add up.
+    Units that asked only that model count in its part, too, so that the parts add up. Shared calls
+    that were made for another unit are in its part.
     """
     parts: dict[str, list[Spent]] = {}
     for record in records:
         made = record.roles
         if not made and record.calls:
-            made = {"": Spent(len(record.calls), record.usage, record.cost)}
+            own = sum(call.startswith(f"{record.unit_id}/") for call in record.calls)
+            made = {"": Spent(own, record.usage, record.cost)}
         for role, spent in made.items():
             parts.setdefault(role, []).append(spent)
     return {role: together(parts[role]) for role in sorted(parts)} if any(parts) else {}
