@@ -53,7 +53,8 @@ class Episode:
 
     Attributes:
         question: what is asked about now; None once nothing is left to ask.
-        records: the steps that are behind it.
+        turn, row, shown: the step that is shown: the one that is asked about, else the last one.
+        records: the steps that are behind it, by turn.
         said: the instructions so far by turn, the current one last.
 
     Raises `DataError` for a row that cannot be read, as `answer` does.
