@@ -23,7 +23,7 @@ from harness.runs.directory import (
 from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
 from harness.runs.files import STEPS
 from harness.runs.kinds import KINDS
-from harness.runs.live_steps import Done, LiveStep, Sight, live_steps
+from harness.runs.live_steps import Done, LiveStep, Sight, steps_taken
 from harness.runs.manifest import Manifest, Redone, Session, Setup, check_same, difference
 from harness.runs.on_record import StepKey
 from harness.runs.pictures import SentPicture, made_again, sent_picture
@@ -91,7 +91,6 @@ __all__ = [
     "check_same",
     "difference",
     "digest_of",
-    "live_steps",
     "made_again",
     "manifest_before",
     "merge",
@@ -106,6 +105,7 @@ __all__ = [
     "shared_unit",
     "sizes_of",
     "spent_on",
+    "steps_taken",
     "take_over",
     "together",
 ]

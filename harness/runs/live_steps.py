@@ -133,7 +133,7 @@ class LiveStep:
         return "\n\n".join(call.reply.text for call in own)
 
 
-def live_steps(calls: Iterable[CallRecord]) -> list[LiveStep]:
+def steps_taken(calls: Iterable[CallRecord]) -> list[LiveStep]:
     """The steps of the calls of one trial, in order; the last one holds what was seen at the end.
 
     Asks whose places begin with another number (`2/round-1`) belong to another step, although no

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.runs import Run, UnitRecord, live_steps
+from harness.runs import Run, UnitRecord, steps_taken
 from parsers import Declaration
 from parsers.records import ENVIRONMENT_ERROR
 from reports.episodes.ends import IDLE, LIMIT, STOPPED, ended
@@ -82,6 +82,6 @@ def _class(
 
 def _in_circles(run: Run, record: UnitRecord[Any]) -> bool:
     """Whether the last actions were the same one."""
-    done = [step.done for step in live_steps(run.calls_of(record.unit_id, record.repeat))]
+    done = [step.done for step in steps_taken(run.calls_of(record.unit_id, record.repeat))]
     last = [one.action for one in done if one is not None][-ALIKE:]
     return len(last) == ALIKE and all(one == last[0] for one in last)

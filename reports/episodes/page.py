@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.runs import CallRecord, LiveStep, UnitRecord, live_steps
+from harness.runs import CallRecord, LiveStep, UnitRecord, steps_taken
 from parsers.actions import Action
 from reports.episodes.ends import ended
 from reports.view.parts import LONGEST, Cell, Drawn, Frame, Line, Part, UnitPage
@@ -34,7 +34,7 @@ class EpisodePage(UnitPage):
 
     def strip(self, record: UnitRecord[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
         """A frame for every step, and one for the end."""
-        steps = live_steps(calls)
+        steps = steps_taken(calls)
         last, goal = len(steps) - 1, record.goal
         frames = []
         for place, step in enumerate(steps):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply
-from harness.runs import ActRecord, CallRecord, Done, Sight, live_steps
+from harness.runs import ActRecord, CallRecord, Done, Sight, steps_taken
 from parsers.actions import Action
 
 JSON = st.recursive(
@@ -44,7 +44,7 @@ def test_a_turn_is_a_look_what_was_asked_about_it_and_one_action() -> None:
         ask("3/round-1", "B"),
         act("act-3", {"name": "STOP"}, ended=True, reward=1, reason="done"),
     ]
-    first, second, third, last = live_steps(calls)
+    first, second, third, last = steps_taken(calls)
     assert first.seen == Sight(goal="Go.", size=(320, 420), picture="ab")
     assert first.said == "I see a button.\n\nA"
     assert first.done == Done(Action("CLICK", "7"), "[button] Go -> CLICK", (1, 2, 30, 40))
@@ -56,10 +56,10 @@ def test_a_turn_is_a_look_what_was_asked_about_it_and_one_action() -> None:
 
 
 def test_an_episode_may_end_with_questions_and_units_that_do_not_act_have_no_turns() -> None:
-    steps = live_steps([act("begin", None, goal="Go."), ask("1/only", "no")])
+    steps = steps_taken([act("begin", None, goal="Go."), ask("1/only", "no")])
     assert [step.said for step in steps] == ["no", ""]
-    assert live_steps([ask("round-1", "A"), ask("round-2", "B")]) == [] == live_steps([])
-    scripted = live_steps([act("begin", None), act("act-1", CLICK), act("act-2", CLICK)])
+    assert steps_taken([ask("round-1", "A"), ask("round-2", "B")]) == [] == steps_taken([])
+    scripted = steps_taken([act("begin", None), act("act-1", CLICK), act("act-2", CLICK)])
     assert [step.done and step.done.short for step in scripted] == ["CLICK", "CLICK", None]
 
 
@@ -68,7 +68,7 @@ def test_any_observation_and_any_action_can_be_read(value: Any) -> None:
     seen, done = Sight.of(value, {}), Done.of(value)
     assert isinstance(seen.told, str)
     assert done is None or isinstance(done.told + done.short, str)
-    assert live_steps([act("begin", value), ask("1/only"), act("act-1", value)])
+    assert steps_taken([act("begin", value), ask("1/only"), act("act-1", value)])
 
 
 @pytest.mark.parametrize(
