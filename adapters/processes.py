@@ -163,7 +163,14 @@ class Pool:
     """A fixed number of children that each answer one message at a time, started when needed."""
 
     def __init__(
-        self, entry: str, count: int, *, name: str, first: object = None, attempts: int = 1
+        self,
+        entry: str,
+        count: int,
+        *,
+        name: str,
+        first: object = None,
+        attempts: int = 1,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Create the pool; no child is started yet.
 
@@ -173,12 +180,14 @@ class Pool:
             name: prefix of the names of the threads.
             first: sent to every child before any other message; the child does not answer it.
             attempts: number of children that may end over a message before `ask` gives up.
+            environment: see `Child`.
         """
         if count < 1:
             raise ValueError(f"a pool needs at least one child; got {count}")
         self._entry = entry
         self._first = first
         self._attempts = attempts
+        self._environment = environment
         self._children: list[Child | None] = [None] * count
         # Last in, first out, so that a running child is preferred to starting another.
         self._idle: queue.LifoQueue[int] = queue.LifoQueue()
@@ -245,7 +254,7 @@ class Pool:
                 child.close()
                 child = None
             if child is None:
-                child = self._children[place] = Child(self._entry)
+                child = self._children[place] = Child(self._entry, environment=self._environment)
                 if self._first is not None:
                     child.send(self._first)
             return child

@@ -35,7 +35,7 @@ from harness.live.chromium import found, running
 from harness.live.clean import USUAL, Kept
 from harness.live.contract import Seen, World
 from harness.live.files import serve
-from harness.live.tab import LiveTab
+from harness.live.tab import LiveTab, is_gone
 from harness.printing import printable
 from parsers.actions import Action
 
@@ -101,7 +101,7 @@ class BrowserWorld(World):
             reduced_motion="reduce",
         )
         context.set_default_timeout(PATIENCE_MS)
-        serve(context, self.folders)
+        serve(context, self.folders, self.hosts)
         self.page = context.new_page()
         # No dialog has a listener, so that each is dismissed, and none keeps a page from leaving.
         self._tab = LiveTab(self.page, self.size, self.scale, window=self.window, kept=self.kept)
@@ -114,6 +114,7 @@ class BrowserWorld(World):
 
     def visit(self, url: str) -> None:
         """Go to the first page of an episode, without a trace of the episode before."""
+        self._close_others()
         self.page.goto(url, wait_until="load")
         self._tab.forget([f"https://{host}" for host in self.folders])
 
@@ -126,7 +127,7 @@ class BrowserWorld(World):
         except NotDone as reason:
             error = str(reason)
         except Error as failure:
-            if self.page.is_closed() or "crash" in failure.message.lower():
+            if is_gone(self.page, failure):
                 raise
             error = failure.message
         self._close_others()
@@ -137,7 +138,7 @@ class BrowserWorld(World):
 
         `error` says in any words why an action was not carried out.
         """
-        seen = replace(self.state(), error=_line(error))
+        seen = replace(self._tab.patiently(self.state), error=_line(error))
         if seen.ended:
             return seen.observation()
         picture = self._tab.screenshot() if self.settles is None else self._settled()

@@ -2,7 +2,8 @@
 
 Names and addresses are resolved to nothing by the browser itself, and what it would send has to go
 through a proxy that does not exist, so that neither requests nor sockets of any kind leave the
-machine: routes of Playwright do not see WebSockets, and resolver rules no WebRTC.
+machine. Each alone leaves a gap: routes of Playwright do not see WebSockets, and resolver rules do
+not see the datagrams of WebRTC.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _FLAGS = (
     "--force-color-profile=srgb",
 )
 _ALONE = (
+    # The second is the name in older versions.
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--proxy-server=http://nowhere.invalid:1",
 )
@@ -86,6 +89,8 @@ def running(
         try:
             browser = playwright.chromium.launch(
                 executable_path=_launcher(Path(folder), executable),
+                # One window per click is enough.
+                ignore_default_args=["--disable-popup-blocking"],
                 args=[*_FLAGS, *_ALONE, *_network(hosts)],
                 handle_sigint=False,
                 handle_sigterm=False,

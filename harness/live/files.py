@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +16,12 @@ _KEPT = 256
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".htm": "text/html"}
 
 
-def serve(context: BrowserContext, folders: Mapping[str, Path]) -> None:
-    """Answer requests for `https://HOST/PATH` from the folder of the host; all others go on.
+def serve(
+    context: BrowserContext, folders: Mapping[str, Path], hosts: Collection[str] = ()
+) -> None:
+    """Answer requests for `https://HOST/PATH` from the folder of the host.
 
+    Requests for `hosts` go on; all others fail, and a page that leaves for elsewhere stays.
     Unlike with `file://` addresses, no page can show or read any other file of this machine.
     """
     roots = {host: folder.resolve() for host, folder in folders.items()}
@@ -28,8 +31,10 @@ def serve(context: BrowserContext, folders: Mapping[str, Path]) -> None:
         parts = urlsplit(route.request.url)
         root = roots.get(parts.netloc)
         if root is None:
-            # It then meets the rules of the browser, which know no host but those that are allowed.
-            route.continue_()
+            if parts.hostname in hosts:
+                route.continue_()
+            else:
+                route.abort("aborted")
             return
         if route.request.method == "GET":
             found = _file(root, unquote(parts.path))

@@ -14,6 +14,8 @@ import asyncio
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -26,6 +28,7 @@ from harness.printing import printable
 from parsers.actions import Action
 
 _ENTRY = f"{__name__}:serve"
+_CLEARINGS = 20
 START_S = 60.0
 """Limit for starting a worker with what it needs, in seconds."""
 
@@ -52,7 +55,15 @@ class Worlds:
         self, entry: str, options: Mapping[str, Any], *, count: int, limits: Limits
     ) -> None:
         self._limits = limits
-        self._pool = Pool(_ENTRY, count, name="worlds", first=(entry, dict(options)))
+        # Workers are killed, and cannot clear up what they and their browsers leave.
+        self._folder = TemporaryDirectory(prefix="vlm-eval-worlds-", ignore_cleanup_errors=True)
+        self._pool = Pool(
+            _ENTRY,
+            count,
+            name="worlds",
+            first=(entry, dict(options)),
+            environment={"TMPDIR": self._folder.name},
+        )
         self._free = asyncio.Semaphore(count)
 
     @property
@@ -66,8 +77,14 @@ class Worlds:
         return Episode(self._pool, self._pool.lend(), self._free, dict(episode), self._limits)
 
     async def close(self) -> None:
-        """Kill the workers, whatever they are doing."""
+        """Kill the workers, whatever they are doing. May be repeated."""
         await asyncio.to_thread(self._pool.close)
+        for _ in range(_CLEARINGS):
+            self._folder.cleanup()
+            if not Path(self._folder.name).exists():
+                break
+            # A browser that has just been killed may still write.
+            await asyncio.sleep(0.1)
 
 
 class Episode:

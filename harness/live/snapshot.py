@@ -17,6 +17,9 @@ from harness.page import Candidate
 LIMITS: Mapping[str, int] = {"most": 20_000, "deepest": 200, "longest": 10_000, "room": 2_000_000}
 """How much of a page is looked at: nodes, levels, characters of a text and of all texts."""
 
+_EMPTY = '<html backend_node_id="1"/>'
+"""A page can do away with its root."""
+
 
 @cache
 def describing() -> str:
@@ -32,6 +35,8 @@ def live_page(
     Raises:
         ValueError: it is no such description.
     """
+    if not described:
+        return LivePage(_EMPTY, cut=cut)
     root = tree_of(described)
     listed = [node for node in root.elements() if is_candidate(node, kept) and is_target(node)]
     return LivePage(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.live.clean import USUAL, Kept
 from harness.live.contract import LivePage
 from harness.live.snapshot import LIMITS, describing, live_page
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Page
+    from playwright.sync_api import Error, Frame, Page
+
+T = TypeVar("T")
 
 _WORLD = "vlm-eval"
 _TRIES = 4
@@ -57,18 +59,24 @@ class LiveTab:
 
     def call(self, name: str, *arguments: object) -> Any:
         """Call a function of `acting.js`. Raises `playwright.sync_api.Error`."""
+        return self.patiently(lambda: self._call(name, arguments))
+
+    def patiently(self, ask: Callable[[], T]) -> T:
+        """Ask the document something, again where another document came while it was asked.
+
+        Raises `playwright.sync_api.Error`.
+        """
         from playwright.sync_api import Error
 
         for _ in range(_TRIES - 1):
             try:
-                return self._call(name, arguments)
+                return ask()
             except Error as error:
-                if self._page.is_closed() or "crash" in error.message:
+                if is_gone(self._page, error):
                     raise
-                # Another document came while this was under way.
                 self._context = None
                 self._page.wait_for_load_state("domcontentloaded")
-        return self._call(name, arguments)
+        return ask()
 
     def screenshot(self) -> bytes:
         """What can be seen as lossless WebP."""
@@ -126,6 +134,11 @@ class LiveTab:
 
     def _send(self, method: str, **given: object) -> Any:
         return self._session.send(method, given)
+
+
+def is_gone(page: Page, error: Error) -> bool:
+    """Whether an error says that there is no page any more."""
+    return page.is_closed() or "crashed" in error.message
 
 
 @cache

@@ -35,10 +35,11 @@ class Pages(BrowserWorld):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.folders = {HOST: Path(options["folder"])}
+        self.hosts = options.get("hosts", ())
         super().__init__(options)
 
     def begin(self, episode: Mapping[str, Any]) -> Observation:
-        self.settles = bool(episode.get("settles"))
+        self.settles = 0.0 if episode.get("settles") else None
         self.visit(f"https://{HOST}/{episode['page']}")
         return self.observe()
 
