@@ -412,6 +412,7 @@ class Settings:
         metavar="N",
         recorded="when set",
         needs=(EPISODES,),
+        told_by="max_steps",
     )
     repeats: AtLeastOne = _question(
         1,

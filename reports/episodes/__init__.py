@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reports.episodes.columns import EPISODE_COLUMNS
 from reports.episodes.errors import EpisodeErrors
-from reports.episodes.facts import episode_facts
+from reports.episodes.facts import episode_facts, episode_keys
 from reports.episodes.groups import EPISODE_GROUPS
 from reports.episodes.page import EpisodePage
 from reports.kinds import KindReports
@@ -15,5 +15,6 @@ EPISODE_REPORTS = KindReports(
     columns=EPISODE_COLUMNS,
     groups=EPISODE_GROUPS,
     facts=episode_facts,
+    published_keys=episode_keys,
     status_note="An episode that came to an end has the status 'answered', whatever its reward.",
 )

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from harness.runs import Run
+from reports.settings import Setting
+
 if TYPE_CHECKING:
     from reports.frames.rows import RunRows
 
@@ -28,6 +31,12 @@ def episode_facts(rows: RunRows) -> Mapping[str, str]:
     if len(steps):
         facts["steps per episode"] = f"{mean(map(int, steps)):.2f}"
     return facts
+
+
+def episode_keys(run: Run, values: Mapping[str, Setting]) -> dict[str, str]:
+    """How long episodes could take, for comparisons with published results."""
+    given = values.get("max_steps")
+    return {"max_steps": "the task's" if given is None else str(given)}
 
 
 def _often(one: tuple[str, int]) -> tuple[int, str]:
