@@ -21,6 +21,7 @@ from parsers.parents import (
     parent_metrics,
     parent_of,
     parent_outcomes,
+    share,
 )
 from parsers.rates import cells_interval, mean, mean_interval
 from parsers.records import ScoredUnit, Scores, Status
@@ -251,7 +252,7 @@ def headline_value(
     if measure.all_of:
         outcomes = parent_outcomes(rows, measure, declared, rules)
         won = outcomes.strict if rules.invalid == "fail" else outcomes.default
-        return mean([float(one) for one in won.values() if one is not None])
+        return share({p: float(one) for p, one in won.items() if one is not None}, outcomes.within)
     scored = _valid(rows, declared, rules)
     if rules.invalid == "fail":
         scored = scored.with_more(_failed(rows, declared))

@@ -65,6 +65,8 @@ class Measure:
     cells: the groups whose combinations are the cells of `cells`.
     all_of: makes it a measure of parents: 1 for a parent in which the measure of this name is 1 for
         every valid unit (task success). It is withheld while a parent is incomplete.
+    within: the level above, by which such a measure is averaged: the mean over its parents of the
+        share of theirs (turns of a conversation) that succeed. The share of all of them if "".
     needs: measures that must all be 1 for it to be 1, by which it is decided again where a report
         asks for another variant. That stands only under the usual value of the setting `rule`.
     partial: whether it is about some units only; the others have None for it. A unit without an
@@ -91,6 +93,7 @@ class Measure:
     over: str = ""
     cells: tuple[str, ...] = ()
     all_of: str = ""
+    within: str = ""
     needs: tuple[str, ...] = ()
     rule: str = ""
     partial: bool = False
@@ -315,7 +318,7 @@ def _problems(declared: Declaration) -> Iterator[str]:
     known: dict[str, list[str]] = {"level": levels, "group": groups, "measure": names}
     for measure in declared.measures:
         for name, kind in (
-            *((name, "level") for name in (measure.over,) if name),
+            *((name, "level") for name in (measure.over, measure.within) if name),
             *((name, "group") for name in measure.cells),
             *((name, "measure") for name in (measure.all_of, *measure.needs) if name),
         ):
@@ -327,6 +330,10 @@ def _problems(declared: Declaration) -> Iterator[str]:
             yield f"the measure {measure.name} has to declare the groups of its cells, and only so"
         if measure.all_of and (measure.all_of == measure.name or declared[measure.all_of].all_of):
             yield f"the measure {measure.name} has to be all of a measure of units"
+        if measure.within in levels and (
+            not measure.all_of or declared.rank(measure.within) <= declared.rank(measure.over)
+        ):
+            yield f"the measure {measure.name} has no parents within {measure.within}"
 
     columns = [column for column, _, _ in declared.columns]
     of_units = {*OF_ALL_UNITS, *names, *columns, declared.id_column, declared.total_column}

@@ -25,12 +25,14 @@ class ParentOutcomes:
     """Whether parents succeed in one repeat, by the ways of `ParentMetrics`; None while incomplete.
 
     above: the cluster of each parent; None if parents are the clusters themselves.
+    within: what each parent is averaged in first (`Measure.within`); None if all are alike.
     """
 
     default: Outcomes
     strict: Outcomes
     clean: Outcomes
     above: Mapping[Parent, Hashable] | None
+    within: Mapping[Parent, Hashable] | None = None
 
 
 def parent_of(unit: ScoredUnit, level: Level) -> Parent:
@@ -83,17 +85,28 @@ def parent_outcomes(
         failed = missing or (strict and len(scores) < len(of))
         return not failed and all(one is not None and one[name] == 1 for one in scores)
 
-    cluster = cluster_above(declared, rules, measure.over)
+    def at(level: Level) -> dict[Parent, Hashable]:
+        return {parent: parent_of(of[-1], level) for parent, of in parents.items()}
+
+    cluster = cluster_above(declared, rules, measure.within or measure.over)
     return ParentOutcomes(
         default={parent: succeeds(of) for parent, of in parents.items() if valid[parent]},
         strict={parent: succeeds(of, strict=True) for parent, of in parents.items()},
         clean={parent: succeeds(of) for parent, of in parents.items() if valid[parent] == len(of)},
-        above=(
-            None
-            if cluster == level
-            else {parent: parent_of(of[-1], cluster) for parent, of in parents.items()}
-        ),
+        above=None if cluster == level else at(cluster),
+        within=at(declared.level(measure.within)) if measure.within else None,
     )
+
+
+def share(
+    outcomes: Mapping[Parent, float], within: Mapping[Parent, Hashable] | None
+) -> float | None:
+    """The mean over parents, or over what they are averaged in first (`Measure.within`) of the
+    mean over the parents in it; None if there are none."""
+    groups: dict[Hashable, list[float]] = {}
+    for parent, value in outcomes.items():
+        groups.setdefault(parent if within is None else within[parent], []).append(value)
+    return mean([mean(values) or 0.0 for values in groups.values()])
 
 
 def _cut_short(
@@ -158,12 +171,18 @@ def _is_one(score: float | None) -> bool | None:
 
 def parent_metrics(repeats: Sequence[ParentOutcomes], rules: AggregationRules) -> ParentMetrics:
     """A measure of parents over one or more repeats; counts add up over repeats."""
-    above: dict[Parent, Hashable] | None = None
-    if all(outcomes.above is not None for outcomes in repeats):
-        above = {p: c for outcomes in repeats for p, c in (outcomes.above or {}).items()}
+
+    def joined(
+        parts: Sequence[Mapping[Parent, Hashable] | None],
+    ) -> dict[Parent, Hashable] | None:
+        found = [part for part in parts if part is not None]
+        return {k: v for part in found for k, v in part.items()} if found == [*parts] else None
+
+    above = joined([outcomes.above for outcomes in repeats])
+    within = joined([outcomes.within for outcomes in repeats])
 
     def rate(pick: Callable[[ParentOutcomes], Outcomes]) -> ParentRate:
-        return _rate([pick(outcomes) for outcomes in repeats], rules, above)
+        return _rate([pick(outcomes) for outcomes in repeats], rules, above, within)
 
     return ParentMetrics(
         rate(lambda outcomes: outcomes.default),
@@ -173,25 +192,30 @@ def parent_metrics(repeats: Sequence[ParentOutcomes], rules: AggregationRules) -
 
 
 def _rate(
-    repeats: Sequence[Outcomes], rules: AggregationRules, above: Mapping[Parent, Hashable] | None
+    repeats: Sequence[Outcomes],
+    rules: AggregationRules,
+    above: Mapping[Parent, Hashable] | None,
+    within: Mapping[Parent, Hashable] | None,
 ) -> ParentRate:
-    known = [[won for won in outcomes.values() if won is not None] for outcomes in repeats]
+    known = [{one: won for one, won in of.items() if won is not None} for of in repeats]
     complete, total = sum(map(len, known)), sum(map(len, repeats))
-    successes = sum(map(sum, known))
+    successes = sum(sum(of.values()) for of in known)
     if complete < total or not all(known):
         return ParentRate(None, None, successes, complete, total)
-    value = mean([sum(won) / len(won) for won in known])
+    value = mean([share(of, within) or 0.0 for of in known])
     interval = None
     if len(repeats) == 1 and above is None:
         interval = clopper_pearson(successes, total, rules.level)
     elif all(outcomes.keys() == repeats[0].keys() for outcomes in repeats):
         each = [(float(bool(won)), one) for outcomes in repeats for one, won in outcomes.items()]
         parents = [parent for _, parent in each]
+        averaged = parents if within is None else [within[parent] for parent in parents]
+        clusters = None if above is None else [above[parent] for parent in parents]
         interval = mean_interval(
             [won for won, _ in each],
-            parents,
+            averaged,
             "macro",
-            clusters=None if above is None else [above[parent] for parent in parents],
+            clusters=None if clusters == averaged else clusters,
             level=rules.level,
             draws=rules.draws,
             seed=rules.seed,

@@ -24,8 +24,9 @@ ENVIRONMENT_ERROR = "environment_error"
 Operation = Literal["CLICK", "TYPE", "SELECT"]
 OPERATIONS: tuple[Operation, ...] = ("CLICK", "TYPE", "SELECT")
 
-F1Variant = Literal["mind2web", "mind2web-lc", "cl100k-lc"]
+F1Variant = Literal["mind2web", "mind2web-lc", "cl100k-lc", "mind2web-np"]
 F1_VARIANTS: tuple[F1Variant, ...] = ("mind2web", "mind2web-lc", "cl100k-lc")
+"""Those of Mind2Web. `mind2web-np` is MT-Mind2Web's for answers that are written."""
 
 
 class Status(StrEnum):

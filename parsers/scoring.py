@@ -56,6 +56,7 @@ class ScoringRules:
         candidate under it is acceptable (`smallest`, comparable to answers that name a candidate);
         or only inside the box of the labelled element (`original`, as in SeeClick's evaluation,
         which has one box per step).
+    variants: those of operation F1 that are computed beside `variant`.
     """
 
     variant: F1Variant = "mind2web"
@@ -66,12 +67,17 @@ class ScoringRules:
     accept_mapped: bool = True
     bag: bool = False
     point_rule: PointRule = "box"
+    variants: tuple[F1Variant, ...] = F1_VARIANTS
 
 
 DEFAULT_RULES = ScoringRules()
 
 
-def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULES) -> Scores:
+def score(
+    prediction: Prediction,
+    gold: Gold,
+    rules: ScoringRules = DEFAULT_RULES,
+) -> Scores:
     """The scores of one step that `parsers.mind2web.MIND2WEB` declares.
 
     The element is correct if the chosen node is among the positives (Mind2Web, appendix C.1) or,
@@ -89,6 +95,7 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     >>> score(Prediction.of(Status.ANSWERED, "H", "8635", operation="CLICK"), gold)["success"]
     1.0
     """
+    variants = tuple(dict.fromkeys((*rules.variants, rules.variant)))
     no_answer = prediction.status in _NO_ANSWER
     answered = prediction.status is Status.ANSWERED
     element = answered and _element_right(prediction, gold, rules.point_rule)
@@ -101,11 +108,11 @@ def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULE
     none = none or (prediction.status in _NO_ELEMENT and rules.no_element_zeroes_operation)
     missed = not element and rules.wrong_element_zeroes_operation
     if no_answer or mapped or none or missed or prediction.operation is None:
-        zeros: dict[str, float] = dict.fromkeys(F1_VARIANTS, 0.0)
+        zeros: dict[str, float] = dict.fromkeys(variants, 0.0)
         return _scores(element, zeros, False, False, in_any, under)
     predicted = prediction.operation, prediction.value
-    f1 = operation_f1(*predicted, gold.operation, gold.value, bag=rules.bag)
-    lower = rules.variant != "mind2web"
+    f1 = operation_f1(*predicted, gold.operation, gold.value, bag=rules.bag, variants=variants)
+    lower = rules.variant.endswith("-lc")
     exact = operation_exact(*predicted, gold.operation, gold.value, lower=lower)
     success = step_success(element, f1[rules.variant], exact, rules.step_rule)
     return _scores(element, f1, exact, success, in_any, under)

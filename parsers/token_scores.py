@@ -7,6 +7,7 @@ use tokenizer ids. The variants differ by about a point, so all are computed; on
 
 from __future__ import annotations
 
+import string
 from collections import Counter
 from collections.abc import Sequence
 
@@ -35,23 +36,26 @@ def operation_f1(
     gold_value: str,
     *,
     bag: bool = False,
+    variants: Sequence[F1Variant] = F1_VARIANTS,
 ) -> dict[str, float]:
-    """F1 in every variant, each between 0 and 1. For `bag`, see `token_f1`.
+    """F1 in some variants, each between 0 and 1. For `bag`, see `token_f1`.
 
     >>> operation_f1("TYPE", "wedding", "TYPE", "wedding photographer")["mind2web"]
     0.8
     """
     predicted = operation_string(prediction, prediction_value)
     recorded = operation_string(gold, gold_value)
-    return {variant: token_f1(predicted, recorded, variant, bag=bag) for variant in F1_VARIANTS}
+    return {variant: token_f1(predicted, recorded, variant, bag=bag) for variant in variants}
 
 
 def token_f1(prediction: str, gold: str, variant: F1Variant, *, bag: bool = False) -> float:
     """F1 of two operation strings over their tokens.
 
     `mind2web`: words as they are; `mind2web-lc`: lower-cased words; `cl100k-lc`: cl100k_base ids of
-    the lower-cased, stripped string. Tokens are compared as sets, or with `bag` as multisets (in
-    the cl100k variant only). F1 is 1 if both strings are empty, and 0 if exactly one is.
+    the lower-cased, stripped string; `mind2web-np`: words as they are, without those that are
+    punctuation marks in the order of `string.punctuation` (MT-Mind2Web, where the model writes the
+    element). Tokens are compared as sets, or with `bag` as multisets (in the cl100k variant only).
+    F1 is 1 if there are no tokens in both, and 0 if there are none in exactly one.
 
     >>> round(token_f1("TYPE 10204", "TYPE 10203", "cl100k-lc"), 4)
     0.75
@@ -59,7 +63,9 @@ def token_f1(prediction: str, gold: str, variant: F1Variant, *, bag: bool = Fals
     Raises `VocabularyError` if the tokenizer's vocabulary is missing.
     """
     predicted, recorded = prediction.strip(), gold.strip()
-    if variant != "mind2web":
+    if variant == "mind2web-np":
+        predicted, recorded = _without_marks(predicted), _without_marks(recorded)
+    if variant.endswith("-lc"):
         predicted, recorded = predicted.lower(), recorded.lower()
     if predicted == recorded:
         # Most strings are equal, and then the tokenizer is not needed.
@@ -69,6 +75,10 @@ def token_f1(prediction: str, gold: str, variant: F1Variant, *, bag: bool = Fals
     if variant == "cl100k-lc":
         return _f1(token_ids(predicted), token_ids(recorded), bag)
     return _f1(predicted.split(), recorded.split(), False)
+
+
+def _without_marks(text: str) -> str:
+    return " ".join(word for word in text.split() if word not in string.punctuation)
 
 
 def _f1(predicted: Sequence[int | str], recorded: Sequence[int | str], bag: bool) -> float:

@@ -8,7 +8,15 @@ from typing import Any
 import pandas as pd
 
 from harness.settings import FACTS, setting_of
-from harness.tables import POOLED, average_of, cluster_note, coverage, mean_text, measured_name
+from harness.tables import (
+    POOLED,
+    average_of,
+    cluster_note,
+    coverage,
+    main_column,
+    main_text,
+    measured_name,
+)
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.about import about
@@ -50,7 +58,7 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
         row = named[label]
         if column in rows.get(row, {}):
             row = f"{row} ({label})"
-        result = f"{declared.main.result}_{average_of(declared.main, average)}"
+        result = main_column(declared, average)
         values = rows.setdefault(row, {"model": row, "runs": []})
         values["runs"] += [] if label in values["runs"] else [label]
         columns.setdefault(column, []).append(label)
@@ -123,7 +131,8 @@ def _fields(
     yield Field("model", "str", "text", "model", "the model")
     for column, (label, *_) in columns.items():
         main = table.attrs["declarations"][label].main
-        meaning = f"{main.meaning or main.head}, {average_of(main, average)}"
+        by = "" if main.all_of else f", {average_of(main, average)}"
+        meaning = f"{main.meaning or main.head}{by}"
         yield Field(column, "float64", "percent", column, meaning)
         yield from interval(column, column)
     yield Field("runs", "str", "hidden", "runs", "the runs behind the row")
@@ -144,9 +153,8 @@ def _notes(
     alike: dict[str, list[str]] = {}
     for column, (label, *_) in columns.items():
         declared, cluster = table.attrs["declarations"][label], table.attrs["clusters"][label]
-        main = declared.main
-        mean = mean_text(average_of(main, average), main, declared)
-        note = f"{main.head}, {mean}. {cluster_note(declared, cluster)}"
+        mean = main_text(declared, average)
+        note = f"{declared.main.head}, {mean}. {cluster_note(declared, cluster)}"
         alike.setdefault(note, []).append(column)
     return (ORDER, *(f"{', '.join(named)}: {note}" for note, named in alike.items()))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from parsers import F1_VARIANTS, F1Variant
+from parsers import F1Variant
 from reports.output import (
     AVERAGE,
     CLUSTER,
@@ -62,7 +62,7 @@ BY = (
 )
 @click.option(
     "--f1",
-    type=click.Choice(F1_VARIANTS),
+    type=click.Choice(get_args(F1Variant)),
     default=None,
     help="Variant of operation F1, which also decides step success.  [default: as in the run]",
 )

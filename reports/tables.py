@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, average_of, partly_measured, result_records
+from harness.tables import POOLED, main_column, partly_measured, result_records
 from parsers import Average, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.repeats import Repeated
@@ -192,8 +192,7 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
             f"compares the {declared.units} that all have"
         )
     if not reasons:
-        main = declared.main
-        column = main.result if main.all_of else f"{main.result}_{average_of(main, average)}"
+        column = main_column(declared, average)
         whole = whole.sort_values(column, ascending=False, kind="stable")
     whole = whole.reset_index(drop=True)
     whole.attrs = {**table.attrs, "unranked": reasons, "leaderboard": True}

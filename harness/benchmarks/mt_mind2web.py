@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import (
@@ -26,10 +27,12 @@ from harness.benchmarks.json_tasks import task_spans, turns_of
 from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
 from harness.benchmarks.mind2web import Screenshots
 from harness.benchmarks.mind2web_json import OriginalLayout, indexed
-from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.benchmarks.recorded import StepBenchmark, StepDataset, scoring_rules
+from harness.settings import Settings
 from harness.tables import counted
 from parsers.declaration import Declaration
-from parsers.mt_mind2web import MT_MIND2WEB
+from parsers.mt_mind2web import MT_MIND2WEB, mt_score
+from parsers.records import F1Variant, Prediction, Scores
 
 REPO = "magicgh/MT-Mind2Web"
 SPLITS = ("test_task", "test_website", "test_subdomain", "train")
@@ -37,7 +40,19 @@ TEST_SPLITS = SPLITS[:3]
 
 
 @dataclass(frozen=True)
-class MTMind2Web(StepBenchmark):
+class Conversations(StepBenchmark):
+    """Recorded steps in turns of conversations, with the measures of MT-Mind2Web."""
+
+    f1_of_written: F1Variant | None = "mind2web-np"
+    declared: Declaration = field(default=MT_MIND2WEB, kw_only=True)
+
+    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+        """See `Benchmark.score`."""
+        return mt_score(prediction, detail.gold, scoring_rules(settings))
+
+
+@dataclass(frozen=True)
+class MTMind2Web(Conversations):
     """The benchmark: from the hub, or from a folder with the shards of any of its splits."""
 
     name: str = "mt-mind2web"
@@ -51,7 +66,8 @@ class MTMind2Web(StepBenchmark):
         SplitSize("train", 2896),
     )
     screenshots: bool | None = None
-    declared: Declaration = field(default=MT_MIND2WEB, kw_only=True)
+
+    protocol = "self-map"
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """See `Benchmark.open`. `local` is the split of files whose names contain none."""
@@ -91,6 +107,8 @@ def open_conversations(
     screenshots = Screenshots(tuple(pictures)) if pictures else None
     if screenshots is not None:
         lacking = sum(entry.action_uid not in screenshots for entry in entries)
+        if lacking == len(entries):
+            screenshots = None
         if lacking:
             notes.append(
                 f"{counted(lacking, 'step')} of {len(entries)} have no screenshot in the files "

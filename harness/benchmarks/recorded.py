@@ -17,7 +17,7 @@ from harness.benchmarks.index import IndexEntry, Layout
 from harness.errors import DataError
 from harness.settings import Settings
 from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
-from parsers.records import Scores
+from parsers.records import F1Variant, Scores
 
 if TYPE_CHECKING:
     from harness.records import Row
@@ -133,12 +133,15 @@ class StepBenchmark(Benchmark):
             None where other files may have them.
         fixes: what the data itself fixes; options that would change it are refused.
         candidates: its stored choices in the words of published results; "" if none are stored.
+        f1_of_written: the variant of operation F1 where the model writes the element and the user
+            names none; as elsewhere if None.
         declared: the measures of Mind2Web, unless it has its own.
     """
 
     screenshots: bool | None = True
     fixes: frozenset[Fixed] = frozenset()
     candidates: str = ""
+    f1_of_written: F1Variant | None = None
     declared: Declaration = field(default=MIND2WEB, kw_only=True)
 
     protocol = "seeact-two-rounds"

@@ -6,17 +6,15 @@ from __future__ import annotations
 import hashlib
 import lzma
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.digests import cache_folder, write_cached
 from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.mind2web import Mind2WebLayout, open_files
-from harness.benchmarks.mt_mind2web import open_conversations
+from harness.benchmarks.mt_mind2web import Conversations, open_conversations
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.errors import DataError
-from parsers.declaration import Declaration
-from parsers.mt_mind2web import MT_MIND2WEB
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Sample(StepBenchmark):
 
 
 @dataclass(frozen=True)
-class ConversationSample(StepBenchmark):
+class ConversationSample(Conversations):
     """Conversations on the same sites; scores do not measure a model's ability either."""
 
     name: str = "mt-sample"
@@ -46,7 +44,6 @@ class ConversationSample(StepBenchmark):
     default_splits: tuple[str, ...] = ("test",)
     description: str = "conversations on made-up sites, shipped with the package"
     guarded: bool = False
-    declared: Declaration = field(default=MT_MIND2WEB, kw_only=True)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """See `Benchmark.open`; `data` is refused."""

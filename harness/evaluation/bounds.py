@@ -7,10 +7,10 @@ rows that count as failed there count as zero.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.benchmarks import actions_of
+from harness.benchmarks import actions_of, declared
 from harness.benchmarks.recorded import scoring_rules
 from harness.errors import UserError
 from harness.evaluation.beside import Bound
@@ -46,10 +46,12 @@ class StepBounds:
     """Whether the rows list choices; without them, chance has an operation only."""
     joint: bool
     """Whether an operation counts with the right element only."""
+    over: Mapping[str, str] = field(default_factory=dict)
+    """The level of parents over which a measure is averaged, where it is not the task."""
 
     def floor(self, records: Sequence[UnitRecord[Any]], rules: AggregationRules) -> Bound:
         """The expected scores of `always-click`, computed and not drawn."""
-        found = _macro(records, rules, self.chance)
+        found = _macro(records, rules, self.chance, self.over)
         if self.listed:
             return found
         operation = None if self.joint else found["operation_f1"]
@@ -57,17 +59,19 @@ class StepBounds:
 
     def ceiling(self, records: Sequence[UnitRecord[Any]], rules: AggregationRules) -> Bound:
         """The scores of the oracle."""
-        return _UNKNOWN if self.oracle is None else _macro(records, rules, self.oracle)
+        return _UNKNOWN if self.oracle is None else _macro(records, rules, self.oracle, self.over)
 
 
 def bounds_of(records: Sequence[StepRecord], settings: Settings) -> StepBounds:
     """The scores of chance and of the oracle on the rows of a run, without data and pictures."""
     rules = scoring_rules(settings)
+    known = declared(settings.benchmark)
     return StepBounds(
         chance={_key(record): _chance(record, rules) for record in records},
         oracle=_oracle(records, settings, rules),
         listed=any(record.detail.choices for record in records),
         joint=rules.wrong_element_zeroes_operation,
+        over={one.name: one.over for one in known.declared.measures if one.over} if known else {},
     )
 
 
@@ -76,17 +80,21 @@ def _key(record: StepRecord) -> StepKey:
 
 
 def _macro(
-    records: Iterable[StepRecord], rules: AggregationRules, values: Mapping[StepKey, Values]
+    records: Iterable[StepRecord],
+    rules: AggregationRules,
+    values: Mapping[StepKey, Values],
+    over: Mapping[str, str],
 ) -> Bound:
-    tasks: dict[tuple[str, str], list[Values]] = {}
-    for record, failed in _counted(records, rules):
-        task = record.split, record.parents["task"]
-        tasks.setdefault(task, []).append(_ZERO if failed else values[_key(record)])
+    counted = [(r, _ZERO if failed else values[_key(r)]) for r, failed in _counted(records, rules)]
 
-    def over(name: str) -> float | None:
-        return mean([mean([value[name] for value in task]) or 0.0 for task in tasks.values()])
+    def mean_of(name: str) -> float | None:
+        level = over.get(name, "task")
+        parents: dict[tuple[str, str], list[float]] = {}
+        for record, value in counted:
+            parents.setdefault((record.split, record.parents[level]), []).append(value[name])
+        return mean([mean(found) or 0.0 for found in parents.values()])
 
-    return {name: over(name) for name in MEASURES}
+    return {name: mean_of(name) for name in MEASURES}
 
 
 def _counted(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from harness.evaluation.beside import Beside, Bound, Bounds, Records, unanswered
 from harness.runs import StepRecord
 from harness.settings import Settings
+from harness.tables import counted
 from parsers import Counts
 from parsers.records import Status
 
@@ -25,6 +26,7 @@ class StepsBeside(Beside):
             "short": sum(record.detail.short for record in records),
             "same_text": sum(record.detail.same_text > 0 for record in records),
             "related": sum(record.detail.related > 0 for record in records),
+            **{f"conversations_with_{n}_wrong": found for n, found in wrong_steps(records).items()},
         }
 
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
@@ -44,6 +46,8 @@ class StepsBeside(Beside):
             valid = [record for record in records if record.invalid is None]
             share = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
             yield f"positive not among the top {top_k}: {share}"
+        if wrong := wrong_steps(records):
+            yield from _wrong_steps(wrong, counts.n_parents)
         yield f"settled without an element: {unanswered(counts)}"
         if declined := counts.statuses.get(Status.NONE, 0):
             share = f"{100 * declined / counts.n_settled:.1f} %"
@@ -76,6 +80,43 @@ class StepsBeside(Beside):
         ):
             if count:
                 yield f"choices: {count} of {len(asked)} steps {what}"
+
+
+MORE = "more"
+"""Stands for more than three wrong steps."""
+
+
+def wrong_steps(records: Iterable[StepRecord]) -> dict[str, int]:
+    """The number of conversations with 0, 1, 2, 3 and more wrong steps; {} without conversations.
+
+    Conversations in which a valid step has no result yet are left out.
+    """
+    conversations: dict[tuple[str, str, int], list[bool | None]] = {}
+    for record in records:
+        if record.invalid is None and (name := record.parents.get("conversation")):
+            won = record.scores["success"] == 1 if record.settled and record.scores else None
+            conversations.setdefault((record.split, name, record.repeat), []).append(won)
+    if not conversations:
+        return {}
+    numbers = [won.count(False) for won in conversations.values() if None not in won]
+    shown = {str(n): numbers.count(n) for n in range(4)}
+    return {**shown, MORE: sum(n > 3 for n in numbers)}
+
+
+def _wrong_steps(found: Mapping[str, int], turns: int) -> Iterator[str]:
+    """The shares, and those that MT-Mind2Web's code prints: it divides by the number of turns."""
+
+    def shares(of: int) -> str:
+        return ", ".join(
+            f"{'more than 3' if n == MORE else n}: {100 * number / of:.1f} %"
+            for n, number in found.items()
+        )
+
+    whole = sum(found.values())
+    if whole:
+        yield f"wrong steps in {counted(whole, 'conversation')}: {shares(whole)}"
+        over = counted(turns, "turn")
+        yield f"the same as the released code has it, over {over}: {shares(turns)}"
 
 
 def not_offered(record: StepRecord) -> bool:

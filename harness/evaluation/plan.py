@@ -16,6 +16,7 @@ from harness.evaluation.reply_limit import default_limit, place_of
 from harness.evaluation.rereading import Rereading, rereading
 from harness.evaluation.resolve import check_model, complete, open_with
 from harness.evaluation.roles import OpenRole, identity_of, open_roles, with_roles
+from harness.evaluation.scoring import check_variant
 from harness.evaluation.units import Question, UnitKind, kind_of, with_protocol
 from harness.pictures import PicturePolicy
 from harness.policies import is_policy
@@ -179,6 +180,7 @@ def plan_run(
     roles = open_roles(settings, protocol, asks=asks)
     selected = open_data(settings)
     kind.check(selected.part)
+    check_variant(settings, benchmark(settings.benchmark).declared)
     if asks:
         benchmark(settings.benchmark).check_installed()
     plan = Plan(settings, selected, kind, model, directory, roles=roles)

@@ -98,6 +98,9 @@ class RecordedSteps(UnitKind):
             "candidates": source,
             "image_policy": image_policy_of(settings, protocol),
         }
+        f1 = step_benchmark(settings.benchmark).f1_of_written
+        if f1 is not None and of_steps(protocol).written and "f1" not in settings.given:
+            completed["f1"] = f1
         if source == "ranker":
             completed |= {
                 "top_k": settings.top_k or protocol.needs.top_k,

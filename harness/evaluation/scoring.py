@@ -9,7 +9,7 @@ from typing import Any
 from harness.benchmarks import declared
 from harness.benchmarks.recorded import step_scores
 from harness.errors import DataError, UserError, suggestion
-from harness.settings import Settings
+from harness.settings import SETTINGS, Settings
 from parsers.declaration import Declaration
 from parsers.mind2web import declaration_of
 from parsers.records import Prediction, Scores
@@ -22,7 +22,8 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
     """What scores the units of a run by its settings; see `Benchmark.score`.
 
     Runs of recorded steps are scored without the package that has the benchmark. Raises `DataError`
-    for others without theirs; the scorer raises `UserError` for scores that are not as declared.
+    for others without theirs, and `UserError` for a variant that they do not have; the scorer
+    raises `UserError` for scores that are not as declared.
     """
     found = declared(settings.benchmark)
     if found is None and declaration != declaration_of(None):
@@ -32,6 +33,7 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
         )
     if found is not None:
         found.check_installed()
+    check_variant(settings, declaration)
     names = declaration.scores
 
     def score(prediction: Prediction, detail: Any) -> Scores:
@@ -44,6 +46,19 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
         return {name: scores.get(name) for name in names}
 
     return score
+
+
+def check_variant(settings: Settings, declaration: Declaration) -> None:
+    """Raise `UserError` for a variant of a measure that a benchmark does not declare."""
+    for measure in declaration.measures:
+        if not (measure.variants and measure.setting):
+            continue
+        chosen, option = getattr(settings, measure.setting), SETTINGS[measure.setting].option
+        if chosen not in measure.variants:
+            raise UserError(
+                f"{option} {chosen} is no variant of {measure.meaning or measure.name} on "
+                f"{settings.benchmark}, which has {', '.join(measure.variants)}"
+            )
 
 
 def _problem(scores: Scores, declaration: Declaration) -> str:

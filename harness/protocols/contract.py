@@ -244,6 +244,11 @@ class StepProtocol(AskingProtocol):
         return None
 
     @property
+    def written(self) -> bool:
+        """Whether the model writes the element instead of choosing among listed ones."""
+        return False
+
+    @property
     def way(self) -> str:
         """The way to ask, in the words of published rows (`tournament of five`)."""
         return self.name

@@ -65,6 +65,7 @@ class MindActGenerate(MindAct):
     paper = "Deng et al. 2023 (Mind2Web), generation"
     way = "generated"
     none_rule = "in words"
+    written = True
     schema = SCHEMA
 
     def __post_init__(self) -> None:

@@ -144,6 +144,11 @@ class MultiTurn(MindAct):
         return ", ".join(words)
 
     @property
+    def written(self) -> bool:
+        """See `StepProtocol.written`."""
+        return self.generation
+
+    @property
     def none_rule(self) -> str:
         """The first option means none of them, unless the model says so in words."""
         return "in words" if self.generation else "first"

@@ -214,9 +214,47 @@ def rates_note(
 
 
 def mean_note(average: Average, declared: Declaration) -> str:
-    """What an average is the mean of, and the averages of measures that have no such one."""
-    shown = {one: measure for measure, one in reversed(rates_shown(average, declared))}
-    return "; ".join(mean_text(one, measure, declared) for one, measure in reversed(shown.items()))
+    """What an average is the mean of, and the averages of measures that have no such one.
+
+    Measures that are averaged by the same word over other parents are named.
+    """
+    told: dict[str, list[Measure]] = {}
+    for measure, one in rates_shown(average, declared):
+        told.setdefault(mean_text(one, measure, declared), []).append(measure)
+    words = [text.partition(":")[0] for text in told]
+    notes = []
+    for text, measures in told.items():
+        named = words.count(text.partition(":")[0]) > 1
+        of = f" ({', '.join(measure.head for measure in measures)})" if named else ""
+        notes.append(f"{text}{of}")
+    notes += [
+        f"{measure.head}: {parents_text(measure, declared)}"
+        for measure in declared.of_parents
+        if measure.within
+    ]
+    return "; ".join(notes)
+
+
+def parents_text(measure: Measure, declared: Declaration) -> str:
+    """What a measure of parents is the mean of."""
+    inside = declared.level(measure.over).many
+    if not measure.within:
+        return f"share of {inside}"
+    return f"mean over {declared.level(measure.within).many} of the share of each one's {inside}"
+
+
+def main_column(declared: Declaration, average: Average) -> str:
+    """The column of the main measure in a line of results."""
+    main = declared.main
+    return main.result if main.all_of else f"{main.result}_{average_of(main, average)}"
+
+
+def main_text(declared: Declaration, average: Average) -> str:
+    """What the main measure is the mean of."""
+    main = declared.main
+    if main.all_of:
+        return parents_text(main, declared)
+    return mean_text(average_of(main, average), main, declared)
 
 
 def mean_text(average: Average, measure: Measure, declared: Declaration) -> str:
@@ -249,9 +287,10 @@ def finer_clusters(declared: Declaration, cluster: str = "") -> list[Level]:
 def repeats_note(measure: Measure, declared: Declaration) -> str:
     """What a measure of parents is where units were asked about several times."""
     level = declared.level(measure.over)
+    within = f"{declared.level(measure.within).many} of that over " if measure.within else ""
     return (
-        f"{measure.meaning.capitalize()} over repeats: mean over {level.many} of the share of "
-        f"repeats in which all {declared.units} succeed."
+        f"{measure.meaning.capitalize()} over repeats: mean over {within}{level.many} of the share "
+        f"of repeats in which all {declared.units} succeed."
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from parsers import F1_VARIANTS, F1Variant
+from parsers import F1Variant
 from reports.output import CLUSTER, RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--f1",
-    type=click.Choice(F1_VARIANTS),
+    type=click.Choice(get_args(F1Variant)),
     default=None,
     help="Variant of operation F1, which also decides step success.  [default: as in the runs]",
 )

@@ -268,10 +268,13 @@ def _of_parents(
 ) -> Contrast:
     first, second = paired.first, paired.second
     level = declared.level(measure.over)
-    places = list(range(len(first)))
-    clusters = _clusters(paired.units, level, rules, declared)
+    averaged = declared.level(measure.within or measure.over)
+    places: list[Hashable] = list(range(len(first)))
+    if measure.within:
+        places = [parent_of(unit, averaged) for unit in paired.units]
+    clusters = _clusters(paired.units, averaged, rules, declared)
     # What is exact for parents takes them as independent, of each other and of repeats.
-    exact = clusters is None and _binary(first, second)
+    exact = clusters is None and not measure.within and _binary(first, second)
     difference = (
         success_difference(first, second)
         if exact
@@ -285,7 +288,8 @@ def _of_parents(
     if exact:
         mcnemar = exact_mcnemar(first, second)
     elif _binary(first, second):
-        mcnemar = clustered_mcnemar(first, second, places, "micro", clusters)
+        mean: Mean = "macro" if measure.within else "micro"
+        mcnemar = clustered_mcnemar(first, second, places, mean, clusters)
     permutation = permutation_test(first, second, places, clusters=clusters)
     return Contrast(
         metric=measure.result,

@@ -73,8 +73,9 @@ def _wholes(declared: Declaration) -> list[tuple[str, str]]:
 
 def _success(declared: Declaration) -> Measure | None:
     """The measure of innermost parents, if there is one."""
-    of_innermost = (one for one in declared.of_parents if not declared.rank(one.over))
-    return next(of_innermost, None)
+    of_innermost = [one for one in declared.of_parents if not declared.rank(one.over)]
+    # Those that differ in how they are averaged are the same for one parent.
+    return min(of_innermost, key=lambda one: bool(one.within), default=None)
 
 
 def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: str | None = None) -> pd.DataFrame:

@@ -94,6 +94,7 @@ def test_a_snapshot_comes_back_as_it_was(tmp_path: Path, original: StepDataset) 
             stored=None,
             info=replace(found.info, benchmark="multimodal-mind2web"),
             source=one.row.source,
+            told=one.row.told,
         )
         assert same == one.row
         assert found.gold == one.row.gold

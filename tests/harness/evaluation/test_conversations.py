@@ -11,15 +11,19 @@ import pytest
 
 from harness.benchmarks import StepDataset, open_steps
 from harness.candidates import page_of
+from harness.evaluation.choices import wrong_steps
 from harness.evaluation.questions import Preparer
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import Needs
 from harness.protocols.seeact import TwoRounds
 from harness.rankers import open_ranks
 from harness.records import Step
+from harness.runs import StepRecord
 from harness.settings import Settings
+from parsers.records import Gold
 from tests.harness.benchmarks._conversations import conversations, written
-from tests.harness.commands.tool import call, last_lines
+from tests.harness.commands.tool import call, last_lines, summary
+from tests.units import step_of
 
 ONE = ("--benchmark", "mt-mind2web", "--data", "data", "--limit", "1", "--ranker", "lexical")
 Released = list[dict[str, Any]]
@@ -135,3 +139,41 @@ def test_only_runs_that_show_turns_have_them_on_record(listed: Released) -> None
     for line in last_lines("self-map"):
         turns = line["detail"].get("turns", [])
         assert len(turns) == int(line["labels"]["turn"]) - 1
+
+
+def outcome(conversation: str, number: int, won: bool | None, **facts: Any) -> StepRecord:
+    """A step of a conversation; None has no result yet."""
+    scores = None if won is None else {"success": float(won)}
+    step = step_of(
+        benchmark="mt-mind2web",
+        split="test_task",
+        unit_id=f"{conversation}-{number}",
+        gold=Gold("CLICK", "", ("1",)),
+        settled=won is not None,
+        scores=scores,
+        **facts,
+    )
+    return replace(step, parents={**step.parents, "conversation": conversation})
+
+
+def test_conversations_are_counted_by_their_wrong_steps() -> None:
+    outcomes = {"a": [True, True], "b": [False], "c": [False] * 3 + [True], "d": [False] * 5}
+    records = [outcome(c, n, won) for c, of in outcomes.items() for n, won in enumerate(of)]
+    records += [outcome("e", 0, False), outcome("e", 1, None)]  # not finished
+    records += [outcome("b", 1, False, invalid="excluded")]
+    assert wrong_steps(records) == {"0": 1, "1": 1, "2": 0, "3": 1, "more": 1}
+    assert wrong_steps([replace(one, parents={"task": "t"}) for one in records]) == {}
+
+
+def test_the_share_of_wrong_steps_is_told_as_it_is_and_as_the_released_code_has_it(
+    listed: Released,
+) -> None:
+    """The slip of the reference: it divides numbers of conversations by the number of turns."""
+    written(Path("data"), listed)
+    run = call(*ONE, "--protocol", "mindact-choice", "--model", "random", "-o", "a")
+    assert run.code == 0, run.err
+    turns = len(listed[0]["turns"])
+    said = " ".join(run.out.split())
+    assert "wrong steps in 1 conversation:" in said and "more than 3: 100.0 %" in said
+    assert f"over {turns} turns:" in said and f"more than 3: {100 / turns:.1f} %" in said
+    assert summary("a")["rows"]["conversations_with_more_wrong"] == 1
