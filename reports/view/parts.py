@@ -220,6 +220,11 @@ class UnitPage:
         labels = {key_of(one.name): record.labels.get(one.name) for one in declared.groups}
         return {**labels, **parents}
 
+    def order(self, record: UnitRecord[Any]) -> int:
+        """The place of its innermost parent among those of the next level; by default they have no
+        order but that of their ids."""
+        return 0
+
     def answer(self, record: UnitRecord[Any]) -> str | None:
         """What was answered, in a line that equal answers share; None without an answer."""
         action = record.prediction.action if record.prediction else None

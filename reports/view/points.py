@@ -54,10 +54,12 @@ class Point:
     """A unit of the data, with its facts by key and its outcome by number of the lane.
 
     parents: the ids of what it belongs to, from the outside in.
+    order: see `UnitPage.order`.
     """
 
     unit_id: str
     parents: tuple[str, ...]
+    order: int
     goal: str
     index: int
     total: int
@@ -128,12 +130,16 @@ def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
                 point.facts |= {key: known[key] for key, old in point.facts.items() if not old}
             error_class = classes.get(label, {}).get((record.unit_id, record.repeat))
             point.outcomes[places[record.repeat]] = outcome_of(record, error_class)
-    ordered = sorted(units.values(), key=lambda one: (one.split, one.parents, one.index))
+    ordered = sorted(units.values(), key=_place)
     points.units = {point.unit_id: point for point in ordered}
     goals: dict[str, str] = {}
     points.own_goals = any(goals.setdefault(p.parent, p.goal) != p.goal for p in ordered)
     points.facts = _facts(points, goals=any(goals.values()) and not points.own_goals)
     return points
+
+
+def _place(point: Point) -> tuple[object, ...]:
+    return point.split, point.parents[:-1], point.order, point.parents[-1], point.index
 
 
 def _facts(points: Points, *, goals: bool) -> list[Fact]:
@@ -167,6 +173,7 @@ def _point(record: UnitRecord[Any], page: UnitPage, declared: Declaration) -> Po
     return Point(
         unit_id=record.unit_id,
         parents=tuple(record.parents.get(one.name, "") for one in reversed(declared.levels)),
+        order=page.order(record),
         goal=record.goal,
         index=record.position,
         total=record.total,

@@ -24,6 +24,7 @@ class StepPage(UnitPage):
         return (
             Fact("site", "Site", "Site", early=True, told="value"),
             Fact("domain", told="value"),
+            Fact("turn", "No.", "Turn number", early=True, told="named"),
             Fact("op", "Action", "Operation", tail="value"),
             Fact("value", word=False),
             Fact("target", "Target", word=False, code=True),
@@ -34,10 +35,14 @@ class StepPage(UnitPage):
         return {
             "site": record.parents["website"],
             "domain": record.labels["domain"],
+            "turn": record.labels.get("turn"),
             "op": gold.operation,
             "value": gold.value[:LONGEST],
             "target": next((c.text[:LONGEST] for c in record.detail.choices if c.positive), ""),
         }
+
+    def order(self, record: StepRecord) -> int:
+        return int(record.labels.get("turn", 0))
 
     def answer(self, record: StepRecord) -> str | None:
         return chosen_element(record)
@@ -60,6 +65,7 @@ class StepPage(UnitPage):
                     "on the page",
                     early=True,
                 ),
+                Listed("Earlier turns", list(_turns(record)), early=True),
                 Listed("Actions before", [*map(Item, detail.history)], empty=FIRST),
             ),
             scores=_scores(record),
@@ -76,6 +82,12 @@ def chosen_element(record: StepRecord) -> str | None:
         return None
     by_letter = (c.id for c in record.detail.choices if c.letter == prediction.letter)
     return prediction.element or next(by_letter, None)
+
+
+def _turns(record: StepRecord) -> Iterator[Item]:
+    """What was asked for before in its conversation, each with what was done about it."""
+    for turn in record.detail.turns or ():
+        yield Item(f"“{turn.task}” {'; '.join(action.told for action in turn.actions)}")
 
 
 def _boxes(record: StepRecord, chosen: str | None) -> Iterator[Drawn]:
