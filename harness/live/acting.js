@@ -8,6 +8,7 @@
   const style = new CSSStyleSheet();
   // A blinking caret would make equal pages look different.
   style.replaceSync("* { caret-color: transparent !important; }");
+  document.adoptedStyleSheets.push(style);
   let elements = new Map();
   let field = null;
 
@@ -33,7 +34,6 @@
 
   return {
     look(limits) {
-      if (!document.adoptedStyleSheets.includes(style)) document.adoptedStyleSheets.push(style);
       const root = document.documentElement;
       const { nodes, ids, cut } = root ? describe({ root, ...limits }) : { nodes: [], ids: new Map(), cut: false };
       elements = new Map([...ids].map(([element, id]) => [id, element]));

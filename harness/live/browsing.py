@@ -115,8 +115,11 @@ class BrowserWorld(World):
     def visit(self, url: str) -> None:
         """Go to the first page of an episode, without a trace of the episode before."""
         self._close_others()
+        if self.hosts:
+            self.page.context.clear_cookies()
+        self._tab.forget_stored([f"https://{host}" for host in self.folders])
         self.page.goto(url, wait_until="load")
-        self._tab.forget([f"https://{host}" for host in self.folders])
+        self._tab.forget_visited()
 
     def act(self, action: Action) -> Observation:
         from playwright.sync_api import Error

@@ -22,7 +22,8 @@ def serve(
     """Answer requests for `https://HOST/PATH` from the folder of the host.
 
     Requests for `hosts` go on; all others fail, and a page that leaves for elsewhere stays.
-    Unlike with `file://` addresses, no page can show or read any other file of this machine.
+    A file is read once. Unlike with `file://` addresses, no page can show or read any other file of
+    this machine.
     """
     roots = {host: folder.resolve() for host, folder in folders.items()}
 

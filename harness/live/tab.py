@@ -82,6 +82,9 @@ class LiveTab:
         """What can be seen as lossless WebP."""
         width, height = self._size
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        if self._context is None:
+            # The functions hide the caret.
+            self.patiently(self._enter)
         # Chromium writes WebP without loss at the quality 100.
         taken = self._send("Page.captureScreenshot", format="webp", quality=100, clip=clip)
         return base64.b64decode(taken["data"])
@@ -97,10 +100,12 @@ class LiveTab:
         found = self.call("about")
         return found["url"], found["title"]
 
-    def forget(self, origins: Sequence[str]) -> None:
-        """Forget the pages before this one, and what they stored."""
+    def forget_visited(self) -> None:
+        """Forget the pages before this one."""
         self._send("Page.resetNavigationHistory")
-        self._page.context.clear_cookies()
+
+    def forget_stored(self, origins: Sequence[str]) -> None:
+        """Forget whatever pages have stored, cookies included."""
         for origin in origins:
             self._send("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
 
