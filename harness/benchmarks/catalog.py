@@ -62,6 +62,11 @@ BENCHMARKS.add(
     "AutoWebBench (Lai et al. 2024): 1,451 finished prompts in English and Chinese, text only",
 )
 BENCHMARKS.add(
+    "miniwob",
+    "harness.benchmarks.miniwob.benchmark:BENCHMARK",
+    "MiniWoB++ (Liu et al. 2018): 56 small web pages, or 74 more, played live in Chromium",
+)
+BENCHMARKS.add(
     "steps",
     "harness.benchmarks.steps:SimpleBenchmark",
     "recorded steps of your own, JSON lines or parquet, given with --data (docs/own-data.md)",
@@ -153,10 +158,16 @@ def actions_of(name: str) -> ActionSpace | None:
 
 
 def open_benchmark(
-    name: str, *, splits: Sequence[str] | None = None, data: Path | None = None
+    name: str,
+    *,
+    splits: Sequence[str] | None = None,
+    data: Path | None = None,
+    seed: int | None = None,
 ) -> Dataset[Any]:
-    """Open a benchmark by name; see `Benchmark.open`."""
+    """Open a benchmark by name; see `Benchmark.open`. `seed` is for what it draws at random."""
     found = benchmark(name)
+    if seed is not None:
+        found = found.drawn(seed)
     opened = found.open(splits=splits, data=data)
     return replace(opened, declared=opened.declared or found.declared)
 

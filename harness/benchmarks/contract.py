@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from harness.benchmarks.dataset import Dataset
 from harness.runs.records import UnitRecord
@@ -88,6 +88,10 @@ class Benchmark(ABC):
         Raises:
             DataError: the data is unavailable or not in the expected format.
         """
+
+    def drawn(self, seed: int) -> Self:
+        """The benchmark with what it draws at random drawn by a run's seed; most draw nothing."""
+        return self
 
     def holds(self, data: Path) -> bool:
         """Whether a folder is known as this benchmark's without its being named."""

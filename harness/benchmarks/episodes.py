@@ -10,8 +10,8 @@ class Counting(EpisodeBenchmark):
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from harness.benchmarks.contract import Benchmark
 from harness.live.pool import Limits
@@ -25,13 +25,20 @@ class EpisodeBenchmark(Benchmark):
         world: where its episodes take place, as `package.module:Class` (`harness.live.World`).
         limits: how long an action and an episode may take.
         viewport: width and height of screenshots in pixels, for estimates.
+        seed: that of a run, by which it draws what its episodes begin with.
     """
+
+    seed: int = 42
 
     world: ClassVar[str]
     limits: ClassVar[Limits] = Limits()
     viewport: ClassVar[tuple[int, int]] = (1280, 720)
     protocol = "coordinates"
     pictures = True
+
+    def drawn(self, seed: int) -> Self:
+        """See `Benchmark.drawn`."""
+        return replace(self, seed=seed)
 
     def options(self) -> Mapping[str, Any]:
         """What its world is opened with, as plain values. Raises `UserError`."""

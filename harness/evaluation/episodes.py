@@ -79,7 +79,9 @@ class Episodes(UnitKind):
         lacks = super().lacks(settings, protocol, is_policy=is_policy)
         for feature in (ELEMENTS, EPISODES):
             del lacks[feature]
-        return lacks | lacks_of(settings, protocol, is_policy=is_policy)
+        lacks |= lacks_of(settings, protocol, is_policy=is_policy)
+        lacks.pop("seed", None)  # Episodes are drawn by it, whatever is offered in them.
+        return lacks
 
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:

@@ -181,6 +181,8 @@ def plan_run(
     selected = open_data(settings)
     kind.check(selected.part)
     check_variant(settings, benchmark(settings.benchmark).declared)
+    if model.policy is not None:
+        model.policy.check(selected.part.entries)
     if asks:
         benchmark(settings.benchmark).check_installed()
     plan = Plan(settings, selected, kind, model, directory, roles=roles)
@@ -239,6 +241,7 @@ def open_data(settings: Settings) -> Selected:
         settings.benchmark,
         splits=settings.splits or None,
         data=Path(settings.data) if settings.data else None,
+        seed=settings.seed,
     )
     among = {s.selects: getattr(settings, name) for name, s in SETTINGS.items() if s.selects}
     for key, _, value in (condition.partition("=") for condition in settings.only):

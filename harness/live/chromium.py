@@ -68,8 +68,8 @@ def found(executable: Path | str | None = None, *, purpose: str, extra: str) -> 
         ) from None
     path = Path(executable) if executable else chromium()
     if path is None or not path.is_file():
-        named = f"; there is none at {path}" if path else ""
-        raise UserError(f"{purpose} needs Chromium: apt install chromium, or --browser{named}")
+        where = f"there is none at {path}" if path else "apt install chromium"
+        raise UserError(f"{purpose} needs Chromium: {where}")
     return path
 
 

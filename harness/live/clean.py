@@ -64,7 +64,7 @@ def clean(root: Node, kept: Kept = USUAL) -> str:
 
     An invisible element is kept if it contains a visible one. The root is always kept.
     """
-    return "\n".join(_lines(root, 0, kept)) or f'<{_tag(root)} backend_node_id="{root.id}"/>'
+    return "\n".join(_lines(root, 0, kept)) or f'<{tag_of(root)} backend_node_id="{root.id}"/>'
 
 
 def _lines(node: Node, depth: int, kept: Kept) -> list[str]:
@@ -80,13 +80,18 @@ def _lines(node: Node, depth: int, kept: Kept) -> list[str]:
     if not is_shown and not inner:
         return []
     indent = "  " * depth
-    tag = _tag(node)
+    tag = tag_of(node)
     start = f"{indent}<{tag} {' '.join(_attributes(node, kept))}"
     return [f"{start}>", *inner, f"{indent}</{tag}>"] if inner else [f"{start}/>"]
 
 
-def _tag(node: Node) -> str:
-    """The element's tag; a page can make elements with names that XML does not allow."""
+def tag_of(node: Node) -> str:
+    """The element's tag in the data, where `text` is a piece of text, and in SVG an element.
+
+    A page can make elements with names that XML does not allow.
+    """
+    if node.tag == "text":
+        return "tspan"
     return node.tag if _NAME.fullmatch(node.tag) else "div"
 
 

@@ -30,7 +30,7 @@ def is_target(node: Node) -> bool:
     holds = any(isinstance(child, Node) for child in node.children)
     if node.bare or (holds and not node.own_text()):
         return False
-    return not any(above.tag in ("a", "button") for above in node.ancestors())
+    return not any(above.clickable and above.tag in ("a", "button") for above in node.ancestors())
 
 
 def attributes_json(node: Node, box: Box) -> str:

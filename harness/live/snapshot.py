@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.live.clean import USUAL, Kept, clean
+from harness.live.clean import USUAL, Kept, clean, tag_of
 from harness.live.contract import LivePage
 from harness.live.elements import attributes_json, is_candidate, is_target
 from harness.live.nodes import Box, Node, tree_of
@@ -49,4 +49,4 @@ def live_page(
 
 def _candidate(node: Node, scale: float) -> Candidate:
     box = Box(*(number * scale for number in node.box))
-    return Candidate(node.id, node.tag, PageBox(*box), False, False, attributes_json(node, box))
+    return Candidate(node.id, tag_of(node), PageBox(*box), False, False, attributes_json(node, box))

@@ -54,6 +54,11 @@ POLICIES.add(
     "the middle of every picture",
 )
 POLICIES.add(
+    "episode/oracle",
+    "harness.benchmarks.miniwob.oracles.policy:ORACLE",
+    "scripted solutions of tasks of MiniWoB++",
+)
+POLICIES.add(
     "prompt/random", "harness.policies.prompts:RANDOM", "clicks a random element of the page"
 )
 POLICIES.add(

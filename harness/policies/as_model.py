@@ -6,7 +6,7 @@ engine, run directory and parser like any reply.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
@@ -77,6 +77,11 @@ class PolicyAdapter:
         known = secret if self._policy.needs_gold else None
         self._units[unit_id, repeat] = (asked, known)
         self._spelled.pop((unit_id, repeat), None)
+
+    def check(self, units: Sequence[Any]) -> None:
+        """Raise `UserError` if the policy does not answer all of the units."""
+        if (check := getattr(self._policy, "check", None)) is not None:
+            check(units)
 
     def forget(self, unit_id: str) -> None:
         """Drop a unit, all of whose repeats are done."""

@@ -24,7 +24,9 @@ class Secret:
 class Policy(Protocol):
     """Answers units of one kind without a model. Instances are values.
 
-    `kind` says of which ("" for all kinds); a policy that leaves it out answers recorded steps.
+    `kind` says of which ("" for all kinds); a policy that leaves it out answers recorded steps. One
+    that does not answer all of them has a method `check`, which is given the selected units before
+    anything is asked, and raises `UserError`.
     """
 
     @property

@@ -265,7 +265,8 @@ class Settings:
     )
     seed: int = _question(
         42,
-        "Seed that ranks the candidates; the same seed gives the same choices everywhere.",
+        "Seed that ranks the candidates, and draws the pages of episodes; the same seed gives the "
+        "same choices everywhere.",
         fixed_as="seed",
         needs=("seed",),
         heading="always",
