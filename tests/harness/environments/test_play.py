@@ -14,6 +14,7 @@ import harness
 from harness.environments.play import play, summary
 from harness.policies import policy_named
 from harness.policies.baselines import Oracle
+from reports import prefix_table
 from tests.harness.commands.tool import call
 from tests.harness.environments.made_up import actions, made, recorded
 
@@ -64,6 +65,22 @@ def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
     report = call("report", tmp_path / "run", "--table", "prefix", "--format", "json")
     (first,) = (row for row in json.loads(report.out)["rows"] if row["place"] == "all")
     assert last.endswith(f": {first['prefix']:.2f}")
+
+
+@pytest.mark.parametrize(("invalid", "on_invalid"), [("exclude", "skip"), ("fail", "score_zero")])
+def test_a_strict_game_goes_as_far_as_the_report_of_a_whole_run_says(
+    tmp_path: Path, invalid: str, on_invalid: str
+) -> None:
+    usual = {"benchmark": "sample", "split": "test", "distractors": 2, "invalid": invalid}
+    run = harness.evaluate("lexical", out=str(tmp_path / "run"), progress="off", **usual)
+    strict = made(split="test", distractors=2, on_invalid=on_invalid, transition="strict")
+    games = list(play(strict, policy_named("lexical", "step")))
+    whole = prefix_table(run.path).iloc[0]
+    counted = [[one for one in game if strict.rules.counts(one)] for game in games]
+    assert sum(map(len, counted)) == whole["reached"]
+    right = sum(not strict.rules.failed(one) for game in counted for one in game)
+    assert right / sum(map(bool, counted)) == pytest.approx(whole["prefix"])
+    assert 0 < whole["prefix"] < 3
 
 
 def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
