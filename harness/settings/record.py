@@ -206,6 +206,8 @@ def from_record(config: Mapping[str, Any]) -> Settings:
 def _lacking(config: Mapping[str, Any]) -> frozenset[str]:
     """What the units of a run on record are not or never have, as no setting is of it."""
     needed = {f for name in config if name in SETTINGS for f in SETTINGS[name].needs}
+    if STEPS in needed:  # Runs from before there were settings of elements have none on record.
+        needed.add(ELEMENTS)
     return frozenset({STEPS, ELEMENTS, PICTURES} - needed)
 
 
