@@ -24,8 +24,12 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
     """Write the questions of a plan to a parquet file and return their number.
 
     Pictures are prepared as the run would send them. Raises `UserError` for a protocol other than
-    two rounds and for candidates that are not drawn, `DataError` for a file that exists.
+    two rounds, for candidates that are not drawn and for conversations, `DataError` for a file that
+    exists.
     """
+    if plan.dataset.whole == "conversation":
+        # Its columns have no place for them: turns would be scored as tasks.
+        raise UserError(f"a snapshot stores tasks, and {plan.dataset.benchmark} has conversations")
     protocol = of_steps(plan.protocol)
     if not protocol.can_be_stored:
         raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")

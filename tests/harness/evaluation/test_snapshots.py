@@ -77,6 +77,13 @@ def test_pictures_sized_for_a_model_are_stored_as_it_gets_them() -> None:
     assert max(min(picture["width"], picture["height"]) for picture in pictures) == 768
 
 
+def test_conversations_have_no_place_in_a_snapshot(place: Path) -> None:
+    refused = call("snapshot", "-b", "mt-sample", "--limit", "1", "--out", "snap.parquet")
+    assert refused.code == 2
+    assert refused.complaint.endswith("a snapshot stores tasks, and mt-sample has conversations")
+    assert not (place / "snap.parquet").exists()
+
+
 def test_what_a_snapshot_fixes_is_refused_as_an_option() -> None:
     call("snapshot", *ONE_TASK, *TEXT_ONLY, "--out", "snap.parquet")
     for option in (
