@@ -93,7 +93,9 @@ class Display:
             rules = aggregation_rules(self._settings, declared)
             metrics = part(self._records, declared, rules).metrics
             named = {one: one.name for one in declared.in_tables if one.binary and not one.main}
-            named |= {one: declared.unit for one in declared.in_tables if one.main}
+            # The success of a step is told as "step".
+            main = {"success": declared.unit}
+            named |= {one: main.get(one.name, one.name) for one in declared.in_tables if one.main}
             units = metrics.headline
             rates = (
                 f"{name} {estimate_cell(units.rates[one.name][one.averages[0]])} {of}".rstrip()
