@@ -166,7 +166,8 @@ def _rates_of(declared: Declaration, average: str) -> str:
     main = declared.main
     level = declared.level(main.over)
     if main.all_of:
-        return f"% of {level.many}"
+        within = f", mean over {declared.level(main.within).many}" if main.within else ""
+        return f"% of {level.many}{within}"
     of = f"% of {declared.units}" if main.binary else f"% {main.meaning or main.head}"
     means = {"macro": f", mean over {level.many}", "cells": f", mean over {' x '.join(main.cells)}"}
     return of + means.get(average, "")

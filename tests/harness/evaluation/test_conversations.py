@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +24,7 @@ from harness.runs import StepRecord
 from harness.settings import Settings
 from parsers.records import Gold
 from tests.harness.benchmarks._conversations import conversations, written
-from tests.harness.commands.tool import call, last_lines, summary
+from tests.harness.commands.tool import call, calls, last_lines, summary
 from tests.units import step_of
 
 ONE = ("--benchmark", "mt-mind2web", "--data", "data", "--limit", "1", "--ranker", "lexical")
@@ -177,3 +179,130 @@ def test_the_share_of_wrong_steps_is_told_as_it_is_and_as_the_released_code_has_
     assert "wrong steps in 1 conversation:" in said and "more than 3: 100.0 %" in said
     assert f"over {turns} turns:" in said and f"more than 3: {100 / turns:.1f} %" in said
     assert summary("a")["rows"]["conversations_with_more_wrong"] == 1
+
+
+def test_the_oracle_reaches_everything_that_has_an_acceptable_element(listed: Released) -> None:
+    """Steps without one count, and fail: their turn does, too."""
+    whole: Released = json.loads(json.dumps(listed[:2]))
+    for one in whole:
+        for turn in one["turns"]:
+            kept = [place for place, a in enumerate(turn["actions"]) if a["pos_candidates"]]
+            turn["actions"] = [turn["actions"][place] for place in kept]
+            turn["action_reprs"] = [turn["action_reprs"][place] for place in kept]
+    for name, data in (("whole", whole), ("lacking", listed[:2])):
+        written(Path(name), data)
+        run = call(
+            *("--benchmark", "mt-mind2web", "--data", name, "--candidates", "all"),
+            *("--protocol", "mindact-choice", "--model", "oracle", "-o", f"{name}-run"),
+        )
+        assert run.code == 0, run.err
+    measures = ("element", "operation_f1", "success", "element_by_conversation", "success_by_turn")
+    best = summary("whole-run")["total"]["metrics"]
+    assert all(best["valid"][name]["macro"]["value"] == 1.0 for name in measures)
+    assert best["turn_success"]["default"]["value"] == 1.0
+    lacking = summary("lacking-run")
+    bare = sum(
+        not a["pos_candidates"] for o in listed[:2] for t in o["turns"] for a in t["actions"]
+    )
+    assert bare and lacking["rows"]["not_offered"] == bare
+    assert lacking["total"]["metrics"]["counts"]["n_invalid"] == 0
+    assert lacking["total"]["metrics"]["turn_success"]["default"]["value"] < 1.0
+
+
+def test_ranks_that_miss_an_action_are_named_in_one_line(listed: Released) -> None:
+    written(Path("data"), listed)
+    first, second = (
+        f"{turn['annotation_id']}_{turn['actions'][0]['action_uid']}"
+        for turn in listed[0]["turns"][:2]
+    )
+    ranks = {
+        f"{turn['annotation_id']}_{action['action_uid']}": {
+            c["backend_node_id"]: place
+            for place, c in enumerate((*action["pos_candidates"], *action["neg_candidates"]))
+        }
+        for turn in listed[0]["turns"]
+        for action in turn["actions"]
+    }
+    del ranks[first]
+    Path("scores.pkl").write_bytes(pickle.dumps({"ranks": ranks}))
+    assert call("rank", "convert", "scores.pkl", "-o", "ranks.parquet").code == 0
+    few = (*ONE[:-1], "ranks.parquet", "--protocol", "mt-mindact", "--model", "oracle", "-o", "a")
+    refused = call(*few)
+    assert (refused.code, first in refused.complaint) == (2, True)
+    assert "no ranks for 1 of" in refused.complaint
+    # A later turn alone, whose memory needs them.
+    later = call(*few, "--step-id", second, "--progress", "off")
+    assert later.code == 2 and first in later.err.splitlines()[-1]
+    ranked = call(*ONE[:-1], "lexical", "--protocol", "mt-mindact", "--model", "oracle", "-o", "b")
+    assert ranked.code == 0
+
+
+def test_pictures_are_refused_where_there_are_none(listed: Released) -> None:
+    written(Path("data"), listed)
+    refused = call(*ONE[:-2], "--protocol", "seeact-two-rounds", "--model", "oracle", "-o", "a")
+    assert refused.code == 2
+    assert "no screenshots beside its files here" in refused.complaint
+    assert "--image-policy none" in refused.complaint
+    blind = call(
+        *ONE[:-2],
+        "--protocol",
+        "seeact-two-rounds",
+        "--model",
+        "oracle",
+        "-o",
+        "a",
+        "--image-policy",
+        "none",
+    )
+    assert blind.code == 0
+    lost = call(
+        *ONE[:-2],
+        "--protocol",
+        "seeact-two-rounds",
+        "--model",
+        "oracle",
+        "-o",
+        "b",
+        "--image-policy",
+        "none",
+        "--lost-rows",
+    )
+    assert lost.code == 2 and "--lost-rows has no effect" in lost.complaint
+
+
+def test_plain_protocols_see_nothing_of_earlier_turns(listed: Released) -> None:
+    """The condition without history: the actions of the same turn, and no others."""
+    written(Path("data"), listed)
+    told = call(
+        *ONE[:-2],
+        "--protocol",
+        "seeact-two-rounds",
+        "--image-policy",
+        "none",
+        "--model",
+        "oracle",
+        "-o",
+        "a",
+    )
+    assert told.code == 0
+    first, second = listed[0]["turns"][:2]
+    of_second = [line["calls"] for line in last_lines("a") if line["labels"]["turn"] == "2"]
+    own = {name for names in of_second for name in names}
+    asked = "\n".join(
+        part for c in calls("a") if c["id"] in own for m in c["messages"] for part in m["parts"]
+    )
+    assert second["confirmed_task"] in asked and first["confirmed_task"] not in asked
+    assert second["action_reprs"][0] in asked
+
+
+def test_results_are_told_by_the_number_of_the_turn(listed: Released) -> None:
+    written(Path("data"), listed)
+    call(*ONE, "--protocol", "mindact-choice", "--model", "oracle", "-o", "a")
+    told = call("report", "a", "--by", "turn")
+    assert told.code == 0, told.err
+    rows = [line.split() for line in told.out.splitlines()]
+    numbers = [row[:3] for row in rows if row and row[0].isdigit()]
+    assert numbers == [
+        [str(place), "1", str(len(turn["actions"]))]
+        for place, turn in enumerate(listed[0]["turns"], start=1)
+    ]
