@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 from harness.benchmarks.contract import Benchmark
 from harness.live.pool import Limits
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class EpisodeBenchmark(Benchmark):
         world: where its episodes take place, as `package.module:Class` (`harness.live.World`).
         limits: how long an action and an episode may take.
         viewport: width and height of screenshots in pixels, for estimates.
+        attributes: what AutoWebGLM's form of its pages shows of elements.
         seed: that of a run, by which it draws what its episodes begin with.
     """
 
@@ -33,6 +35,7 @@ class EpisodeBenchmark(Benchmark):
     world: ClassVar[str]
     limits: ClassVar[Limits] = Limits()
     viewport: ClassVar[tuple[int, int]] = (1280, 720)
+    attributes: ClassVar[Attributes] = MIND2WEB_ATTRIBUTES
     protocol = "coordinates"
     pictures = True
 

@@ -181,10 +181,10 @@ def plan_run(
     selected = open_data(settings)
     kind.check(selected.part)
     check_variant(settings, benchmark(settings.benchmark).declared)
-    if model.policy is not None:
-        model.policy.check(selected.part.entries)
     if asks:
         benchmark(settings.benchmark).check_installed()
+        if model.policy is not None:
+            model.policy.check(selected.part.entries)
     plan = Plan(settings, selected, kind, model, directory, roles=roles)
     if settings.redo:
         begun = replace(asked, out=None, max_tokens=None)

@@ -38,7 +38,7 @@ from harness.evaluation.step_records import (
     unasked_record,
 )
 from harness.evaluation.units import Question
-from harness.page import Box, Page, PageError
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Box, Page, PageError
 from harness.pictures import (
     PictureError,
     PicturePolicy,
@@ -127,6 +127,7 @@ class Preparer:
     earlier: where earlier actions took place, for protocols that show it.
     tokens: counts the tokens of a text as the model does; None: by cl100k.
     conversations: all rows of the conversations, for protocols that show finished turns.
+    attributes: what AutoWebGLM's form shows of elements.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class Preparer:
         earlier: EarlierActions | None = None,
         tokens: Callable[[str], int] | None = None,
         conversations: StepDataset | None = None,
+        attributes: Attributes = MIND2WEB_ATTRIBUTES,
     ) -> None:
         if settings.candidates == "ranker" and ranks is None:
             raise ValueError("candidates of a ranker need its ranks")
@@ -152,6 +154,7 @@ class Preparer:
         self._texts = texts
         self._earlier = earlier
         self._tokens = tokens
+        self._attributes = attributes
         self._turns = (
             FinishedTurns(conversations, self._offered) if conversations is not None else None
         )
@@ -263,7 +266,9 @@ class Preparer:
     def _scene(self, page: Page, listed: _Listed, screenshot: Screenshot | None) -> PageScene:
         # Only oracle policies may know where the correct element is.
         target = _target(listed) if self._policy.oracle else None
-        return PageScene(page, listed.choices, self._policy, screenshot, self._rule, target)
+        return PageScene(
+            page, listed.choices, self._policy, screenshot, self._rule, target, self._attributes
+        )
 
     def _choose(self, row: Row, page: Page) -> _Listed:
         settings, needs = self._settings, self._protocol.needs

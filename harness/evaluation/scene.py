@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
-from harness.page import Box, Brackets, Page
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Box, Brackets, Page
 from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.records import Choice, Listing
 
@@ -16,6 +16,7 @@ class PageScene:
 
     page: the page as it was parsed.
     target: box of the correct element, used by oracle picture policies only.
+    attributes: what AutoWebGLM's form shows of elements.
     shown: pictures that were handed out, each once, in the order of asking.
     """
 
@@ -27,8 +28,10 @@ class PageScene:
         screenshot: Screenshot | None,
         rule: ImageRule | None,
         target: Box | None,
+        attributes: Attributes = MIND2WEB_ATTRIBUTES,
     ) -> None:
         self.page = page
+        self._attributes = attributes
         self._boxes: Mapping[str, Box | None] = {choice.id: choice.box for choice in choices}
         self._policy = policy
         self._screenshot = screenshot
@@ -61,7 +64,7 @@ class PageScene:
 
     def refined(self, ids: Mapping[str, str]) -> str:
         """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
-        return self.page.refined(ids)
+        return self.page.refined(ids, attributes=self._attributes)
 
     def _plan(self, ids: Sequence[str], letters: Sequence[tuple[str, Box]]) -> tuple[Picture, ...]:
         if self._screenshot is None:

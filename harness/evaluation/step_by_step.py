@@ -13,12 +13,12 @@ from typing import Any, cast
 
 from adapters.contract import AdapterInfo, ImageRule
 from adapters.conversation import Picture
-from harness.benchmarks import actions_of
+from harness.benchmarks import actions_of, benchmark
 from harness.dialogue import SCREENSHOT, Act, Ask, Asks, Dialogue, Observation, Replies, as_tuple
 from harness.evaluation.questions import Preparer, StepQuestion
 from harness.evaluation.units import picture_policy
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
-from harness.page import Page, PageError
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Needs, Role, StepProtocol, held, spelled
 from harness.rankers import Ranks
@@ -248,14 +248,22 @@ class StepByStep(AskingProtocol):
         share = None if point is None else (point[0] / max(1, width), point[1] / max(1, height))
         segment = ""
         if self.inner.needs.segments and action.element is not None:
-            segment = _segment(page, action.element)
+            segment = _segment(page, action.element, self._attributes)
         value = str(action.arguments.get("value", ""))
         return plain, words, Earlier(operation, value, share, segment=segment)
 
     @cached_property
     def _preparer(self) -> Preparer:
         pictures = picture_policy(self.run, "full")
-        return Preparer(self.run, self.inner, pictures, self.rule, ranks=self.ranks)
+        shown = self._attributes
+        return Preparer(
+            self.run, self.inner, pictures, self.rule, ranks=self.ranks, attributes=shown
+        )
+
+    @property
+    def _attributes(self) -> Attributes:
+        source = benchmark(self.run.benchmark)
+        return getattr(source, "attributes", MIND2WEB_ATTRIBUTES)
 
     @cached_property
     def _space(self) -> Any:
@@ -324,8 +332,9 @@ def _described(page: LivePage, node_id: str) -> tuple[str, str]:
     return facts.role or facts.tag, " ".join((text or next(iter(facts.labels), "")).split())
 
 
-def _segment(page: LivePage, node_id: str) -> str:
+def _segment(page: LivePage, node_id: str, attributes: Attributes) -> str:
+    ids = {node_id: SEGMENT_ID}
     try:
-        return Page.parse(page.html).segment(node_id, {node_id: SEGMENT_ID})
+        return Page.parse(page.html).segment(node_id, ids, attributes=attributes)
     except ValueError:
         return ""

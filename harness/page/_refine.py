@@ -38,8 +38,9 @@ class Attributes:
 
 BASIC_ATTRIBUTES = Attributes(("title", "value", "placeholder"))
 WEBARENA_ATTRIBUTES = Attributes((*BASIC_ATTRIBUTES.names, "selected"))
+_ENTERED = ("input_value", "text_value", "input_checked", "option_selected")
 MINIWOB_ATTRIBUTES = Attributes(
-    ("id", "type", "classes", "value", "rgba", "size"), option_values=False
+    ("id", "type", "class", "value", *_ENTERED, "rgba", "size"), option_values=False
 )
 MIND2WEB_ATTRIBUTES = Attributes(
     (

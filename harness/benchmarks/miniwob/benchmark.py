@@ -24,6 +24,7 @@ from harness.benchmarks.miniwob.tasks import (
 )
 from harness.errors import UserError
 from harness.live.chromium import found
+from harness.page import MINIWOB_ATTRIBUTES
 from harness.runs.episodes import EpisodeDetail, EpisodeTask
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
 from parsers.live import LIVE_ACTIONS
@@ -101,6 +102,7 @@ class MiniWoB(EpisodeBenchmark):
 
     world = "harness.benchmarks.miniwob.world:MiniWoBWorld"
     viewport = (SIZE[0] * SCALE, SIZE[1] * SCALE)
+    attributes = MINIWOB_ATTRIBUTES
     scorers: ClassVar = SCORERS
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
