@@ -68,6 +68,15 @@ def test_clicks_by_element_and_by_point_are_the_same(table: Table) -> None:
     assert (ended.reward, ended.ended, ended.reason, ended.screenshot) == (1, True, "done", "")
 
 
+def test_what_is_covered_in_part_is_clicked_where_it_can_be_seen(table: Table) -> None:
+    table.show(
+        "<button id=b onclick='document.title=1' style='position:absolute;left:0;top:0;"
+        "width:100px;height:40px'>A</button><div onclick='document.title=2' "
+        "style='position:absolute;left:20px;top:0;width:80px;height:40px;background:red'></div>"
+    )
+    assert table.do("CLICK", "b").title == "1"
+
+
 def test_what_is_covered_is_not_clicked_through(table: Table) -> None:
     table.show(
         "<button id=b onclick='document.title=1' style='position:absolute;left:0;top:0'>A</button>"

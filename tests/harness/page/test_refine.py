@@ -175,7 +175,7 @@ def test_attributes_come_in_the_order_of_their_list_equal_values_once() -> None:
         f"<form| <input[A]| z; Zip; text; 1 > <option[B]| b; Berlin > {hidden} >"
     )
     assert found.refined(ids, attributes=MINIWOB_ATTRIBUTES) == (
-        f"<form| <input[A]| text; 1 > <option[B]| Berlin > {hidden} >"
+        f"<form| <input[A]| text; c; 1 > <option[B]| Berlin > {hidden} >"
     )
     assert found.refined(ids, attributes=BASIC_ATTRIBUTES, style="xml") == (
         '<form> <input id="A" title="Zip" value="1"> </input>'

@@ -13,7 +13,7 @@ from parsers.records import Operation
 
 _TAGS = re.compile(r"<[^<>]*>")
 _OPENING = re.compile(r"<(?P<tag>\S+)(?: id=\d+)?(?P<words>[^<>]*?)/?>")
-_SHARES = (0.5, 0.15, 0.85)
+_SHARES = (0.5, 0.15, 0.85, 0.03, 0.97)
 _QUOTED = re.compile(r'"([^"]*)"')
 
 
