@@ -168,11 +168,13 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     sections = []
     for fact in attrs["runs"]:
         run_records = [record for record in records if record["run"] == fact["run"]]
-        groups = list(dict.fromkeys(record[key] for record in run_records))
+        counted = {one[key]: one[declared.units] for one in run_records if one["headline"]}
+        groups = list(counted)
+        # Rows whose environment failed are invalid, and count in neither line.
         kept = [
             record
             for record in run_records
-            if record["headline"] or record["invalid"] or record["excluded"]
+            if record["headline"] or record[declared.units] != counted[record[key]]
         ]
         kept.sort(key=lambda r: (groups.index(r[key]), not r["headline"]))
         rows = tuple(result_row(record, str(record[key]), average, declared) for record in kept)

@@ -148,7 +148,7 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
     for many, same in finer.items():
         lines = (record for record in result_records(same.metrics) if record["headline"])
         yield _rates(f"{first}, {many} as clusters", next(lines), first, declared)
-    if metrics.counts.n_invalid and metrics.rules.invalid != "fail":
+    if records["strict"][declared.units] > headline[declared.units]:
         yield _rates(invalid_label("strict"), records["strict"], first, declared, parents=True)
         for name, rates in metrics.parents.items():
             clean = Cell(

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.runs import CallRecord, LiveStep, UnitRecord, steps_taken
 from parsers.actions import Action
+from parsers.records import ENVIRONMENT_ERROR
 from reports.episodes.ends import ended
 from reports.view.parts import LONGEST, Cell, Drawn, Frame, Line, Part, UnitPage
 
@@ -41,6 +42,11 @@ class EpisodePage(UnitPage):
             frame = _frame(str(place + 1) if place < last else "end", step)
             frames.append(frame._replace(goal=step.seen.goal if step.seen.goal != goal else ""))
             goal = step.seen.goal
+        if record.invalid == ENVIRONMENT_ERROR and frames:
+            # Its last action is on record nowhere, as nothing came back.
+            where = max(0, last - 1)
+            lost = f"the environment failed: {record.error or 'unknown'}"
+            frames[where] = frames[where]._replace(after=lost, failed=True)
         return frames
 
 

@@ -76,6 +76,7 @@ def test_success_is_told_by_steps_taken_and_by_end(run: Path) -> None:
 
 def test_how_episodes_ended_stands_beside_the_results(run: Path) -> None:
     text = " ".join(CliRunner().invoke(report, [str(run)]).output.split())
+    assert "invalid rows: 1" in text and "invalid rows as 0" not in text
     assert "ended: step limit 2, <img" in text and "solved 1, stopped 1, wrong button 1" in text
     assert "steps per episode: 2.86" in text  # 20 steps of 7 episodes
     kinds = status_table(run).set_index("status")

@@ -97,7 +97,7 @@ EPISODES = (
     Played([click(0), point(1), click(2), point(0)], "step limit"),
     Played([point(1), Action("STOP")], "stopped"),
     Played([None, None, None], "no action", status=Status.PARSE_ERROR),
-    Played([click(1)], "", invalid="environment_error", error="timeout: no observation"),
+    Played([click(1), None], "", invalid="environment_error", error="timeout: no observation"),
     Played([click(1), click(2)], HOSTILE[1], 0.5, error=HOSTILE[2]),
 )
 

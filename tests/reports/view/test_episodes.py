@@ -46,6 +46,8 @@ def test_a_frame_has_what_was_seen_what_was_done_and_what_came_of_it(films: Path
     idle = _detail(films, 1)["strip"][1]
     assert (idle["action"], idle["after"], idle["failed"]) == ("", "no action", True)
     assert idle["said"] == HOSTILE[0]
+    lost = [one["after"] for one in _detail(films, 6)["strip"]]
+    assert lost == ["", "the environment failed: timeout: no observation", ""]
     failed = _detail(films, 7)["strip"][0]
     assert failed["after"] == f"failed: {HOSTILE[2]}" and failed["failed"]
 
