@@ -22,7 +22,7 @@
   };
   const place = (element) => {
     element.scrollIntoViewIfNeeded();
-    const boxes = [element.getBoundingClientRect(), ...element.getClientRects()].filter((box) => box.width * box.height > 0);
+    const boxes = [element.getBoundingClientRect(), ...element.getClientRects()].slice(0, 10).filter((box) => box.width * box.height > 0);
     if (!boxes.length) return "the element is not visible";
     const spots = boxes.flatMap((box) =>
       SHARES.flatMap((down) => SHARES.map((across) => [box.x + box.width * across, box.y + box.height * down])));

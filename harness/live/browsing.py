@@ -101,10 +101,10 @@ class BrowserWorld(World):
             reduced_motion="reduce",
         )
         context.set_default_timeout(PATIENCE_MS)
-        serve(context, self.folders, self.hosts)
         self.page = context.new_page()
         # No dialog has a listener, so that each is dismissed, and none keeps a page from leaving.
         self._tab = LiveTab(self.page, self.size, self.scale, window=self.window, kept=self.kept)
+        serve(self._tab.session, self.folders, self.hosts)
         known = [*self.folders, *self.hosts]
         self._hands = Hands(self.page, self._tab, self.size, self.scale, known)
 

@@ -1,56 +1,67 @@
-"""Files that pages are made of, served to a browser without a server."""
+"""Files that pages are made of, served to a page without a server."""
 
 from __future__ import annotations
 
+import base64
 import mimetypes
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Route
+    from playwright.sync_api import CDPSession
 
 _KEPT = 256
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".htm": "text/html"}
+_PAGE = "text/html"
 
 
-def serve(
-    context: BrowserContext, folders: Mapping[str, Path], hosts: Collection[str] = ()
-) -> None:
-    """Answer requests for `https://HOST/PATH` from the folder of the host.
+def serve(session: CDPSession, folders: Mapping[str, Path], hosts: Collection[str] = ()) -> None:
+    """Answer what a page requests of `https://HOST/PATH` from the folder of the host.
 
-    Requests for `hosts` go on; all others fail, and a page that leaves for elsewhere stays.
-    A file is read once. Unlike with `file://` addresses, no page can show or read any other file of
-    this machine.
+    Requests for `hosts` go on; all others fail, and a page that leaves for elsewhere stays. Unlike
+    with `file://` addresses, no page can show or read any other file of this machine. Other than
+    with routes of Playwright, the browser keeps scripts and styles, and an episode begins in half
+    the time; files must not change while they are served.
     """
+    from playwright.sync_api import Error
+
     roots = {host: folder.resolve() for host, folder in folders.items()}
 
-    def answer(route: Route) -> None:
-        found = None
-        parts = urlsplit(route.request.url)
-        root = roots.get(parts.netloc)
-        if root is None:
-            if parts.hostname in hosts:
-                route.continue_()
+    def answer(paused: Mapping[str, Any]) -> None:
+        request, which = paused["request"], {"requestId": paused["requestId"]}
+        # The page may be gone by now.
+        with suppress(Error):
+            parts = urlsplit(request["url"])
+            if root := roots.get(parts.netloc):
+                wanted = unquote(parts.path) if request["method"] == "GET" else ""
+                session.send("Fetch.fulfillRequest", {**which, **_response(root, wanted)})
+            elif parts.hostname in hosts:
+                session.send("Fetch.continueRequest", which)
             else:
-                route.abort("aborted")
-            return
-        if route.request.method == "GET":
-            found = _file(root, unquote(parts.path))
-        if found is None:
-            route.fulfill(status=404, body="")
-            return
-        body, kind = found
-        route.fulfill(body=body, content_type=kind)
+                session.send("Fetch.failRequest", {**which, "errorReason": "Aborted"})
 
-    context.route("**/*", answer)
+    session.on("Fetch.requestPaused", answer)
+    session.send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
+
+
+def _response(root: Path, path: str) -> dict[str, object]:
+    found = _file(root, path)
+    if found is None:
+        return {"responseCode": 404}
+    body, kind = found
+    headers = [{"name": "Content-Type", "value": kind}]
+    if not kind.startswith(_PAGE):
+        headers.append({"name": "Cache-Control", "value": "max-age=86400"})
+    return {"responseCode": 200, "responseHeaders": headers, "body": body}
 
 
 @lru_cache(_KEPT)
-def _file(root: Path, path: str) -> tuple[bytes, str] | None:
-    """A file's bytes and media type; None for what is not in the folder."""
+def _file(root: Path, path: str) -> tuple[str, str] | None:
+    """A file in base64 and its media type; None for what is not in the folder."""
     try:
         file = (root / path.lstrip("/")).resolve()
         if not file.is_relative_to(root) or not file.is_file():
@@ -58,6 +69,6 @@ def _file(root: Path, path: str) -> tuple[bytes, str] | None:
         kind = _KINDS.get(file.suffix) or mimetypes.guess_type(file.name)[0]
         text = kind is not None and kind.startswith("text/")
         kind = f"{kind}; charset=utf-8" if text else kind
-        return file.read_bytes(), kind or "application/octet-stream"
+        return base64.b64encode(file.read_bytes()).decode(), kind or "application/octet-stream"
     except (OSError, ValueError):
         return None

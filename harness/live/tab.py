@@ -28,6 +28,7 @@ class LiveTab:
     size: the part of the window, from its left upper corner, that can be seen.
     window: width and height of the whole.
     scale: pixels of the picture for one of the page.
+    session: of the DevTools protocol with the page.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class LiveTab:
         self._scale = scale
         self._kept = kept
         width, height = window or size
-        self._session = page.context.new_cdp_session(page)
+        self.session = page.context.new_cdp_session(page)
         self._frame: str = self._send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         self._context: int | None = None
         page.on("framenavigated", self._entered)
@@ -138,7 +139,7 @@ class LiveTab:
         return context
 
     def _send(self, method: str, **given: object) -> Any:
-        return self._session.send(method, given)
+        return self.session.send(method, given)
 
 
 def is_gone(page: Page, error: Error) -> bool:
