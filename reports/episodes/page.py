@@ -22,12 +22,12 @@ class EpisodePage(UnitPage):
     searched = "goal, end, id"
 
     def answer(self, record: UnitRecord[Any]) -> str | None:
-        """How it ended, and after how many steps."""
+        """How many steps it took, and how it ended."""
         end = ended(record)
         if end is None:
             return None
-        steps = "" if end.steps is None else f" after {end.steps} step{'s' * (end.steps != 1)}"
-        return f"{end.how}{steps}"[:LONGEST]
+        steps = "" if end.steps is None else f"{end.steps} step{'s' * (end.steps != 1)}: "
+        return f"{steps}{end.how}"[:LONGEST]
 
     def part(self, record: UnitRecord[Any]) -> Part:
         """What it came to; its task as it is on record."""

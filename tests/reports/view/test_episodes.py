@@ -138,5 +138,7 @@ def test_texts_of_pages_and_models_stay_texts(tab: Any) -> None:
     assert HOSTILE[1] in tab.locator(".duel").inner_text()
     tab.evaluate("location.hash = '#/steps'")
     tab.locator(".row").first.wait_for()
+    answers = tab.locator(".row .c-answer").all_inner_texts()
+    assert answers[:3] == ["2 steps: solved", "3 steps: wrong button", "4 steps: step limit"]
     chips = tab.locator(".row .l0 .chip-text").all_inner_texts()
     assert chips[6] == "environment failed"
