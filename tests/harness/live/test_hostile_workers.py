@@ -31,22 +31,24 @@ NEVER = (
 
 async def click(worlds: Worlds, page: str, times: int = 1) -> None:
     episode = await worlds.open({"page": page})
-    await episode.act(None)
     with suppress(Fault):
+        await episode.act(None)
         for _ in range(times):
             await episode.act({"name": "CLICK", "point": [100, 100]})
     await episode.close()
 
 
 async def look(worlds: Worlds, page: str) -> Seen:
-    episode = await worlds.open({"page": page})
-    try:
-        seen = await episode.act(None)
-    except Fault:
-        # The browser still had to do with the page before, and is a new one now.
-        seen = await episode.act(None)
-    await episode.close()
-    return Seen.from_plain(seen.content)
+    """Begin an episode; the browser may still have to do with the page before at first."""
+    for _ in range(3):
+        episode = await worlds.open({"page": page})
+        try:
+            return Seen.from_plain((await episode.act(None)).content)
+        except Fault:
+            continue
+        finally:
+            await episode.close()
+    raise AssertionError("no episode begins")
 
 
 def test_the_run_goes_on(tmp_path: Path) -> None:
