@@ -144,7 +144,7 @@ def _bounds(
     valid = [record for record in rows if record.invalid is None]
     head = {"run": label, "split": split}
     share = partial(_share, declared)
-    yield {**head, **share(VALID, rows, [record.invalid is None for record in rows])}
+    yield {**head, **share(VALID, rows, [_has_answer(record) for record in rows])}
     listed = [record.detail.gold.shown is not None for record in valid]
     yield {**head, **share(LISTED, valid, listed)}
     if any(record.pictures for record in valid):
@@ -162,6 +162,12 @@ def _bounds(
             **head,
             **_by_recall(declared, valid, [value for value in each if value is not None]),
         }
+
+
+def _has_answer(record: StepRecord) -> bool:
+    """Whether an element is acceptable; some benchmarks keep rows without one, as failures."""
+    gold = record.detail.gold
+    return record.invalid is None and bool(gold.elements or gold.boxes)
 
 
 def _share(

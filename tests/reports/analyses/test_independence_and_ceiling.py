@@ -157,6 +157,16 @@ def test_bounds_of_a_run(tmp_path: Path) -> None:
     assert pd.isna(recall["steps_possible_low"])
 
 
+def test_a_row_without_a_right_element_that_counts_cannot_be_answered(tmp_path: Path) -> None:
+    lost = step("A", 1, False)
+    nothing = replace(lost.detail.gold, elements=(), boxes=(), shown=None)
+    steps = [step("A", 0, True), changed(lost, gold=nothing), step("B", 0, True)]
+    run = write(tmp_path / "run", steps, setup(dataset={"rows": 3}, image_policy="none"))
+    frame = ceilings(run).set_index("bound")
+    assert frame.loc[VALID, "steps_possible_micro"] == 2 / 3
+    assert frame.loc[VALID, "tasks_possible"] == 0.5
+
+
 def test_tiles_must_show_the_target_whole_in_one_of_them(tmp_path: Path) -> None:
     tiles = "0,0,1280,1000 0,800,1280,1800"
     steps = [
