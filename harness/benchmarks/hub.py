@@ -76,7 +76,9 @@ def fetch(
         files = [f for f in listed if any(kind(f.rfilename) for kind in kinds)]
         if not files:
             kind = f"{suffix[1:]} file" if suffix else "file"
-            raise DataError(f"{repo} on the hub has no matching {kind} at {info.sha}")
+            raise DataError(
+                f"{repo} on the hub has no matching {kind} at {info.sha}; {_otherwise(repo)}"
+            )
         return HubCopy(tuple(_download(repo, str(info.sha), f) for f in files), str(info.sha))
 
 

@@ -8,7 +8,8 @@ they are in, because the splits were drawn anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -86,7 +87,8 @@ class MTMind2Web(Conversations):
             origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
             shards, where, pictures = list(copy.files), f"{REPO} on the hub", []
         files, notices = by_split(shards, requested, self.splits, self.default_splits, where)
-        return open_conversations(self.name, files, pictures, origin, notices)
+        opened = open_conversations(self.name, files, pictures, origin, notices)
+        return replace(opened, notices=(*opened.notices, *_missing(opened, self.sizes)))
 
 
 def open_conversations(
@@ -126,6 +128,15 @@ def open_conversations(
         screenshots=screenshots is not None,
         whole="conversation",
     )
+
+
+def _missing(opened: StepDataset, sizes: Sequence[SplitSize]) -> Iterator[str]:
+    """What says that shards are missing, whose names do not tell how many there are."""
+    turns = Counter(split for split, _ in {(e.split, e.task_id) for e in opened.entries})
+    for size in sizes:
+        if 0 < turns[size.split] < (size.tasks or 0):
+            found = f"{turns[size.split]} of {size.tasks} turns"
+            yield f"{size.split} has {found} here: some shards may be missing"
 
 
 def parquet_files(data: Path) -> list[DataFile]:

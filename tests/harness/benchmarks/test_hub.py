@@ -17,6 +17,7 @@ import pytest
 from harness.benchmarks.files import missing_shards, split_of
 from harness.benchmarks.hub import _answer
 from tests.harness.benchmarks import _snapshots as tilde
+from tests.harness.benchmarks._conversations import conversations, written
 from tests.harness.benchmarks._files import task, write
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
 from tests.harness.benchmarks._snapshots import stored
@@ -187,3 +188,29 @@ def test_names_tell_splits_and_missing_shards() -> None:
     assert not missing_shards(full)
     assert missing_shards(full[:2])
     assert not missing_shards([*full, "data/test-00001-of-00001.parquet"])
+
+
+@pytest.mark.parametrize("above", ["", "data/"])
+def test_only_the_shards_of_a_split_of_conversations_are_fetched(
+    tmp_path: Path, above: str
+) -> None:
+    folder = tmp_path / "mt"
+    every = conversations(3)
+    for split, part in (
+        ("test_website", every[:1]),
+        ("test_task", every[1:2]),
+        ("train", every[2:3]),
+    ):
+        written(folder / above, part, split)
+    (folder / "scores_all_data.pkl").write_bytes(b"never read")
+    with serving(folder) as hub:
+        found = run(tmp_path, hub, "test_website", benchmark="mt-mind2web")
+        uids = [a["action_uid"] for turn in every[0]["turns"] for a in turn["actions"]]
+        assert [step.rpartition("_")[2] for step in found["steps"]] == uids
+        assert found["rows"] == len(uids)
+        fetched = {line.rpartition("/")[2] for line in hub.asked if "/resolve/" in line}
+        assert fetched == {"test_website_0.json"}
+        missing = run(tmp_path, hub, "test_subdomain", benchmark="mt-mind2web")
+        assert "has no matching json file" in missing["error"] and "--data" in missing["error"]
+    unreachable = run(tmp_path, None, "train", benchmark="mt-mind2web", patience_s=2)
+    assert "give their folder with --data PATH" in unreachable["error"]

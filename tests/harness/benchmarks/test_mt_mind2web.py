@@ -109,6 +109,7 @@ def test_splits_are_told_by_folders_and_train_is_left_out_unless_asked_for(
     dataset = opened(tmp_path)
     assert {entry.split for entry in dataset.entries} == {"test_subdomain"}
     assert "has no file for test_task, test_website" in dataset.notices[0]
+    assert "test_subdomain has 3 of 216 turns here: some shards may be missing" in dataset.notices
     train = opened(tmp_path, splits=["train"])
     assert {e.conversation for e in train.entries} == {"test-1"}
     with pytest.raises(DataError, match="no split 'test_domain'"):
