@@ -65,7 +65,8 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     level = declared.level(declared.clusters[0])
     one, many = level.one, level.many
     whole = [measure.meaning for measure in declared.of_parents]
-    over = " over repeats has no second interval" if whole else ""
+    have = "have" if len(whole) > 1 else "has"
+    over = f" over repeats {have} no second interval" if whole else ""
     return described(
         records,
         fields(declared),
@@ -75,7 +76,7 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         notes=(
             f"Per cent; 95 % intervals with {many} as clusters; the second interval resamples "
             f"{many}, seeded by the run. none: a single {one}, or {many} without any spread"
-            f"{'; ' if whole else ''}{', '.join(whole)}{over}.",
+            f"{'; ' if whole else ''}{' and '.join(whole)}{over}.",
         ),
     )
 
