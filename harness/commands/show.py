@@ -69,6 +69,11 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     if len(found) > 1:
         _refuse(plan.kind.listed(dataset.without(known.keys() - found)), step, dataset.unit)
     (question,) = plan.questions(found)
+    if question.environment is not None:
+        raise UserError(
+            f"what is shown in {dataset.unit} {question.unit_id} is known once it is played: "
+            f"vlm-eval show {question.unit_id} --run RUN"
+        )
     say(plan.kind.about(question.record))
     if question.record.invalid:
         say(f"invalid: {question.record.invalid}; no model is asked about it")

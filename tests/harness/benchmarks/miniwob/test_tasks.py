@@ -97,6 +97,15 @@ def test_what_cannot_be_played_is_refused_in_one_line(
     assert done.code == 2 and said in done.err and len(done.err.splitlines()) == 1
 
 
+@needs_miniwob
+def test_an_episode_that_was_not_played_cannot_be_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    done = call("show", "click-test-0", "-b", "miniwob")
+    assert done.code == 2 and "--run RUN" in done.complaint
+
+
 @pytest.mark.parametrize(
     ("place", "name", "found", "said"),
     [

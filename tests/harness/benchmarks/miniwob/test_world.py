@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from harness.benchmarks.miniwob.benchmark import BENCHMARK
 from harness.benchmarks.miniwob.oracles.policy import SCRIPTS
 from harness.benchmarks.miniwob.oracles.turn import Element, Turn
 from harness.benchmarks.miniwob.tasks import PUBLISHED, episode_of, pages
 from harness.benchmarks.miniwob.world import MiniWoBWorld
-from harness.dialogue import SCREENSHOT
+from harness.dialogue import SCREENSHOT, Observation
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE
+from harness.page import Page
 from parsers.actions import Action
 from tests.harness.benchmarks.miniwob.played import (
     choices_of,
@@ -108,6 +110,21 @@ def test_shapes_can_be_chosen_and_are_told_by_colour_and_size(world: MiniWoBWorl
     shapes = choices_of(world.begin({"task": "click-shape", "seed": "1"}))
     assert {one.tag for one in shapes} <= {"circle", "rect", "polygon", "tspan"} and len(shapes) > 2
     assert all("rgb(" in one.text for one in shapes)
+
+
+def test_icons_are_told_by_their_classes_and_fields_by_what_was_entered(
+    world: MiniWoBWorld,
+) -> None:
+    def text(observation: Observation) -> str:
+        ids = {one.id: one.id for one in choices_of(observation)}
+        page = Page.parse(page_of(observation).html)
+        return page.refined(ids, attributes=BENCHMARK.attributes)
+
+    assert "| trash >" in text(world.begin({"task": "email-inbox", "seed": "1"}))
+    first = world.begin({"task": "click-checkboxes", "seed": "1"})
+    box = next(one for one in choices_of(first) if one.tag == "input")
+    assert "ch0; checkbox >" in text(first)
+    assert "ch0; checkbox; true >" in text(world.act(Action("CLICK", box.id)))
 
 
 def test_a_page_that_moves_is_seen_when_it_stands(world: MiniWoBWorld) -> None:
