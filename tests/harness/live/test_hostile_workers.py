@@ -75,8 +75,11 @@ def test_only_a_host_that_the_world_names_is_reached(tmp_path: Path) -> None:
         (tmp_path / "index.html").write_text(PAGE.format("; ".join(ways)))
         options = {"folder": str(tmp_path), "hosts": ["127.0.0.1"]}
         worlds = Worlds(ENTRY, options, count=1, limits=Limits())
-        await click(worlds, "index.html")
-        came = await asyncio.to_thread(named.came.wait, 30)
+        came = False
+        for _ in range(3):
+            # A busy machine may fail an episode; what the page sends is what is asked here.
+            await click(worlds, "index.html")
+            came = came or await asyncio.to_thread(named.came.wait, 10)
         await worlds.close()
         return came
 
