@@ -174,8 +174,11 @@ class StepByStep(AskingProtocol):
                 idle, action = 0, last.action
                 plain, words, earlier = self._done(action, page, seen, question)
                 observation, seen = _seen((yield Act(plain, f"act-{number}")))
-                failed = f" (failed: {seen.error})" if seen.error else ""
-                told = told.then(words + failed, earlier)
+                if seen.error:
+                    words += f" (failed: {seen.error})"
+                    # An element as it stood on its page would not say so.
+                    earlier = earlier and replace(earlier, segment="")
+                told = told.then(words, earlier)
                 if action.name == STOP and not seen.ended:
                     end = "stopped"
         parsed = {"reward": seen.reward, "steps": number, "end": end}

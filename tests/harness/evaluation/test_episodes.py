@@ -135,6 +135,23 @@ def test_unreadable_replies_do_nothing_are_told_and_end_an_episode(tmp_path: Pat
     assert any("no action: the reply could not be read" in text for text in player.texts)
 
 
+@pytest.mark.parametrize(
+    ("protocol", "reply"),
+    [
+        ("autowebglm", 'type_string("A", "x")'),
+        ("coordinates", "ELEMENT: 20, 20\nACTION: TYPE\nVALUE: x"),
+    ],
+)
+def test_what_could_not_be_done_is_told_to_the_model(
+    protocol: str, reply: str, tmp_path: Path
+) -> None:
+    player = Player(lambda text, number: reply)
+    options = {"coordinates": "absolute", "form": "plain"} if protocol == "coordinates" else {}
+    run = {**RUN, "protocol": protocol, "protocol_options": options, "max_steps": 2}
+    harness.evaluate(player, **run)
+    assert sum("failed: only buttons can be pressed here" in text for text in player.texts) == 3
+
+
 def test_an_episode_goes_no_further_than_its_limit(tmp_path: Path) -> None:
     player = Player(lambda text, number: "ELEMENT: 100, 20\nACTION: CLICK\nVALUE: None")
     options = {"coordinates": "absolute", "form": "plain"}
