@@ -167,9 +167,7 @@ class StepByStep(AskingProtocol):
             elif last.status is not Status.ANSWERED or last.action is None:
                 idle += 1
                 end = "no action" if idle == IN_A_ROW else ""
-                none = last.status is Status.NONE
-                why = "none of the elements" if none else "the reply could not be read"
-                told = told.then(f"no action: {why}")
+                told = told.then(f"no action: {_why_none(last)}")
             else:
                 idle, action = 0, last.action
                 plain, words, earlier = self._done(action, page, seen, question)
@@ -182,7 +180,9 @@ class StepByStep(AskingProtocol):
                 if action.name == STOP and not seen.ended:
                     end = "stopped"
         parsed = {"reward": seen.reward, "steps": number, "end": end}
-        status = last.status if end in ("withheld", "no action") else Status.ANSWERED
+        # Few steps can be over before three replies in a row named no action.
+        without = action is None or end in ("withheld", "no action")
+        status = last.status if without else Status.ANSWERED
         return Prediction(status, action, tuple(sorted(flags)), parsed=parsed)
 
     def _question(
@@ -288,6 +288,17 @@ def _page(observation: Observation) -> LivePage:
     except (ValueError, PageError):
         return _NO_PAGE
     return page
+
+
+def _why_none(said: Prediction) -> str:
+    """Why nothing was done in a step, as the model is told."""
+    if "other_action" in said.flags:
+        return "this cannot be done here"
+    if said.status is Status.NONE:
+        return "none of the elements"
+    if said.status in (Status.NO_ELEMENT, Status.OUT_OF_RANGE):
+        return "no element or point that is there was named"
+    return "the reply could not be read"
 
 
 def _numbered(

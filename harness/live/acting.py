@@ -6,7 +6,6 @@ to be of a host that the world knows, and keys have to be names of keys.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from harness.live.tab import LiveTab
 from parsers.actions import Action
 from parsers.live import STOP
+from parsers.settling import FAR
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -122,6 +122,8 @@ class Hands:
 
     def _drag(self, action: Action) -> None:
         ends = action.arguments.get("to_x"), action.arguments.get("to_y")
+        if not all(map(_is_number, ends)):
+            raise NotDone("a drag needs the point that it goes to")
         mouse = self._page.mouse
         end = self._on_page(ends)
         mouse.move(*self._place(action))
@@ -176,4 +178,6 @@ def _text(value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -FAR <= value <= FAR

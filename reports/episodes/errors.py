@@ -67,8 +67,8 @@ def _class(
     if end is None or found.error_class in (SUCCESS, UNSETTLED):
         return found
     told = "" if end.reward is None else f"reward {end.reward:g}"
-    if end.how == IDLE:
-        said = record.prediction
+    said = record.prediction
+    if end.how == IDLE or (end.how == LIMIT and said and said.action is None):
         return replace(found, error_class=NO_ACTION, detail=str(said.status) if said else "")
     if end.how == STOPPED:
         return replace(found, error_class=EARLY, detail=told)

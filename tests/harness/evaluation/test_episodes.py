@@ -135,6 +135,28 @@ def test_unreadable_replies_do_nothing_are_told_and_end_an_episode(tmp_path: Pat
     assert any("no action: the reply could not be read" in text for text in player.texts)
 
 
+def test_without_any_action_an_episode_is_no_answer_however_few_its_steps(tmp_path: Path) -> None:
+    player = Player(lambda text, number: "I would rather not say.")
+    run = {**RUN, "protocol": "seeact-two-rounds", "max_steps": 1, "out": "run"}
+    for record in harness.evaluate(player, **run).records():
+        assert record.prediction is not None and record.prediction.status == "parse_error"
+        assert record.prediction.parsed["end"] == "step limit"
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("switch_tab(2)", "this cannot be done here"),
+        ('click("ZZ")', "no element or point that is there was named"),
+        ("I do not know.", "the reply could not be read"),
+    ],
+)
+def test_why_nothing_was_done_is_told_to_the_model(reply: str, why: str, tmp_path: Path) -> None:
+    player = Player(lambda text, number: reply)
+    harness.evaluate(player, **{**RUN, "protocol": "autowebglm", "max_steps": 2})
+    assert sum(f"no action: {why}" in text for text in player.texts) == 3
+
+
 @pytest.mark.parametrize(
     ("protocol", "reply"),
     [

@@ -224,6 +224,14 @@ def test_what_is_not_there_is_told(table: Table) -> None:
     assert table.do("EVALUATE", value="1").error == "there is no such action"
 
 
+def test_numbers_of_any_size_are_told_to_be_outside(table: Table) -> None:
+    table.show("one")
+    for far in (10**400, float("inf"), float("nan"), None, True):
+        dragged = table.do("DRAG", (5.0, 5.0), to_x=far, to_y=5)
+        assert dragged.error == "a drag needs the point that it goes to"
+    assert table.do("DRAG", (5.0, 5.0), to_x=-5, to_y=5).error.startswith("the point is outside")
+
+
 def test_pages_that_move_are_waited_for_where_the_world_asks(table: Table) -> None:
     moving = """
         <div id=d style="width:10px; height:10px; background:red"></div>

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.runs import RunError, open_run
+from parsers import Status
 from reports import main_table, prefix_table, status_table, steps_frame
 from reports.analyses import second_intervals
 from reports.command import report
@@ -36,6 +37,12 @@ def test_failures_are_told_apart_by_what_ended_the_episode(run: Path) -> None:
         ("environment_error", "timeout: no observation"),
         ("failed", '<img src="x" onerror="window.HACKED = 1">, reward 0.5'),
     ]
+
+
+def test_a_single_step_without_an_action_is_no_answer(tmp_path: Path) -> None:
+    single = Played([None], "step limit", status=Status.PARSE_ERROR)
+    (found,) = classify_run(open_run(forms(tmp_path / "run", [single])))
+    assert (found.error_class, found.detail) == ("no_action", "parse_error")
 
 
 def test_what_the_environment_failed_is_no_part_of_any_mean(run: Path) -> None:
