@@ -131,7 +131,8 @@ class Episodes(UnitKind):
         if said is None:
             return record.invalid or "unsettled"
         end, steps, reward = (said.parsed.get(name) for name in ("end", "steps", "reward"))
-        return f"{said.status}: {end} after {steps} steps, reward {reward}"
+        after = f"{steps} step{'s' * (steps != 1)}"
+        return f"{said.status}: {end} after {after}, reward {reward}"
 
     @classmethod
     def answer(cls, record: EpisodeRecord) -> str:

@@ -25,7 +25,7 @@ import msgspec
 
 from harness.dialogue import SCREENSHOT, Observation
 from harness.page import Box, Candidate, decode_candidates
-from harness.runs import digest_of
+from harness.runs import Sight, digest_of
 from parsers.actions import Action
 
 PAGE = "page"
@@ -61,26 +61,12 @@ class World(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Sight):
     """What an agent sees of a live page: the content of an observation.
 
-    ended: whether the episode is over.
-    reward: as the environment gives it, None if it has given none.
-    reason: why the episode ended, "" while it is open.
-    error: why the last action could not be carried out, in one line; "" if it was.
-    viewport: width and height of the screenshot in pixels.
-    screenshot, page: digests of the blobs, "" without.
+    page: digest of the page, "" without.
     """
 
-    goal: str = ""
-    url: str = ""
-    title: str = ""
-    ended: bool = False
-    reward: float | None = None
-    reason: str = ""
-    error: str = ""
-    viewport: tuple[int, int] = (0, 0)
-    screenshot: str = ""
     page: str = ""
 
     def to_plain(self) -> dict[str, Any]:

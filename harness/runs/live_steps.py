@@ -16,6 +16,8 @@ from parsers.actions import Action, Value
 
 SCREENSHOT = "screenshot"
 """Name of the blob of an observation that is a picture."""
+_LARGEST = 1e6
+"""No picture is larger, in pixels."""
 
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]
@@ -23,10 +25,14 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """An observation, as far as it says what those of live pages say (`harness.live.Seen`).
+    """What an agent sees of a live page.
 
-    size: width and height of the picture in pixels; None if unknown.
-    picture: digest of the picture, "" without.
+    ended: whether the episode is over.
+    reward: as the environment gives it, None if it has given none.
+    reason: why the episode ended, "" while it is open.
+    error: why the last action could not be carried out, in one line; "" if it was.
+    viewport: width and height of the picture in pixels; (0, 0) if unknown.
+    screenshot: digest of the picture, "" without.
     """
 
     goal: str = ""
@@ -36,22 +42,28 @@ class Sight:
     reward: float | None = None
     reason: str = ""
     error: str = ""
-    size: tuple[float, float] | None = None
-    picture: str = ""
+    viewport: tuple[int, int] = (0, 0)
+    screenshot: str = ""
 
     @classmethod
     def of(cls, content: object, blobs: Mapping[str, str]) -> Sight:
-        """Read the content of an observation on record, and the digests of its blobs."""
+        """Read the content of any observation on record, and the digests of its blobs."""
         plain = content if isinstance(content, dict) else {}
         size = _numbers(plain.get("viewport"), 2)
         texts = {name: plain.get(name) for name in ("goal", "url", "title", "reason", "error")}
+        known = size is not None and min(size) > 0 and max(size) < _LARGEST
         return cls(
             **{name: text for name, text in texts.items() if isinstance(text, str)},
             ended=plain.get("ended") is True,
             reward=_number(plain.get("reward")),
-            size=(size[0], size[1]) if size and min(size) > 0 else None,
-            picture=blobs.get(SCREENSHOT, ""),
+            viewport=(round(size[0]), round(size[1])) if size and known else (0, 0),
+            screenshot=blobs.get(SCREENSHOT, ""),
         )
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Width and height of the picture in pixels; None if unknown."""
+        return self.viewport if min(self.viewport) > 0 else None
 
     @property
     def outcome(self) -> str:
@@ -64,7 +76,7 @@ class Sight:
     @property
     def told(self) -> str:
         """The observation in a line: what was seen, and what became of the action before."""
-        size = f"{self.size[0]:g} x {self.size[1]:g} pixels" if self.size else ""
+        size = f"{self.size[0]} x {self.size[1]} pixels" if self.size else ""
         return ", ".join(filter(None, (self.outcome, size, self.title, self.url)))
 
 

@@ -61,8 +61,8 @@ def _lines(record: UnitRecord[Any]) -> Iterator[Line]:
 
 def _frame(head: str, step: LiveStep) -> Frame:
     if head == "end":
-        return Frame(head, "", step.seen.picture, step.seen.size, after=step.seen.outcome)
-    shown = Frame(head, "", step.seen.picture, step.seen.size, said=step.said)
+        return Frame(head, "", step.seen.screenshot, step.seen.size, after=step.seen.outcome)
+    shown = Frame(head, "", step.seen.screenshot, step.seen.size, said=step.said)
     if step.done is None:
         return shown._replace(after="no action", failed=True)
     done, action, after = step.done, step.done.action, step.after

@@ -45,7 +45,7 @@ def test_a_turn_is_a_look_what_was_asked_about_it_and_one_action() -> None:
         act("act-3", {"name": "STOP"}, ended=True, reward=1, reason="done"),
     ]
     first, second, third, last = steps_taken(calls)
-    assert first.seen == Sight(goal="Go.", size=(320, 420), picture="ab")
+    assert first.seen == Sight(goal="Go.", viewport=(320, 420), screenshot="ab")
     assert first.said == "I see a button.\n\nA"
     assert first.done == Done(Action("CLICK", "7"), "[button] Go -> CLICK", (1, 2, 30, 40))
     assert first.after is not None and first.after.outcome == "failed: it was covered, reward 0.5"
