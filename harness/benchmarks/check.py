@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from harness.page import Page, PageError
 from harness.pictures import PictureError, check_picture, read_size
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row
 from harness.tables import counted
+from parsers.declaration import Declaration, Level
 
 
 @dataclass(slots=True)
@@ -36,15 +37,18 @@ class Problem:
 
 @dataclass(slots=True)
 class RowCounts:
-    """Rows and tasks by split, and rows by operation and by validity."""
+    """Rows and their parents (`levels`) by split, and rows by operation and by validity."""
 
+    levels: Sequence[Level] = (Level("task"),)
     _rows: dict[str, Counter[str]] = field(default_factory=dict)
-    _tasks: dict[str, set[str]] = field(default_factory=dict)
+    _parents: dict[tuple[str, str], set[str]] = field(default_factory=dict)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: Row, entry: IndexEntry) -> None:
         """Count a row."""
         counts = self._rows.setdefault(row.info.split, Counter())
-        self._tasks.setdefault(row.info.split, set()).add(row.info.task_id)
+        for level in self.levels:
+            found = self._parents.setdefault((row.info.split, level.name), set())
+            found.add(entry.parents.get(level.name, ""))
         counts["rows"] += 1
         counts[row.operation] += 1
         counts["valid" if row.invalid is None else row.invalid] += 1
@@ -56,9 +60,10 @@ class RowCounts:
     def lines(self) -> Iterator[str]:
         """A line per split."""
         for split, counts in self._rows.items():
-            rows, tasks = counted(counts["rows"], "row"), counted(len(self._tasks[split]), "task")
             parts = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if name != "rows")
-            yield f"{split}: {rows}, {tasks}; {parts}"
+            held = [(counts["rows"], "row")]
+            held += [(len(self._parents[split, one.name]), one.one) for one in self.levels]
+            yield f"{split}: {', '.join(counted(*one) for one in held)}; {parts}"
 
 
 @dataclass(slots=True)
@@ -118,9 +123,10 @@ def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked
     return checked
 
 
-def check_rows(dataset: StepDataset) -> Checked:
+def check_rows(dataset: StepDataset, declared: Declaration) -> Checked:
     """Decode every row of a data set, with its page and screenshot."""
-    checked = Checked()
+    levels = declared.levels[: declared.rank(dataset.whole) + 1] if dataset.whole else ()
+    checked = Checked(counts=RowCounts(levels))
     for entry, row in dataset.decoded():
         try:
             if isinstance(row, DataError):
@@ -132,7 +138,7 @@ def check_rows(dataset: StepDataset) -> Checked:
         except (DataError, PageError) as error:
             checked.add(str(error).removeprefix(f"{entry.where}: "), entry.where)
         else:
-            checked.counts.add(row)
+            checked.counts.add(row, entry)
     return checked
 
 
@@ -187,7 +193,7 @@ def _check_row(layout: StepsLayout, entry: IndexEntry, benchmark: str, checked: 
     except DataError as error:
         checked.add(str(error).removeprefix(f"{where}: "), where)
         return
-    checked.counts.add(row)
+    checked.counts.add(row, entry)
     for text, is_error in _problems(row):
         checked.add(text, where, error=is_error)
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
@@ -62,7 +62,7 @@ class _Task(msgspec.Struct, gc=False):
 
 
 class _Conversation(msgspec.Struct, gc=False):
-    task_id: str
+    task_id: Annotated[str, msgspec.Meta(min_length=1)]
     turns: msgspec.Raw
     website: str | None = ""
     domain: str | None = ""

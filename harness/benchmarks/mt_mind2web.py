@@ -24,11 +24,13 @@ from harness.benchmarks.files import (
     local_files,
     split_of,
 )
-from harness.benchmarks.json_tasks import task_spans, turns_of
+from harness.benchmarks.index import IndexEntry
+from harness.benchmarks.json_tasks import TaskSpan, task_spans, turns_of
 from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
 from harness.benchmarks.mind2web import Screenshots
 from harness.benchmarks.mind2web_json import OriginalLayout, indexed
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, scoring_rules
+from harness.errors import DataError
 from harness.settings import Settings
 from harness.tables import counted
 from parsers.declaration import Declaration
@@ -106,6 +108,10 @@ def open_conversations(
     spans = {shard.path: task_spans(shard, turns_of) for shard in shards}
     notes = list(notices)
     entries = indexed(shards, spans, notes)
+    _check_ids(entries, spans)
+    empty = sum(not span.action_uids for found in spans.values() for span in found)
+    if empty:
+        notes.append(f"{counted(empty, 'turn')} without actions left out, in memories as well")
     screenshots = Screenshots(tuple(pictures)) if pictures else None
     if screenshots is not None:
         lacking = sum(entry.action_uid not in screenshots for entry in entries)
@@ -144,6 +150,20 @@ def parquet_files(data: Path) -> list[DataFile]:
     if not data.is_dir() or not any(data.rglob("*.parquet")):
         return []
     return [file for file in local_files(data) if split_of(file.name, (*MULTIMODAL, "train"))]
+
+
+def _check_ids(entries: Sequence[IndexEntry], spans: Mapping[Path, Sequence[TaskSpan]]) -> None:
+    """Raise `DataError` where ids do not tell the turns of a conversation apart."""
+    known: dict[tuple[str, str, str | int | None], IndexEntry] = {}
+    for entry in entries:
+        for name in (entry.turn, entry.task_id):
+            other = known.setdefault((entry.split, entry.conversation, name), entry)
+            if (other.turn, other.task_id) != (entry.turn, entry.task_id):
+                place, rival = (spans[one.file][one.row_group].where for one in (entry, other))
+                raise DataError(
+                    f"{entry.file}, {place}: not told from {rival} by its ids; every conversation "
+                    "needs a 'task_id' of its own, and every turn of it an 'annotation_id'"
+                )
 
 
 def _is_of(split: str, name: str) -> bool:

@@ -77,7 +77,7 @@ def _check(source: Benchmark, settings: Settings) -> bool:
             for line in dataset.lines(dataset.declared or source.declared):
                 say(line)
             return True
-        checked = check_rows(recorded_steps(dataset))
+        checked = check_rows(recorded_steps(dataset), source.declared)
     for line in checked.lines():
         say(line)
     return not checked.errors

@@ -146,6 +146,7 @@ ACTIONS = {"annotation_id": "t", "actions": [{"action_uid": "a"}]}
         ('[{"task_id": "c", "turns": [{"annotation_id": "t", "acti', "truncated"),
         ('[{"task_id": "c", "turns": []}]', r"conversation 1 \(c\) has no turns; "),
         ('[{"turns": []}]', "conversation 1 is not a conversation of MT-Mind2Web: .*task_id"),
+        ('[{"task_id": "", "turns": [{}]}]', r"conversation 1 is not .*`str` of length >= 1"),
         ('[{"task_id": "c"}]', "conversation 1 is not a conversation of MT-Mind2Web: .*turns"),
         ('[{"task_id": "c", "turns": {}}]', r"conversation 1 \(c\), 'turns' is not a list"),
         (
@@ -174,6 +175,29 @@ def test_a_bad_action_is_named_by_its_conversation_and_turn(
     dataset = opened(written(tmp_path, broken))
     with pytest.raises(DataError, match=r"\(test-0\), turn 2, action 1: .*'JUMP'"):
         list(dataset.rows())
+
+
+def test_turns_that_ids_do_not_tell_apart_are_refused(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    """They would be remembered in each other's place."""
+    twice = [listed[0], {**listed[1], "task_id": listed[0]["task_id"]}]
+    with pytest.raises(DataError, match=r"n 2 \(test-0\), turn 1: not told from conversation 1 "):
+        opened(written(tmp_path / "conversation", twice))
+    first, second, _ = listed[0]["turns"]
+    named = {**second, "annotation_id": first["annotation_id"]}
+    with pytest.raises(DataError, match=r"\(test-0\), turn 2: not told from .*, turn 1 by its ids"):
+        opened(written(tmp_path / "turn", [{**listed[0], "turns": [first, named]}]))
+    copied = opened(written(tmp_path / "copy", [listed[0], listed[0]]))
+    assert any("duplicate steps were skipped" in notice for notice in copied.notices)
+
+
+def test_turns_without_actions_are_told(tmp_path: Path, listed: list[dict[str, Any]]) -> None:
+    first, second, third = listed[0]["turns"]
+    empty = {**second, "actions": [], "action_reprs": []}
+    dataset = opened(written(tmp_path, [{**listed[0], "turns": [first, empty, third]}]))
+    assert {entry.labels["turn"] for entry in dataset.entries} == {"1", "3"}
+    assert any("1 turn without actions left out" in notice for notice in dataset.notices)
 
 
 def test_turns_of_equal_bytes_are_found_where_they_are(tmp_path: Path) -> None:
