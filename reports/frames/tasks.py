@@ -41,7 +41,7 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
         Column("repeat", "Int64", "number of the repeat, from 0"),
         Column("split", "category", "the split"),
         Column(level.column, "category", f"the {level.one}"),
-        *(Column(name, "category", meaning) for name, meaning in _wholes(declared)),
+        *(Column(column, "category", meaning) for column, _, meaning in _wholes(declared)),
         Column("rows", "Int64", f"rows of the {level.one} on record"),
         Column("valid", "Int64", "valid rows"),
         Column("settled", "Int64", "valid rows with a final outcome"),
@@ -63,12 +63,15 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
     )
 
 
-def _wholes(declared: Declaration) -> list[tuple[str, str]]:
-    """What all units of an innermost parent share: further parents and labels."""
-    named = [(group.name, group.meaning) for group in declared.groups[1:] if group.whole]
-    known = {name for name, _ in named}
-    above = [(level.name, f"its {level.one}") for level in declared.levels[1:]]
-    return [*named, *((name, meaning) for name, meaning in above if name not in known)]
+def _wholes(declared: Declaration) -> list[tuple[str, str, str]]:
+    """What all units of an innermost parent share, further parents and labels: columns, names of
+    groups and meanings."""
+    named = [
+        (group.name, group.name, group.meaning) for group in declared.groups[1:] if group.whole
+    ]
+    known = {name for _, name, _ in named}
+    above = [(one.column, one.name, f"its {one.one}") for one in declared.levels[1:]]
+    return [*named, *(one for one in above if one[1] not in known)]
 
 
 def _success(declared: Declaration) -> Measure | None:
@@ -129,7 +132,7 @@ def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
     cut = len(units) < rows.lengths.get(parent, 0)
     return {
         declared.innermost.column: parent,
-        **{name: units[0].group(name) for name, _ in _wholes(declared)},
+        **{column: units[0].group(name) for column, name, _ in _wholes(declared)},
         "rows": counts.n_rows,
         "valid": counts.n_valid,
         "settled": counts.n_settled,
