@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -139,6 +139,15 @@ class FinishedTurns:
 
     def _page(self, step_id: str) -> str:
         return self._texts.row(step_id).html
+
+
+def entries_before(selected: Iterable[IndexEntry], whole: Iterable[IndexEntry]) -> list[IndexEntry]:
+    """The rows of `whole` that are in turns before a selected one of their conversation."""
+    last: dict[tuple[str, str], int] = {}
+    for entry in selected:
+        key = entry.split, entry.conversation
+        last[key] = max(last.get(key, 0), entry.turn or 0)
+    return [one for one in whole if (one.turn or 0) < last.get((one.split, one.conversation), 0)]
 
 
 def action_of(row: Row) -> Earlier:

@@ -13,7 +13,7 @@ from harness.benchmarks import Benchmark, Dataset, recorded_steps, step_benchmar
 from harness.candidates import check_distractors
 from harness.errors import DataError, UserError
 from harness.evaluation.choices import StepsBeside
-from harness.evaluation.history import EarlierActions
+from harness.evaluation.history import EarlierActions, entries_before
 from harness.evaluation.questions import Preparer, StepQuestion, recorded_question
 from harness.evaluation.step_records import step_of_record, unasked_record
 from harness.evaluation.step_settings import (
@@ -210,9 +210,15 @@ class RecordedSteps(UnitKind):
     def questions(
         self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
     ) -> Iterator[StepQuestion]:
-        """See `UnitKind.questions`; rows are decoded one at a time."""
-        prepared = self.preparer(whole, info, is_policy=is_policy)
-        return prepared.questions(recorded_steps(dataset))
+        """See `UnitKind.questions`; rows are decoded one at a time.
+
+        Raises `DataError` if earlier turns that a memory needs are not ranked.
+        """
+        selected = recorded_steps(dataset)
+        if self.ranks is not None and self.protocol.needs.turns:
+            earlier = entries_before(selected.entries, recorded_steps(whole).entries)
+            check_covered(self.ranks, [entry.step_id for entry in earlier], "earlier")
+        return self.preparer(whole, info, is_policy=is_policy).questions(selected)
 
     def preparer(self, whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool) -> Preparer:
         """What prepares rows. `whole` holds all rows of the tasks, for earlier actions."""

@@ -2,8 +2,8 @@
 
 The current page and the options of a group are asked about as in a single turn. Before them stand
 pages of finished turns, each with its question and the recorded action as the answer, as far as a
-limit of tokens allows. Every piece of a prompt (instructions, page, question, answer) is cut at its
-end to a limit of its own, the memory as a whole at its beginning.
+limit of tokens allows. Every piece of a prompt (page, question, answer; instructions of fine-tuned
+models) is cut at its end to a limit of its own, the memory as a whole at its beginning.
 """
 
 from __future__ import annotations

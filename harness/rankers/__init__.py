@@ -57,7 +57,7 @@ def open_ranks(text: str) -> Ranks:
         raise UserError(f"--ranker {text}: {error}, and there is no such file") from error
 
 
-def check_covered(ranks: Ranks, step_ids: Sequence[str]) -> None:
+def check_covered(ranks: Ranks, step_ids: Sequence[str], which: str = "selected") -> None:
     """Raise `DataError` if `ranks` lacks any of the steps; it names the first of them."""
     missing = ranks.missing(step_ids)
     if not missing:
@@ -67,6 +67,6 @@ def check_covered(ranks: Ranks, step_ids: Sequence[str]) -> None:
     # Stored ranks are named after the ranker that made them; here the user must know which file.
     where = getattr(ranks, "path", ranks.name)
     raise DataError(
-        f"{where} has no ranks for {len(missing)} of {len(step_ids)} selected steps: "
+        f"{where} has no ranks for {len(missing)} of {len(step_ids)} {which} steps: "
         f"{first}{more}; rank them with vlm-eval rank, or select other steps"
     )
