@@ -66,7 +66,9 @@ def _frame(head: str, step: LiveStep) -> Frame:
     if step.done is None:
         return shown._replace(after="no action", failed=True)
     done, action, after = step.done, step.done.action, step.after
-    tag = done.short if len(done.short) <= TAG else done.short[: TAG - 1] + "…"
+    # Characters that are shown as their codes would make a mark wider than its picture.
+    tag = "".join(one if one.isprintable() else "�" for one in done.short[: TAG + 1])
+    tag = tag if len(tag) <= TAG else tag[: TAG - 1] + "…"
     return shown._replace(
         boxes=[Drawn("chosen", done.box, tag)] if done.box and not action.point else [],
         point=action.point,

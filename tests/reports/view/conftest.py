@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.live.chromium import chromium
 from tests.reports.view.pages import page as write_page
 from tests.reports.view.pages import two_runs
 
@@ -71,11 +71,11 @@ def browser(folder: Path) -> Iterator[Any]:
     """
     assert folder.is_dir()
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    program = chromium()
     if program is None:
         pytest.skip("there is no Chromium")
     with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        opened = started.chromium.launch(executable_path=str(program), args=list(ARGUMENTS))
         yield opened
         opened.close()
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from harness.runs import open_run
+from reports.episodes.page import EpisodePage
 from tests.reports.episodes.worlds import EPISODES, WIDE, Played, button, click, forms, point
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import HOSTILE, page
@@ -50,6 +52,14 @@ def test_a_frame_has_what_was_seen_what_was_done_and_what_came_of_it(films: Path
     assert lost == ["", "the environment failed: timeout: no observation", ""]
     failed = _detail(films, 7)["strip"][0]
     assert failed["after"] == f"failed: {HOSTILE[2]}" and failed["failed"]
+
+
+def test_a_mark_is_short_whatever_was_typed(tmp_path: Path) -> None:
+    typed = Played([click(1, "\x00\x1b[31m" + "x" * 99), click(2)], "solved", 1.0)
+    run = open_run(forms(tmp_path / "run", [typed]))
+    (record,) = run.records()
+    first = EpisodePage().strip(record, run.calls_of(record.unit_id, 0))[0]
+    assert first.boxes[0].text == "TYPE: ��[31mxxxxxxxxxxx…"
 
 
 def test_small_pictures_are_kept_as_they_are(films: Path) -> None:
