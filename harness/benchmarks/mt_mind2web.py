@@ -109,6 +109,12 @@ def open_conversations(
     notes = list(notices)
     entries = indexed(shards, spans, notes)
     _check_ids(entries, spans)
+    of = Counter(turn for turn, _, _ in {(e.task_id, e.split, e.conversation) for e in entries})
+    if several := sum(number > 1 for number in of.values()):
+        notes.append(
+            f"{counted(several, 'turn id')} in several conversations: steps of one id and split "
+            "count as one turn"
+        )
     empty = sum(not span.action_uids for found in spans.values() for span in found)
     if empty:
         notes.append(f"{counted(empty, 'turn')} without actions left out, in memories as well")

@@ -192,6 +192,17 @@ def test_turns_that_ids_do_not_tell_apart_are_refused(
     assert any("duplicate steps were skipped" in notice for notice in copied.notices)
 
 
+def test_turn_ids_of_several_conversations_are_told(
+    tmp_path: Path, listed: list[dict[str, Any]]
+) -> None:
+    same = {"annotation_id": listed[0]["turns"][0]["annotation_id"]}
+    other = {**listed[1], "turns": [{**listed[1]["turns"][0], **same}]}
+    told = opened(written(tmp_path, [listed[0], other])).notices
+    assert any("1 turn id in several conversations" in notice for notice in told)
+    alone = opened(written(tmp_path / "alone", listed)).notices
+    assert not any("turn id" in notice for notice in alone)
+
+
 def test_turns_without_actions_are_told(tmp_path: Path, listed: list[dict[str, Any]]) -> None:
     first, second, third = listed[0]["turns"]
     empty = {**second, "actions": [], "action_reprs": []}
