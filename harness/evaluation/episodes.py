@@ -19,7 +19,7 @@ from harness.evaluation.step_settings import image_policy_of, lacks_of, source_o
 from harness.evaluation.units import Question, UnitKind
 from harness.live.contract import LivePage, Seen, element
 from harness.live.pool import Worlds
-from harness.pictures import grey
+from harness.pictures import grey, show_answers
 from harness.policies.contract import Secret
 from harness.protocols import AskingProtocol, check_actions, of_steps
 from harness.rankers import open_ranks
@@ -90,7 +90,12 @@ class Episodes(UnitKind):
         source = source_of(settings, protocol)
         completed: dict[str, Any] = {"candidates": source}
         if benchmark(settings.benchmark).pictures:
-            completed["image_policy"] = image_policy_of(settings, protocol)
+            shown = completed["image_policy"] = image_policy_of(settings, protocol)
+            if show_answers(shown):
+                raise UserError(
+                    f"--image-policy {shown}: nobody knows the right answer on a live page; "
+                    "leave it out"
+                )
         else:
             completed |= super().completed(settings, protocol)
         if source == "ranker":

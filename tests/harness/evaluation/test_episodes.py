@@ -213,6 +213,8 @@ def test_a_run_that_was_stopped_goes_on_with_episodes_from_their_beginning(tmp_p
 def test_settings_of_recorded_steps_are_refused(tmp_path: Path) -> None:
     refused = call("run", "-m", "random", "-b", "pressing", "--distractors", "5")
     assert refused.code == 2 and "--distractors has no effect on pressing" in refused.err
+    refused = call("run", "-m", "random", "-b", "pressing", "--image-policy", "oracle-target")
+    assert refused.code == 2 and "nobody knows the right answer on a live page" in refused.err
     refused = call("run", "-m", "random", "-b", "sample", "--max-steps", "5")
     assert refused.code == 2 and "--max-steps has no effect on sample" in refused.err
     oracle = call("run", "-m", "oracle", "-b", "pressing")
