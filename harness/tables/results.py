@@ -157,6 +157,8 @@ def _parent_cell(record: Record, measure: Measure) -> Cell:
     if value is None:
         return Cell(f"{ABSENT} ({int(record[f'{measure.key}_complete'])} of {int(total)})")
     cell = _cell(record, measure.result)
+    if measure.within:
+        return cell  # Not the share of all of them, as a count would say.
     won = int(record[f"{measure.key}_succeeded"])
     return Cell(f"{cell.text} ({won}/{int(total)})", cell.interval)
 

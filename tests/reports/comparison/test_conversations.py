@@ -9,6 +9,7 @@ from statistics import fmean
 import pytest
 
 from harness.runs import StepRecord
+from harness.tables import parent_cells
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
 from reports.comparison.compare import compare_runs
@@ -85,3 +86,10 @@ def test_frames_name_turns_and_conversations_alike(tmp_path: Path) -> None:
     turns, found = tasks_frame(path), steps_frame(path)
     assert set(turns[names].itertuples(index=False)) == set(found[names].itertuples(index=False))
     assert turns["turn_success_by_turn"].mean() == pytest.approx(3 / 6)
+
+
+def test_counts_stand_beside_shares_of_all_turns_only(tmp_path: Path) -> None:
+    record = main_table(run(tmp_path, "first", FIRST)).iloc[0].to_dict()
+    by_conversations, by_turns = parent_cells(record, MT_MIND2WEB)
+    assert by_conversations.text == f"{100 * by_conversation(FIRST):.1f}"
+    assert by_turns.text == "50.0 (3/6)"
