@@ -7,6 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # A busy machine must not fail a property that holds.
@@ -17,6 +18,15 @@ settings.load_profile("untimed")
 # A shell starts programs in the background with Ctrl-C ignored, and their children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what takes minutes, unless it is asked for."""
+    if "slow" not in config.option.markexpr:
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip("it takes minutes; -m slow runs it"))
+
 
 # Behind everything else: the packages are tested where they are installed, not from the checkout.
 sys.path.append(str(Path(__file__).parents[1]))

@@ -19,7 +19,6 @@ def script() -> ModuleType:
     return module
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_is_bounded_and_independent_of_the_number_of_rows(
     tmp_path: Path, script: ModuleType

@@ -130,7 +130,6 @@ def nameless(summary: dict[str, Any] | None) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key != "run"}
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 @pytest.mark.parametrize(
     ("command", "steps", "thirds"),

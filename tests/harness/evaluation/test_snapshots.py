@@ -144,7 +144,6 @@ def test_invalid_rows_stay_invalid_in_a_snapshot() -> None:
     assert stored["n_invalid"] > 0
 
 
-@pytest.mark.slow
 def test_the_datasets_library_loads_a_snapshot(place: Path) -> None:
     import datasets
 

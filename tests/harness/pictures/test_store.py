@@ -40,7 +40,7 @@ TILES = PicturePolicy("tiles", tile_height=200, tile_overlap=0)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(work, 60))
+    return asyncio.run(asyncio.wait_for(work, 300))
 
 
 def added(

@@ -22,7 +22,6 @@ STEPS = 6_418
 
 
 @pytest.mark.browser
-@pytest.mark.slow
 def test_a_list_of_6418_steps_opens_scrolls_filters_and_sorts(
     browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
