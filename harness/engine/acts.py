@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from adapters.contract import Fault
+from adapters.contract import Fault, FaultKind
 from adapters.conversation import Reply
 from harness.dialogue import Act, Observation
 from harness.engine.pending import Made, Pending
-from harness.engine.stopping import GaveUp, Halt, ProtocolError
+from harness.engine.stopping import GaveUp, Halt, ProtocolError, TooManyFailures
 from harness.printing import printable
 from harness.runs import ActRecord, digest_of
 
@@ -24,12 +24,15 @@ class Acting:
     """Makes the calls of acts, which are neither repeated nor cached: an environment has a state.
 
     timeout_s: limit for an action.
+    failures_in_a_row: the session ends after so many failures without an action in between.
     """
 
     cached = False
 
-    def __init__(self, timeout_s: float | None, halt: Halt) -> None:
+    def __init__(self, timeout_s: float | None, failures_in_a_row: int, halt: Halt) -> None:
         self._timeout_s = timeout_s
+        self._failures_in_a_row = failures_in_a_row
+        self._failed_in_a_row = 0
         self._halt = halt
 
     def key(self, pending: Pending) -> str:
@@ -49,9 +52,10 @@ class Acting:
             async with asyncio.timeout(self._timeout_s):
                 seen = await environment.act(act.action)
         except TimeoutError:
-            raise ActFailed("timeout", 1, f"no observation within {self._timeout_s:g} s") from None
+            raise self._failed("timeout", f"no observation within {self._timeout_s:g} s") from None
         except Fault as fault:
-            raise ActFailed(fault.kind, 1, printable(str(fault))) from fault
+            raise self._failed(fault.kind, printable(str(fault))) from fault
+        self._failed_in_a_row = 0
         _check(pending, seen)
         digests = {name: digest_of(data) for name, data in seen.blobs.items()}
         record = pending.record(
@@ -63,6 +67,15 @@ class Acting:
         # As it will be read from the record, so that a dialogue can be held again with it.
         content = msgspec.json.decode(msgspec.json.encode(seen.content))
         return Made(record, Observation(content, seen.blobs), tuple(seen.blobs.values()))
+
+    def _failed(self, kind: FaultKind, message: str) -> ActFailed:
+        failed = ActFailed(kind, 1, message)
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= self._failures_in_a_row:
+            self._halt.set(
+                TooManyFailures(f"{self._failed_in_a_row} environments in a row failed: {failed}")
+            )
+        return failed
 
     def keep(self, pending: Pending, made: Made) -> None:
         """Keep nothing."""

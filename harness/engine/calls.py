@@ -55,13 +55,14 @@ class Calls:
         vectors: VectorCache | None,
         shared: Mapping[str, CallRecord],
         act_timeout_s: float | None,
+        failures_in_a_row: int,
     ) -> None:
         self._lanes = lanes
         self._log = log
         self._observer = observer
         self._asking = Asking(lanes, cache)
         self._embedding = Embedding(lanes, vectors)
-        self._acting = Acting(act_timeout_s, halt)
+        self._acting = Acting(act_timeout_s, failures_in_a_row, halt)
         self._shared = dict(shared)
         self._made_for: dict[tuple[str, int], dict[str, CallRecord]] = {}
         for id, record in shared.items():

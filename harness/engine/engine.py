@@ -94,6 +94,7 @@ class Engine:
             vectors=vectors,
             shared=shared or {},
             act_timeout_s=policy.call_timeout_s,
+            failures_in_a_row=policy.failures_in_a_row,
         )
         self._opened = 0
         self._users: Counter[str] = Counter()

@@ -22,7 +22,7 @@ class EnginePolicy:
     call_timeout_s: limit for a single attempt, and for an action in an environment; None for
         adapters that answer after hours.
     failures_in_a_row: stop the run after this many calls that failed for good without a reply in
-        between.
+        between, or environments without an action.
     max_cost: US dollars, over all sessions of a run.
     environment_trials: trials of a dialogue whose environment fails; after the last one its unit is
         settled as one that does not count.

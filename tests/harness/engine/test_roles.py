@@ -22,6 +22,7 @@ from harness.engine import (
     Lane,
     Pricing,
     ProtocolError,
+    TooManyFailures,
 )
 from harness.runs import CallRecord
 from parsers.records import Prediction, Status
@@ -162,6 +163,20 @@ def test_a_dialogue_whose_environment_fails_begins_anew_once_and_then_does_not_c
     else:
         assert outcome.prediction is not None and outcome.invalid is outcome.error is None
         assert [call.place for call in log.records if call.trial == 1] == ["x", "ask", "y"]
+
+
+def test_environments_that_all_fail_end_the_session() -> None:
+    class Gone(Room):
+        async def act(self, action: Any) -> Observation:
+            raise Fault("connection", "no browser starts")
+
+    jobs = [
+        Job(str(number), yielding(Act({"name": "x"}, "x")), environment=opens(Gone([])))
+        for number in range(20)
+    ]
+    driver = engine(Model(), policy=EnginePolicy(failures_in_a_row=6, open_dialogues=1))
+    with pytest.raises(TooManyFailures, match=r"6 environments in a row failed: .*no browser"):
+        run(driver, jobs)
 
 
 def test_texts_are_sent_as_the_embedder_takes_them_and_each_once() -> None:
