@@ -11,7 +11,7 @@ from adapters.contract import Fault, FaultKind
 from adapters.conversation import Reply
 from harness.dialogue import Act, Observation
 from harness.engine.pending import Made, Pending
-from harness.engine.stopping import GaveUp, Halt, ProtocolError, TooManyFailures
+from harness.engine.stopping import FailuresInARow, GaveUp, Halt, ProtocolError
 from harness.printing import printable
 from harness.runs import ActRecord, digest_of
 
@@ -31,8 +31,7 @@ class Acting:
 
     def __init__(self, timeout_s: float | None, failures_in_a_row: int, halt: Halt) -> None:
         self._timeout_s = timeout_s
-        self._failures_in_a_row = failures_in_a_row
-        self._failed_in_a_row = 0
+        self._failures = FailuresInARow("environments", failures_in_a_row, halt)
         self._halt = halt
 
     def key(self, pending: Pending) -> str:
@@ -55,7 +54,7 @@ class Acting:
             raise self._failed("timeout", f"no observation within {self._timeout_s:g} s") from None
         except Fault as fault:
             raise self._failed(fault.kind, printable(str(fault))) from fault
-        self._failed_in_a_row = 0
+        self._failures.reset()
         _check(pending, seen)
         digests = {name: digest_of(data) for name, data in seen.blobs.items()}
         record = pending.record(
@@ -70,11 +69,7 @@ class Acting:
 
     def _failed(self, kind: FaultKind, message: str) -> ActFailed:
         failed = ActFailed(kind, 1, message)
-        self._failed_in_a_row += 1
-        if self._failed_in_a_row >= self._failures_in_a_row:
-            self._halt.set(
-                TooManyFailures(f"{self._failed_in_a_row} environments in a row failed: {failed}")
-            )
+        self._failures.add(failed)
         return failed
 
     def keep(self, pending: Pending, made: Made) -> None:

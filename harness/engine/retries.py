@@ -12,7 +12,7 @@ from adapters.conversation import Finish, Reply
 from harness.engine.limits import Pricing
 from harness.engine.observer import Observer
 from harness.engine.queues import A, CallQueue, Seat
-from harness.engine.stopping import GaveUp, Halt, TooManyFailures
+from harness.engine.stopping import FailuresInARow, GaveUp, Halt
 from harness.printing import printable
 
 
@@ -102,11 +102,10 @@ class Attempts(Generic[P, A]):
     ) -> None:
         self._queue = queue
         self._retry = retry
-        self._failures_in_a_row = failures_in_a_row
+        self._failures = FailuresInARow("calls", failures_in_a_row, halt)
         self._pricing = pricing
         self._observer = observer
         self._halt = halt
-        self._failed_in_a_row = 0
         # Only waits are random; no result depends on them.
         self._chance = random.Random()
 
@@ -127,7 +126,7 @@ class Attempts(Generic[P, A]):
                 first_failure = now if first_failure is None else first_failure
                 await self._wait(request, fault, attempts, now - first_failure, retry)
                 continue
-            self._failed_in_a_row = 0
+            self._failures.reset()
             cost = _sum(cost, self._pricing.cost(reply.usage))
             # A provider's filter may act at random; what it says twice is taken as its answer.
             if _is_filtered(reply) and not filtered:
@@ -142,12 +141,8 @@ class Attempts(Generic[P, A]):
             retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
         )
         if wait_s is None:
-            self._failed_in_a_row += 1
             gave_up = GaveUp(fault.kind, attempts, printable(str(fault)))
-            if self._failed_in_a_row >= self._failures_in_a_row:
-                self._halt.set(
-                    TooManyFailures(f"{self._failed_in_a_row} calls in a row failed: {gave_up}")
-                )
+            self._failures.add(gave_up)
             raise gave_up
         self._observer.retrying(request.unit_id, request.place, fault.kind, wait_s, fault.in_short)
         await self._halt.sleep(wait_s)

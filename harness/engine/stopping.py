@@ -101,6 +101,30 @@ class Halt:
         self.check()
 
 
+class FailuresInARow:
+    """Ends the session after `most` failures without a success in between.
+
+    what: what fails, in the plural.
+    """
+
+    def __init__(self, what: str, most: int, halt: Halt) -> None:
+        self._what = what
+        self._most = most
+        self._halt = halt
+        self._count = 0
+
+    def add(self, failure: GaveUp) -> None:
+        self._count += 1
+        if self._count >= self._most:
+            self._halt.set(
+                TooManyFailures(f"{self._count} {self._what} in a row failed: {failure}")
+            )
+
+    def reset(self) -> None:
+        """Count from 0 again, as something has succeeded."""
+        self._count = 0
+
+
 @contextmanager
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     """Within the block, make the first Ctrl-C or SIGTERM call `stop` in the running loop.
