@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from io import BytesIO
 
 import pytest
@@ -11,17 +10,9 @@ from PIL import Image
 from harness.dialogue import SCREENSHOT
 from harness.page import Page
 from parsers.actions import Action
-from tests.harness.live.browsed import HOST, Pages, Table, needs_browser
+from tests.harness.live.browsed import HOST, Table, needs_browser
 
 pytestmark = [pytest.mark.browser, needs_browser]
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    folder = tmp_path_factory.mktemp("pages")
-    world = Pages({"folder": str(folder)})
-    yield Table(world, folder)
-    world.close()
 
 
 def test_boxes_are_in_pixels_of_the_screenshot(table: Table) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from harness.live.snapshot import LIMITS
 from harness.page import Page
-from tests.harness.live.browsed import HOST, Pages, Table, needs_browser
+from tests.harness.live.browsed import HOST, Table, needs_browser
 from tests.harness.live.listening import Listening, sending
 
 pytestmark = [pytest.mark.browser, needs_browser]
@@ -17,14 +16,6 @@ pytestmark = [pytest.mark.browser, needs_browser]
 STYLE = "position:absolute; left:0; top:0; width:100px; height:100px"
 MIDDLE = (100.0, 100.0)
 ADDRESS = f"https://{HOST}/index.html"
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    folder = tmp_path_factory.mktemp("pages")
-    world = Pages({"folder": str(folder)})
-    yield Table(world, folder)
-    world.close()
 
 
 def button(script: str) -> str:
