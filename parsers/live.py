@@ -10,6 +10,9 @@ from parsers.actions import ActionKind, ActionSpace, Argument
 
 DIRECTIONS = ("up", "down", "left", "right")
 STOP = "STOP"
+LIMIT, STOPPED, IDLE, WITHHELD = "step limit", "stopped", "no action", "withheld"
+"""Ends of episodes that are not the page's own: no step was left, the model said that it is done,
+replies named no action, and there was none."""
 
 _WHERE = (Argument("element", "element"), Argument("point", "point"))
 _PERHAPS = tuple(Argument(one.name, one.kind, required=False) for one in _WHERE)

@@ -7,6 +7,7 @@ are in view are offered, or the first of a ranker.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -26,14 +27,14 @@ from harness.records import SEGMENT_ID, Earlier, Row
 from harness.runs.episodes import EPISODE, STEPS, EpisodeTask
 from harness.settings import Settings
 from parsers.actions import Action
-from parsers.live import STOP
+from parsers.live import IDLE, LIMIT, STOP, STOPPED, WITHHELD
 from parsers.records import OPERATIONS, Prediction, Status, StepInfo
 
 BEGIN = "begin"
 """Name of the call that begins an episode."""
 IN_A_ROW = 3
-"""Turns in a row without an action after which an episode is over."""
-WITHHELD = (Status.REFUSAL, Status.CONTENT_FILTER, Status.TOO_LONG)
+"""Steps in a row without an action after which an episode is over."""
+_NO_REPLY = (Status.REFUSAL, Status.CONTENT_FILTER, Status.TOO_LONG)
 WORDS = 10
 """Words of an element that the history of an episode shows."""
 _NO_PAGE = LivePage("<html></html>")
@@ -149,10 +150,10 @@ class StepByStep(AskingProtocol):
         number = 0
         while not (end := end or seen.reason or ("ended" if seen.ended else "")):
             if number == limit:
-                end = "step limit"
+                end = LIMIT
                 break
             number += 1
-            page = _page(observation)
+            page, parsed = _page(observation)
             question = self._question(episode, number, seen, page, observation, told)
             if question.choices or self.needs.point:
                 about = question.for_policy(self.inner)
@@ -162,15 +163,15 @@ class StepByStep(AskingProtocol):
                 last = Prediction(Status.NO_ELEMENT)
             episode.shown.extend(question.looked_up() or question.step.pictures)
             flags.update(last.flags)
-            if last.status in WITHHELD:
-                end = "withheld"
+            if last.status in _NO_REPLY:
+                end = WITHHELD
             elif last.status is not Status.ANSWERED or last.action is None:
                 idle += 1
-                end = "no action" if idle == IN_A_ROW else ""
+                end = IDLE if idle == IN_A_ROW else ""
                 told = told.then(f"no action: {_why_none(last)}")
             else:
                 idle, action = 0, last.action
-                plain, words, earlier = self._done(action, page, seen, question)
+                plain, words, earlier = self._done(action, page, parsed, seen)
                 observation, seen = _seen((yield Act(plain, f"act-{number}")))
                 if seen.error:
                     words += f" (failed: {seen.error})"
@@ -178,12 +179,12 @@ class StepByStep(AskingProtocol):
                     earlier = earlier and replace(earlier, segment="")
                 told = told.then(words, earlier)
                 if action.name == STOP and not seen.ended:
-                    end = "stopped"
-        parsed = {"reward": seen.reward, "steps": number, "end": end}
+                    end = STOPPED
+        found = {"reward": seen.reward, "steps": number, "end": end}
         # Few steps can be over before three replies in a row named no action.
-        without = action is None or end in ("withheld", "no action")
+        without = action is None or end in (WITHHELD, IDLE)
         status = last.status if without else Status.ANSWERED
-        return Prediction(status, action, tuple(sorted(flags)), parsed=parsed)
+        return Prediction(status, action, tuple(sorted(flags)), parsed=found)
 
     def _question(
         self,
@@ -228,14 +229,14 @@ class StepByStep(AskingProtocol):
         return replace(question, asked=(step, question.choices))
 
     def _done(
-        self, action: Action, page: LivePage, seen: Seen, question: StepQuestion
+        self, action: Action, page: LivePage, parsed: Page, seen: Seen
     ) -> tuple[dict[str, Any], str, Earlier | None]:
         """An action for the world, in words, and as recorded steps have it."""
         box = next((c.box for c in page.candidates if c.id == action.element and c.box), None)
         point = action.point
         if point is None and box is not None:
             point = (box.x + box.width / 2, box.y + box.height / 2)
-        words = _words(action, page)
+        words = _words(action, parsed)
         plain = {
             "name": action.name,
             "element": action.element,
@@ -251,7 +252,7 @@ class StepByStep(AskingProtocol):
         share = None if point is None else (point[0] / max(1, width), point[1] / max(1, height))
         segment = ""
         if self.inner.needs.segments and action.element is not None:
-            segment = _segment(page, action.element, self._attributes)
+            segment = _segment(parsed, action.element, self._attributes)
         value = str(action.arguments.get("value", ""))
         return plain, words, Earlier(operation, value, share, segment=segment)
 
@@ -278,16 +279,13 @@ def _seen(observation: object) -> tuple[Observation, Seen]:
     return observation, Seen.from_plain(observation.content)
 
 
-def _page(observation: Observation) -> LivePage:
+def _page(observation: Observation) -> tuple[LivePage, Page]:
     """The page of an observation; an empty one where none can be read, as pages are hostile."""
-    if PAGE not in observation.blobs:
-        return _NO_PAGE
-    try:
-        page = decode_page(observation.blobs[PAGE])
-        Page.parse(page.html)
-    except (ValueError, PageError):
-        return _NO_PAGE
-    return page
+    if PAGE in observation.blobs:
+        with suppress(ValueError, PageError):
+            page = decode_page(observation.blobs[PAGE])
+            return page, Page.parse(page.html)
+    return _NO_PAGE, Page.parse(_NO_PAGE.html)
 
 
 def _why_none(said: Prediction) -> str:
@@ -323,7 +321,7 @@ def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:
     return replace(call, place=f"{number}/{call.place}", **more)
 
 
-def _words(action: Action, page: LivePage) -> str:
+def _words(action: Action, page: Page) -> str:
     """An action in the words of Mind2Web's representations."""
     value = action.arguments.get("value", next(iter(action.arguments.values()), ""))
     done = f"{action.name}: {value}" if value != "" else action.name
@@ -335,20 +333,18 @@ def _words(action: Action, page: LivePage) -> str:
     return done
 
 
-def _described(page: LivePage, node_id: str) -> tuple[str, str]:
+def _described(page: Page, node_id: str) -> tuple[str, str]:
     """Role or tag of an element, and its label or text."""
-    parsed = Page.parse(page.html)
     try:
-        facts = parsed.role_of(node_id)
-        text = parsed.text_of(node_id, WORDS)
+        facts = page.role_of(node_id)
+        text = page.text_of(node_id, WORDS)
     except ValueError:
         return "element", ""
     return facts.role or facts.tag, " ".join((text or next(iter(facts.labels), "")).split())
 
 
-def _segment(page: LivePage, node_id: str, attributes: Attributes) -> str:
-    ids = {node_id: SEGMENT_ID}
+def _segment(page: Page, node_id: str, attributes: Attributes) -> str:
     try:
-        return Page.parse(page.html).segment(node_id, ids, attributes=attributes)
+        return page.segment(node_id, {node_id: SEGMENT_ID}, attributes=attributes)
     except ValueError:
         return ""

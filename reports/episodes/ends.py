@@ -6,15 +6,11 @@ from typing import Any, NamedTuple
 
 from harness.runs import UnitRecord
 
-LIMIT, STOPPED, IDLE, WITHHELD = "step limit", "stopped", "no action", "withheld"
-"""Ends that are not the page's own: no step was left, the model said that it is done, replies
-named no action, and there was none."""
-
 
 class End(NamedTuple):
     """How an episode ended; None for what is not on record.
 
-    how: one of the ends above, or the page's own words.
+    how: one of the ends in `parsers.live`, or the page's own words.
     steps: how many it took.
     reward: as the environment gave it.
     """

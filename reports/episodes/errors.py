@@ -8,8 +8,9 @@ from typing import Any
 
 from harness.runs import Run, UnitRecord, steps_taken
 from parsers import Declaration
+from parsers.live import IDLE, LIMIT, STOPPED
 from parsers.records import ENVIRONMENT_ERROR
-from reports.episodes.ends import IDLE, LIMIT, STOPPED, ended
+from reports.episodes.ends import ended
 from reports.errors.classes import FAILED, SUCCESS, UNSETTLED, ClassInfo, general_classes
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome, short
 

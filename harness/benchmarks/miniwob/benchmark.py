@@ -55,7 +55,7 @@ def browsergym(prediction: Prediction, detail: EpisodeDetail) -> float:
 
 
 def steps(prediction: Prediction, detail: EpisodeDetail) -> float | None:
-    """How many turns the episode took."""
+    """How many steps the episode took."""
     number = prediction.parsed.get("steps")
     return float(number) if isinstance(number, int) else None
 
@@ -73,7 +73,7 @@ DECLARED = Declaration(
         Measure("success_seeclick", "> 0.8", "episodes with more than 0.8 (SeeClick's rule)"),
         Measure("success_browsergym", "> 0", "episodes with more than 0 (BrowserGym's rule)"),
         Measure("raw_reward", "Reward", "the reward of the page", binary=False, averages=()),
-        Measure("steps", "Steps", "turns of an episode", binary=False, averages=()),
+        Measure("steps", "Steps", "steps of an episode", binary=False, averages=()),
     ),
     levels=(Level("task", extent="tasks", column="task_id"),),
     groups=(
