@@ -1,0 +1,166 @@
+"""The interface between the engine and what a provider takes in batches.
+
+Everything here is asked once and raises as an adapter does: `Fault` for what may pass, `Fatal` for
+what will not. What is said of one request comes back as its `Result`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from adapters.contract import Fatal, Fault, PictureSource, Request
+from adapters.conversation import Reply
+
+
+class QueueFull(Fault):
+    """The provider takes no more for now; what it has must end first."""
+
+
+class Gone(Fault):
+    """The results of a batch were deleted at the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackLimits:
+    """How much goes into one batch.
+
+    requests, bytes: the most of one batch; the bytes are those of its lines with their line breaks.
+    open: the most batches at a time.
+    queued_tokens: the most prompt tokens in batches that have not ended; None: not limited so.
+    """
+
+    requests: int
+    bytes: int
+    open: int = 20
+    queued_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One request as a line of a batch.
+
+    data: JSON in one line, without a line break.
+    sent: the parameters in it, for `Reply.sent`.
+    """
+
+    data: bytes
+    sent: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBatch:
+    """A batch as the provider reports it.
+
+    status: in the provider's words.
+    ended: whether nothing more will come of it, however it ended.
+    total, answered, failed: requests; some providers count them at the end only.
+    expires_at: when it ends at the latest, in seconds since 1970; None if unknown.
+    error: why the batch as a whole failed, in one line; "" if it did not.
+    full: whether that was for a full queue, so that the same requests are sent again later.
+    where: what its results are fetched from, in the provider's terms.
+    """
+
+    id: str
+    status: str
+    ended: bool = False
+    total: int = 0
+    answered: int = 0
+    failed: int = 0
+    expires_at: float | None = None
+    error: str = ""
+    full: bool = False
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Relearned:
+    """A request was refused for a parameter that is left out from now on: it is asked again."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a batch says of one request, by the id of its line."""
+
+    id: str
+    outcome: Reply | Fault | Fatal | Relearned
+
+
+class Deferring(Protocol):
+    """One model of a provider, as it is asked in batches.
+
+    limits: of a batch.
+    preflights: whether the model can be asked one thing at once, before much is sent.
+    """
+
+    limits: PackLimits
+    preflights: bool
+
+    async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
+        """The body of the ordinary call as a line, but for cache marks and tier. Raises `Fatal`."""
+        ...
+
+    def id_of(self, line: bytes) -> str:
+        """The id in a line of results. Raises ValueError where it is none."""
+        ...
+
+    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Result:
+        """What a line of results says, given what was sent. Raises ValueError where it is none."""
+        ...
+
+    async def upload(self, token: str, path: Path) -> str:
+        """Send the lines in a file, to be found by the token. Returns the provider's name of them,
+        "" where they are sent by `create`. Raises `QueueFull`, `Fault`, `Fatal`."""
+        ...
+
+    async def find_upload(self, token: str) -> str | None:
+        """The provider's name of lines that were sent before, None if it has none."""
+        ...
+
+    async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
+        """Begin a batch of what was uploaded. Never carried out twice. Raises as `upload`."""
+        ...
+
+    async def find(
+        self, token: str, since: float, total: int, known: Collection[str]
+    ) -> RemoteBatch | None:
+        """The batch that was begun with this token, None if there is none.
+
+        since: when it was begun at the earliest, in seconds since 1970.
+        total: number of its requests.
+        known: ids of batches that are others of ours.
+        """
+        ...
+
+    async def poll(self, id: str) -> RemoteBatch:
+        """How a batch stands. Raises `Gone` where the provider does not know it any more."""
+        ...
+
+    def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
+        """The lines of results of a batch that has ended, in any order. Raises `Gone`."""
+        ...
+
+    async def cancel(self, id: str) -> None:
+        """Have a batch end soon; what was answered so far can be fetched then."""
+        ...
+
+    async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
+        """Delete what the provider still keeps of a batch."""
+        ...
+
+    def told(self, path: Path) -> str | None:
+        """What the user has to do for a batch of this file to be answered; None: nothing."""
+        ...
+
+
+@runtime_checkable
+class Deferrable(Protocol):
+    """An adapter whose provider may take requests in batches."""
+
+    def deferring(self) -> Deferring:
+        """How they are sent. Raises `Fatal` where this model is not asked so."""
+        ...
