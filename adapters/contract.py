@@ -94,7 +94,7 @@ class Request:
     """Whether a later call will build on the reply, so that a prompt or key-value cache pays."""
     repeat: int = 0
     """Which repetition of the step it is, from 0, in a run that asks every step several times."""
-    id: str = ""
+    id: str = field(default="", compare=False)
     """What tells the call from all others of its run, equal ones included."""
     about: Any = field(default=None, compare=False, repr=False)
     """What baselines answer it by, where a unit is asked about step by step; not for models."""

@@ -63,7 +63,8 @@ class Asking:
             ask.place,
             ask.continues,
             job.repeat,
-            ask.about,
+            id=f"{pending.id}\n{key}",
+            about=ask.about,
         )
         cached, answered = await self._answer(pending, lane, request, key)
         reply = answered.reply
