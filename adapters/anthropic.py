@@ -148,7 +148,7 @@ class AnthropicAdapter(ApiAdapter):
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
         key = endpoint.key or "none"
-        self._client = AsyncAnthropic(
+        self.client = AsyncAnthropic(
             api_key=key,
             # The SDK adds /v1 by itself.
             base_url=endpoint.url.rstrip("/").removesuffix("/v1"),
@@ -228,7 +228,7 @@ class AnthropicAdapter(ApiAdapter):
     async def _send(self, body: bytes) -> httpx2.Response:
         import httpx2
 
-        return await self._client.post("/v1/messages", content=body, cast_to=httpx2.Response)
+        return await self.client.post("/v1/messages", content=body, cast_to=httpx2.Response)
 
     def _done(self, request: Request, reply: Reply) -> None:
         if request.continues and self._worth_caching(request.conversation):

@@ -24,6 +24,7 @@ from adapters.checks import checked, read_json
 from adapters.contract import (
     AdapterInfo,
     EncodedPicture,
+    Fatal,
     Fault,
     Generation,
     ModelInfo,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Info = TypeVar("Info", bound=ModelInfo)
+T = TypeVar("T")
 R = TypeVar("R", covariant=True)
 
 
@@ -77,7 +79,7 @@ class ApiClient(ABC, Generic[Info]):
         self.http = HostedClient(timeout_s)
         self._info = info
         self._timeout_s = timeout_s
-        self._clean = cleaner(endpoint.key, *secrets(options))
+        self.clean = cleaner(endpoint.key, *secrets(options))
         self._refused: set[str] = set()
         self._notified: set[str] = set()
         self._notices: list[str] = []
@@ -107,37 +109,54 @@ class ApiClient(ABC, Generic[Info]):
         Raises `Fault` and `Fatal`.
         """
         while True:
-            content, wanted = await compose()
-            sent = {name: value for name, value in wanted.items() if name not in self._refused}
-            body = msgspec.json.encode(self._body(content, sent))
+            body, sent = self._encoded(*await compose())
             started = time.monotonic()
-            try:
-                async with asyncio.timeout(self._timeout_s):
-                    response = await self._send(body)
-            except TimeoutError:
-                failure = Failure(f"no whole reply in {self._timeout_s:g} s", kind="timeout")
-            except Exception as error:
-                known = _given_up(error) or self._failure(error)
-                if known is None:
-                    raise
-                failure = known
-            else:
+            response = await self.attempt(self._send(body), self._timeout_s)
+            if not isinstance(response, Failure):
                 seconds = time.monotonic() - started
                 return self._parsed(response, partial(read, sent=sent, latency_s=seconds))
-            # Judged outside the handler, so that no exception chain holds the SDK's request.
-            verdict = judge(failure, self._speaker, self._clean)
+            verdict = self.verdict(response, sent)
             if isinstance(verdict, Finish):
-                return end(verdict, failure, sent)
-            if not self._learn(failure, sent):
+                return end(verdict, response, sent)
+            if verdict is not None:
                 raise verdict
 
+    async def attempt(self, call: Awaitable[T], limit_s: float | None = None) -> T | Failure:
+        """What a call gives, or how it failed. It is returned, so that no exception chain holds the
+        SDK's request.
+
+        limit_s: seconds for the whole call; the client's own limits hold in any case.
+        """
+        try:
+            async with asyncio.timeout(limit_s):
+                return await call
+        except TimeoutError:
+            return Failure(f"no whole reply in {limit_s:g} s", kind="timeout")
+        except Exception as error:
+            known = _given_up(error) or self._failure(error)
+            if known is None:
+                raise
+            return known
+
+    def verdict(self, failure: Failure, sent: Json) -> Finish | Fault | Fatal | None:
+        """What a failed request comes to; None: a parameter was refused, and is left out now."""
+        verdict = judge(failure, self.speaker, self.clean)
+        if not isinstance(verdict, Finish) and self._learn(failure, sent):
+            return None
+        return verdict
+
     @property
-    def _speaker(self) -> str:
+    def speaker(self) -> str:
         """Who answers, for messages: the address if the user gave one, since it may be wrong."""
         return self._info.endpoint or self._info.provider
 
     async def close(self) -> None:
         await self.http.aclose()
+
+    def _encoded(self, content: Json, wanted: Json) -> tuple[bytes, Json]:
+        """The request's body, and the parameters in it that were not refused."""
+        sent = {name: value for name, value in wanted.items() if name not in self._refused}
+        return msgspec.json.encode(self._body(content, sent)), sent
 
     def _body(self, content: Json, parameters: Json) -> Json:
         """The request's body, of what `_compose` made and the parameters to send."""
@@ -159,7 +178,7 @@ class ApiClient(ABC, Generic[Info]):
         return bool(new)
 
     def _notify(self, notice: str) -> None:
-        notice = self._clean(notice)
+        notice = self.clean(notice)
         if notice not in self._notified:
             self._notified.add(notice)
             self._notices.append(notice)
@@ -171,8 +190,8 @@ class ApiClient(ABC, Generic[Info]):
             return read(answer, response.headers)
         except (ValueError, msgspec.ValidationError) as error:
             beginning = response.content[:4096].decode(errors="replace")
-            reason = self._clean(f"{error}; it begins {beginning!r}")
-        raise Fault("malformed", f"{self._speaker}: reply cannot be read ({reason})")
+            reason = self.clean(f"{error}; it begins {beginning!r}")
+        raise Fault("malformed", f"{self.speaker}: reply cannot be read ({reason})")
 
 
 class ApiAdapter(ApiClient[AdapterInfo]):
@@ -185,19 +204,38 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         """
 
         async def compose() -> tuple[Json, Json]:
-            content = await self._compose(request, pictures)
-            return content, self._parameters(request.generation, request)
-
-        def read(answer: Any, headers: Mapping[str, str], sent: Json, latency_s: float) -> Reply:
-            reply = self._read(answer, headers)
-            reply = checked(replace(reply, sent=sent, latency_s=latency_s))
-            self._done(request, reply)
-            return reply
+            return await self._wanted(request, pictures)
 
         def end(finish: Finish, failure: Failure, sent: Json) -> Reply:
-            return Reply("", finish, model=self._info.model, sent=sent)
+            return self.ended(finish, sent)
 
-        return await self._exchange(compose, read, end)
+        return await self._exchange(compose, partial(self.read, request), end)
+
+    async def body(self, request: Request, pictures: PictureSource) -> tuple[bytes, Json]:
+        """The body that `ask` sends, in JSON, and the parameters in it. Raises `Fatal`."""
+        return self._encoded(*await self._wanted(request, pictures))
+
+    def read(
+        self,
+        request: Request,
+        answer: Any,
+        headers: Mapping[str, str],
+        *,
+        sent: Json,
+        latency_s: float = 0.0,
+    ) -> Reply:
+        """The reply in an answer of the form `answers`. Raises ValueError where there is none."""
+        reply = checked(replace(self._read(answer, headers), sent=sent, latency_s=latency_s))
+        self._done(request, reply)
+        return reply
+
+    def ended(self, finish: Finish, sent: Json) -> Reply:
+        """The reply of a model that will not take the content."""
+        return Reply("", finish, model=self._info.model, sent=sent)
+
+    async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
+        content = await self._compose(request, pictures)
+        return content, self._parameters(request.generation, request)
 
     @abstractmethod
     async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...

@@ -35,7 +35,7 @@ class OpenAIClient(ApiClient[Info]):
         from openai import AsyncOpenAI
 
         super().__init__(info, endpoint, timeout_s=timeout_s, options=options)
-        self._client = AsyncOpenAI(
+        self.client = AsyncOpenAI(
             api_key=endpoint.key or "none",
             base_url=endpoint.url,
             max_retries=0,
@@ -45,7 +45,7 @@ class OpenAIClient(ApiClient[Info]):
     async def _send(self, body: bytes) -> httpx2.Response:
         import httpx2
 
-        return await self._client.post(self.path, content=body, cast_to=httpx2.Response)
+        return await self.client.post(self.path, content=body, cast_to=httpx2.Response)
 
     def _failure(self, error: Exception) -> Failure | None:
         from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError

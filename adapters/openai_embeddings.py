@@ -112,10 +112,10 @@ class OpenAIEmbedder(OpenAIClient[EmbedderInfo]):
             longest = max(map(len, texts))
             what = "too long" if finish is Finish.TOO_LONG else "not allowed"
             line = (
-                f"{self._speaker} embeds no text that is {what} (the longest of these has "
+                f"{self.speaker} embeds no text that is {what} (the longest of these has "
                 f"{longest:,} characters): {failure.message}"
             )
-            raise Fault("server", self._clean(line), status=failure.status)
+            raise Fault("server", self.clean(line), status=failure.status)
 
         return await self._exchange(compose, read, end)
 

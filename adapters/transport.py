@@ -1,11 +1,14 @@
 """The HTTP client of hosted models.
 
 A reply has a size limit that holds while it is read, however it is compressed, and a request with
-its key and its pages never goes to another address than the one that the user chose.
+its key and its pages never goes to another address than the one that the user chose. What is asked
+for as a stream is handed out as it comes, in lines of limited length (`lines_of`).
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -35,21 +38,56 @@ class HostedClient(httpx2.AsyncClient):
         )
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request and read the whole reply. Raises `Undelivered` and httpx2's errors."""
+        """Send a request and read the whole reply, unless it is asked for as a stream and is no
+        error. Raises `Undelivered` and httpx2's errors."""
+        streamed = options.get("stream", False)
         options |= {"stream": True, "follow_redirects": False}
         origin = request.url.origin
         for _ in range(self.max_redirects):
             response = await super().send(request, **options)
+            handed_out = False
             try:
                 following = response.next_request
                 if following is None:
-                    return await _read(response)
+                    handed_out = streamed and response.is_success
+                    return response if handed_out else await _read(response)
                 if following.url.origin != origin:
                     raise Undelivered(_redirect(response.status_code, following.url))
             finally:
-                await response.aclose()
+                if not handed_out:
+                    await response.aclose()
             request = following
         raise Undelivered(Failure("too many redirects", status=response.status_code))
+
+
+async def lines_of(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The lines of a streamed reply, without line breaks and without empty ones; closes it.
+
+    Raises `Undelivered` for a line that is too long, and for one without its line break that is not
+    whole JSON: the reply was torn. Raises httpx2's errors.
+    """
+    rest = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            *ended, last = chunk.split(b"\n")
+            for piece in ended:
+                line = bytes(rest + piece).strip()
+                rest.clear()
+                if line:
+                    yield line
+            rest += last
+            if len(rest) > MAX_REPLY_BYTES:
+                limit = f"{MAX_REPLY_BYTES >> 20} MB"
+                raise Undelivered(Failure(f"a line is larger than {limit}", kind="malformed"))
+    finally:
+        await response.aclose()
+    line = bytes(rest).strip()
+    if line:
+        try:
+            json.loads(line)
+        except (ValueError, RecursionError):
+            raise Undelivered(Failure("the reply ends within a line", kind="connection")) from None
+        yield line
 
 
 async def _read(response: httpx2.Response) -> httpx2.Response:

@@ -153,7 +153,10 @@ class Deferring(Protocol):
         ...
 
     def told(self, path: Path) -> str | None:
-        """What the user has to do for a batch of this file to be answered; None: nothing."""
+        """What the user has to do for a batch of this file to be answered; None: nothing.
+
+        The file is then needed until the batch has ended, and is deleted by `clean`.
+        """
         ...
 
 
@@ -161,6 +164,9 @@ class Deferring(Protocol):
 class Deferrable(Protocol):
     """An adapter whose provider may take requests in batches."""
 
-    def deferring(self) -> Deferring:
-        """How they are sent. Raises `Fatal` where this model is not asked so."""
+    def deferring(self, folder: Path) -> Deferring:
+        """How they are sent. Raises `Fatal` where this model is not asked so.
+
+        folder: where the files of lines lie that `upload` and `create` are given.
+        """
         ...
