@@ -2,18 +2,19 @@
 
 Multimodal-Mind2Web stores each candidate as a JSON object whose `attributes` are again JSON text;
 the element's box on the page is one of those attributes, four numbers in a string.
+
+A page has hundreds of them, so they are msgspec's structures: several times cheaper to make than
+dataclasses, and of no concern to the garbage collector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """Bounding box of an element in page pixels, from the page's top left corner.
 
     Recorded boxes may be empty or negative or lie outside the page; see `is_visible`.
@@ -40,8 +41,7 @@ class Box:
         return self.width > 0 and self.height > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """A candidate of a row: one entry of `pos_candidates` or `neg_candidates`."""
 
     id: str
@@ -83,7 +83,7 @@ class _StoredAttributes(msgspec.Struct, gc=False):
 
 _STORED = msgspec.json.Decoder(_Stored)
 _STORED_ATTRIBUTES = msgspec.json.Decoder(_StoredAttributes)
-_FOUR_NUMBERS = msgspec.json.Decoder(tuple[float, float, float, float])
+_BOX = msgspec.json.Decoder(Box)
 _ALL_ATTRIBUTES = msgspec.json.Decoder(dict[str, object])
 
 
@@ -119,7 +119,6 @@ def _box(rect: msgspec.Raw) -> Box | None:
     """Read a box stored as `"x,y,width,height"`; None for anything but four finite numbers."""
     try:
         # Reading it as a JSON array is several times faster than splitting and converting.
-        x, y, width, height = _FOUR_NUMBERS.decode(b"[%b]" % bytes(rect)[1:-1])
+        return _BOX.decode(b"[%b]" % bytes(rect)[1:-1])
     except msgspec.MsgspecError:
         return None
-    return Box(x, y, width, height)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import pytest
+from msgspec import structs
 
 from adapters.conversation import Reply
 from adapters.embedding import Embedded
@@ -37,7 +38,7 @@ def swapped(row: Row) -> Row:
     left = [c for c in row.negatives if c.id != other.id]
 
     def right(candidate: Candidate, is_right: bool) -> Candidate:
-        return replace(candidate, original_target=is_right, top_level_target=is_right)
+        return structs.replace(candidate, original_target=is_right, top_level_target=is_right)
 
     return replace(
         row,
