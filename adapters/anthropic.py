@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import msgspec
 
 from adapters import image_rules, prices
-from adapters.api import ApiAdapter, Json, hosted, picture_text
+from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
-from adapters.conversation import Conversation, Finish, Message, Reply, Text, Usage
+from adapters.conversation import Conversation, Finish, Message, Reply, Text, Tier, Usage
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure, retry_after
 from adapters.prefixes import Prefixes
@@ -104,6 +104,8 @@ class _Usage(msgspec.Struct):
     cache_creation_input_tokens: int | None = None
     output_tokens: int | None = None
     output_tokens_details: _OutputDetails | None = None
+    # Not worth a malformed reply.
+    service_tier: object = None
 
 
 class _Answer(msgspec.Struct):
@@ -128,6 +130,8 @@ class AnthropicAdapter(ApiAdapter):
         "output_config": ("effort",),
     }
     answers = _Answer
+    # "auto" takes priority as far as it was bought.
+    tier_words: ClassVar[Mapping[Tier, str]] = {"default": "standard_only", "priority": "auto"}
 
     def __init__(
         self, model: str, endpoint: Endpoint, *, timeout_s: float, concurrency: int
@@ -144,6 +148,7 @@ class AnthropicAdapter(ApiAdapter):
             context_tokens=prices.context_tokens("anthropic", model),
             image_rule=self._facts.rule,
             coordinates="absolute",
+            tiers=tuple(self.tier_words),
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
@@ -266,6 +271,7 @@ class AnthropicAdapter(ApiAdapter):
             native=_native(answer.content),
             request_id=headers.get("request-id") or answer.id or "",
             reasoning="\n\n".join(thought for thought in thoughts if thought),
+            tier=served_on(answer.usage.service_tier if answer.usage else None),
         )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -31,7 +31,7 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Reply
+from adapters.conversation import Finish, Reply, Tier
 from adapters.endpoints import Endpoint, is_private, public
 from adapters.faults import Failure, cleaner, judge, refused
 from adapters.secrets import masked, secrets
@@ -195,7 +195,14 @@ class ApiClient(ABC, Generic[Info]):
 
 
 class ApiAdapter(ApiClient[AdapterInfo]):
-    """A model behind a provider's API that continues conversations."""
+    """A model behind a provider's API that continues conversations.
+
+    `tier_field` is where the body says on which tier a request is to be served, and `tier_words`
+    are the provider's words for the tiers that a request may ask for.
+    """
+
+    tier_field: ClassVar[str] = "service_tier"
+    tier_words: ClassVar[Mapping[Tier, str]] = {}
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Ask once, and again only to leave out a parameter that the model refused.
@@ -209,7 +216,12 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         def end(finish: Finish, failure: Failure, sent: Json) -> Reply:
             return self.ended(finish, sent)
 
-        return await self._exchange(compose, partial(self.read, request), end)
+        try:
+            return await self._exchange(compose, partial(self.read, request), end)
+        except Fault as fault:
+            if request.tier != "flex" or not _says_unavailable(fault):
+                raise
+            raise Fault("unavailable", str(fault), fault.retry_after_s, fault.status) from None
 
     async def body(self, request: Request, pictures: PictureSource) -> tuple[bytes, Json]:
         """The body that `ask` sends, in JSON, and the parameters in it. Raises `Fatal`."""
@@ -235,6 +247,8 @@ class ApiAdapter(ApiClient[AdapterInfo]):
 
     async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
         content = await self._compose(request, pictures)
+        if request.tier:
+            content[self.tier_field] = self.tier_words[request.tier]
         return content, self._parameters(request.generation, request)
 
     @abstractmethod
@@ -258,6 +272,27 @@ def picture_text(picture: EncodedPicture, before: str = "") -> msgspec.Raw:
     A body takes it over as it is, so that half a megabyte is not looked through for quotes.
     """
     return msgspec.Raw(b'"%b%b"' % (before.encode(), b2a_base64(picture.data, newline=False)))
+
+
+_SERVED: Mapping[str, Tier] = {
+    "default": "default",
+    "standard": "default",
+    "flex": "flex",
+    "priority": "priority",
+    "fast": "priority",
+    "batch": "batch",
+}
+
+
+def served_on(word: object) -> Tier | Literal[""]:
+    """The tier that a provider says served a reply; "" for a word that stands for none of ours."""
+    return _SERVED.get(word.lower(), "") if isinstance(word, str) else ""
+
+
+def _says_unavailable(fault: Fault) -> bool:
+    """Whether a tier has no capacity at the moment: OpenAI's 429 "Resource Unavailable" (or its
+    code, `resource_unavailable`), Google's 503 UNAVAILABLE."""
+    return fault.status in {429, 503} and "unavailable" in str(fault).lower()
 
 
 def _given_up(error: BaseException | None) -> Failure | None:

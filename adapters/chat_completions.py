@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import msgspec
 
-from adapters.api import ApiAdapter, Json, picture_text
+from adapters.api import ApiAdapter, Json, picture_text, served_on
 from adapters.contract import (
     AdapterInfo,
     Fatal,
@@ -21,7 +21,7 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Message, Reply, Text, Usage
+from adapters.conversation import Finish, Message, Reply, Text, Tier, Usage
 from adapters.endpoints import Endpoint
 from adapters.faults import Failure
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
@@ -64,6 +64,8 @@ class _Answer(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     usage: _Usage | None = None
+    # Not worth a malformed reply.
+    service_tier: object = None
 
 
 class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
@@ -85,6 +87,11 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     }
     answers = _Answer
     path = "/chat/completions"
+    tier_words: ClassVar[Mapping[Tier, str]] = {
+        "default": "default",
+        "flex": "flex",
+        "priority": "priority",
+    }
 
     def __init__(
         self,
@@ -174,6 +181,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
             request_id=headers.get("x-request-id") or answer.id or "",
             reasoning=message.reasoning_content or message.reasoning or "",
             picture_tokens=_picture_tokens(answer.usage),
+            tier=served_on(answer.service_tier),
         )
 
 

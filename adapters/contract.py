@@ -12,14 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from adapters.conversation import Conversation, Picture, Reply
+from adapters.conversation import Conversation, Picture, Reply, Tier
 from adapters.thinking import NEVER, Thinking
 
 Coordinates = Literal["absolute", "unit", "per-mille", "per-999"]
 """How a model gives places in a picture: pixels of the picture sent, 0 to 1, 0 to 1000, or 0 to
 999."""
 
-FaultKind = Literal["rate_limit", "timeout", "connection", "server", "malformed"]
+FaultKind = Literal["rate_limit", "unavailable", "timeout", "connection", "server", "malformed"]
+"""`unavailable`: the tier that the request asked for has no capacity at the moment."""
 
 
 class Fault(Exception):
@@ -98,6 +99,9 @@ class Request:
     """What tells the call from all others of its run, equal ones included."""
     about: Any = field(default=None, compare=False, repr=False)
     """What baselines answer it by, where a unit is asked about step by step; not for models."""
+    tier: Tier | Literal[""] = ""
+    """The tier it is to be served on, one of `AdapterInfo.tiers`; "" leaves it to the provider. It
+    changes no reply, and is in no key and not in `Reply.sent`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,9 @@ class AdapterInfo(ModelInfo):
     takes_pictures: bool = True
     image_rule: ImageRule | None = None
     coordinates: Coordinates | None = None
+    tiers: tuple[Tier, ...] = ()
+    """The tiers that a request may ask for (`Request.tier`); whether the provider sells them for
+    this model is for its prices, or for itself, to say."""
 
 
 @runtime_checkable

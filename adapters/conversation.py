@@ -14,6 +14,9 @@ from enum import StrEnum
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
+Tier = Literal["default", "flex", "priority", "batch"]
+"""How a provider serves a call, at a price of its own: as usual; when there is room; sooner; within
+a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ class Reply:
     in seconds. `token_ids` are (prompt, reply) ids of local models. `reasoning` is what the model
     thought before it answered, where the provider hands it out apart from the text: for people to
     read, it is part of no later prompt, key or digest. `picture_tokens` are those of the prompt's
-    pictures, None unless the server counts them apart.
+    pictures, None unless the server counts them apart. `tier` is the `Tier` that served the reply,
+    "" where the provider does not say, or has a word of its own for it.
     """
 
     text: str
@@ -126,6 +130,7 @@ class Reply:
     token_ids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     reasoning: str = ""
     picture_tokens: int | None = None
+    tier: Tier | Literal[""] = ""
 
     def as_message(self) -> Message:
         """The reply as the assistant's turn of the conversation that goes on from it."""

@@ -13,15 +13,15 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import quote
 
 import msgspec
 
 from adapters import image_rules, prices
-from adapters.api import ApiAdapter, Json, hosted, picture_text
+from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
-from adapters.conversation import Finish, Message, Reply, Text, Usage
+from adapters.conversation import Finish, Message, Reply, Text, Tier, Usage
 from adapters.endpoints import Endpoint, find_endpoint, need_model
 from adapters.faults import Failure, retry_after
 
@@ -112,6 +112,8 @@ class _Usage(msgspec.Struct, rename="camel"):
     cached_content_token_count: int | None = None
     candidates_token_count: int | None = None
     thoughts_token_count: int | None = None
+    # Not worth a malformed reply.
+    service_tier: object = None
 
 
 class _Answer(msgspec.Struct, rename="camel"):
@@ -133,6 +135,12 @@ class GoogleAdapter(ApiAdapter):
         "thinking_budget": ("thinkingBudget", "thinking budget", "thinking"),
     }
     answers = _Answer
+    tier_field = "serviceTier"
+    tier_words: ClassVar[Mapping[Tier, str]] = {
+        "default": "standard",
+        "flex": "flex",
+        "priority": "priority",
+    }
 
     def __init__(
         self,
@@ -148,7 +156,11 @@ class GoogleAdapter(ApiAdapter):
         # A part's own resolution and the moving aliases exist in the older version only.
         version = "v1beta" if media_resolution or model.endswith("-latest") else "v1"
         path = quote(model if "/" in model else f"models/{model}")
-        self._url = f"{endpoint.url.rstrip('/')}/{version}/{path}:generateContent"
+        # Tiers are documented for the older version only; the model is the same.
+        self._url, self._tier_url = (
+            f"{endpoint.url.rstrip('/')}/{one}/{path}:generateContent"
+            for one in (version, "v1beta")
+        )
         self._headers = {
             "content-type": "application/json",
             "x-goog-api-key": endpoint.key or "none",
@@ -162,6 +174,7 @@ class GoogleAdapter(ApiAdapter):
             context_tokens=prices.context_tokens("google", model),
             image_rule=self._facts.rule,
             coordinates="per-mille",
+            tiers=tuple(self.tier_words),
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
 
@@ -224,7 +237,9 @@ class GoogleAdapter(ApiAdapter):
         return content | {"generationConfig": config}
 
     async def _send(self, body: bytes) -> httpx2.Response:
-        response = await self.http.post(self._url, content=body, headers=self._headers)
+        # Quotes within texts are escaped, so that this is the field.
+        url = self._tier_url if b'"serviceTier":' in body else self._url
+        response = await self.http.post(url, content=body, headers=self._headers)
         return response.raise_for_status()
 
     def _failure(self, error: Exception) -> Failure | None:
@@ -245,6 +260,7 @@ class GoogleAdapter(ApiAdapter):
             usage=_usage(answer.usage_metadata),
             model=answer.model_version or "",
             request_id=answer.response_id or "",
+            tier=_tier(answer.usage_metadata, headers),
         )
         if not answer.candidates:
             if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
@@ -287,6 +303,12 @@ def _status_failure(response: httpx2.Response) -> Failure:
         # A day's quota, or none at all, comes back with no waiting of a reasonable length.
         final=bool(re.search(r'"quotaId": "\w*PerDay|"quotaValue": "0"', listed)),
     )
+
+
+def _tier(usage: _Usage | None, headers: Mapping[str, str]) -> Tier | Literal[""]:
+    """The tier that served: a header says it, or the usage where there are no headers."""
+    header = headers.get("x-gemini-service-tier")
+    return served_on(header or (usage.service_tier if usage else None))
 
 
 def _usage(usage: _Usage | None) -> Usage | None:

@@ -94,6 +94,7 @@ def openai(
         thinking=thinking_of(model, extra_body),
         image_rule=rule,
         coordinates=coordinates,
+        tiers=tuple(ChatAdapter.tier_words),
     )
     if facts is None:
         return ServedModel(

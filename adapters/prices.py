@@ -8,21 +8,29 @@ million tokens, and wins over the package:
     cached = 1.25
     output = 10.0
 
-`cached` and `cache_write` default to `input`.
+`cached` and `cache_write` default to `input`. A provider's tiers (`Tier`) have prices of their own
+in the package; the rates of a file are those of every tier.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adapters.contract import Fatal, ModelInfo
-from adapters.conversation import Usage
+from adapters.conversation import Tier, Usage
+
+_CONTEXTS: Mapping[str, Mapping[str, str]] = {
+    "flex": {"service_tier": "flex"},
+    "priority": {"service_tier": "priority"},
+    "batch": {"processing": "batch"},
+}
+"""What the package calls the tiers whose prices are not the standard ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +75,67 @@ class PriceSheet:
             raise Fatal(f"price file {path}: expected models with their prices")
         return cls({name: _rates(name, rates, path) for name, rates in plain.items()})
 
-    def has_price(self, info: ModelInfo) -> bool:
-        """Whether calls of this model have a known price (free counts as known)."""
-        return self.price_of(info, Usage(input=1000, output=1)) is not None
+    def has_price(self, info: ModelInfo, tiers: Sequence[Tier] = ()) -> bool:
+        """Whether calls of this model have a known price on each of these tiers (free counts as
+        known)."""
+        usage = Usage(input=1000, output=1)
+        return all(self.price_of(info, usage, tier=tier) is not None for tier in tiers or ("",))
 
-    def price_of(self, info: ModelInfo, usage: Usage, when: datetime | None = None) -> float | None:
-        """Dollars for a call made at `when` (None: now); 0.0 if not billed, None if unknown."""
-        rates = self.overrides.get(info.name) or self.overrides.get(info.model)
+    def price_of(
+        self,
+        info: ModelInfo,
+        usage: Usage,
+        when: datetime | None = None,
+        *,
+        tier: Tier | Literal[""] = "",
+    ) -> float | None:
+        """Dollars for a call made at `when` (None: now); 0.0 if not billed, None if unknown.
+
+        A tier whose price is not listed (`lists`) is priced as the standard one, but for priority,
+        which is dearer: unknown.
+        """
+        rates = self._own_rates(info)
         if rates is not None:
             return rates.cost(usage)
         if not info.billed:
             return 0.0
-        return _listed(info, usage, when)
+        if tier == "priority" and not self.lists(info, tier, when):
+            return None
+        return _listed(info, usage, when, _CONTEXTS.get(tier))
 
-    def upper_bound(self, info: ModelInfo, input: int, output: int) -> float | None:
-        """Dollars that a call with so many tokens costs at most (None: not known).
+    def lists(self, info: ModelInfo, tier: Tier, when: datetime | None = None) -> bool:
+        """Whether the price of a tier is known; free calls are known to be free on each."""
+        known = self._own_rates(info) is None and info.billed and tier in _CONTEXTS
+        return not known or _CONTEXTS[tier] in _variants(info, when)
+
+    def sells(self, info: ModelInfo, tier: Tier) -> bool | None:
+        """Whether the provider sells a tier for this model; None if only it can say.
+
+        It does not where the package lists others of the same kind.
+        """
+        listed = _variants(info)
+        if tier not in _CONTEXTS or _CONTEXTS[tier] in listed:
+            return True if listed else None
+        kind = _CONTEXTS[tier].keys()
+        return False if any(variant.keys() == kind for variant in listed) else None
+
+    def upper_bound(
+        self, info: ModelInfo, input: int, output: int, *, tiers: Sequence[Tier] = ()
+    ) -> float | None:
+        """Dollars that a call with so many tokens costs at most (None: not known), on the dearest
+        of these tiers.
 
         The most expensive case is that the whole prompt is written to the provider's cache.
         """
-        both = [
-            self.price_of(info, Usage(input=input, cache_write=written, output=output))
+        each = [
+            self.price_of(info, Usage(input=input, cache_write=written, output=output), tier=tier)
             for written in (0, input)
+            for tier in tiers or ("",)
         ]
-        return max((price for price in both if price is not None), default=None)
+        return max((price for price in each if price is not None), default=None)
+
+    def _own_rates(self, info: ModelInfo) -> Rates | None:
+        return self.overrides.get(info.name) or self.overrides.get(info.model)
 
 
 def _rates(name: str, rates: Any, path: Path) -> Rates:
@@ -129,7 +175,20 @@ def context_tokens(provider: str, model: str) -> int | None:
     return None if listed is None else listed.context_window
 
 
-def _listed(info: ModelInfo, usage: Usage, when: datetime | None) -> float | None:
+def _variants(info: ModelInfo, when: datetime | None = None) -> list[Mapping[str, str]]:
+    """The contexts in which a model has other prices than the standard ones, at this time."""
+    listed = _find(info.provider, info.price_ref) if info.price_ref else None
+    when = when or datetime.now(UTC)
+    return [
+        variant.when
+        for variant in (listed.price_variants if listed else None) or ()
+        if variant.constraint is None or variant.constraint.active(when)
+    ]
+
+
+def _listed(
+    info: ModelInfo, usage: Usage, when: datetime | None, context: Mapping[str, str] | None
+) -> float | None:
     if info.price_ref is None:
         # Billed by somebody whose prices nobody here knows.
         return None
@@ -147,6 +206,7 @@ def _listed(info: ModelInfo, usage: Usage, when: datetime | None) -> float | Non
             model_ref=info.price_ref,
             provider_id=info.provider,
             genai_request_timestamp=when,
+            price_context=None if context is None else dict(context),
         )
     except (LookupError, ValueError):
         return None

@@ -76,7 +76,7 @@ class Asking:
             attempts=answered.attempts,
             from_cache=cached,
             cost=answered.cost,
-            price=_price(lane.pricing.cost(reply.usage)) if cached else UNSET,
+            price=_price(lane.pricing.cost(reply)) if cached else UNSET,
             earlier=earlier[1] if earlier else None,
             role=ask.role,
         )

@@ -266,7 +266,7 @@ class BatchQueue:
             if isinstance(result, Fault):
                 self._budget.settle_failure(call.upper, result.kind)
             else:
-                self._budget.settle(call.upper, self._pricing.cost(result.usage))
+                self._budget.settle(call.upper, self._pricing.cost(result))
             if call.turn.done():
                 continue
             if call.seat:

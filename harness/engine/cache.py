@@ -24,9 +24,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from adapters.contract import Generation, ModelInfo
 from adapters.conversation import Finish, Reply, canonical_json
@@ -259,7 +260,9 @@ class VectorCache(Cache[Vector]):
 
 
 def _encoded(reply: Reply) -> bytes:
-    return msgspec.json.encode(replace(reply, sent=dict(reply.sent)))
+    # Without a tier, as entries were before replies had one.
+    without: Any = {} if reply.tier else {"tier": UNSET}
+    return msgspec.json.encode(replace(reply, sent=dict(reply.sent), **without))
 
 
 def _used_bytes(database: sqlite3.Connection) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from adapters.checks import checked, checked_vectors
@@ -22,7 +22,14 @@ from adapters.conversation import Conversation, Picture, Reply
 from adapters.embedding import Embedded, Embedder
 from harness.engine.batches import BatchQueue, BatchRules
 from harness.engine.cache import model_key
-from harness.engine.limits import UNPRICED, Budget, EmbedRequest, Pricing, RateLimit
+from harness.engine.limits import (
+    UNPRICED,
+    Budget,
+    EmbedRequest,
+    Pricing,
+    RateLimit,
+    TierChoice,
+)
 from harness.engine.observer import Observer
 from harness.engine.policy import EnginePolicy
 from harness.engine.queues import A, CallQueue, ConcurrentQueue
@@ -87,25 +94,31 @@ class OpenLane(Generic[P, A]):
     def __init__(
         self, role: str, lane: Lane, session: Session, queue: CallQueue[P, A] | None = None
     ) -> None:
-        info, limit = lane.model.info, session.policy.max_cost
+        info, limit, policy = lane.model.info, session.policy.max_cost, session.policy
         if limit is not None and lane.pricing is None and (info.billed or not role):
             raise Fatal(f"a cost limit needs prices, and none are known for {info.name}")
         self.role = role
         self.pricing = lane.pricing or UNPRICED
-        self.notices = lane.model.notices
-        self._timeout_s = session.policy.call_timeout_s
+        self._model = lane.model
+        self._timeout_s = policy.call_timeout_s
+        self._choice = TierChoice(() if role else policy.tiers)
         self.queue = queue or ConcurrentQueue(
             self._send, self.pricing, RateLimit(lane.ceiling), session.budget, session.halt
         )
         attempts = Attempts(
             self.queue,
-            session.policy.retry,
-            session.policy.failures_in_a_row,
+            policy.retry,
+            policy.failures_in_a_row,
             self.pricing,
             session.observer,
             session.halt,
+            self._choice,
         )
         self.answer = attempts.answer
+
+    def notices(self) -> list[str]:
+        """What the user must know of the model and its prices since the last call."""
+        return [*self._model.notices(), *self.pricing.notices()]
 
     async def release(self, unit_id: str) -> None:
         """Drop what is kept for a step."""
@@ -176,7 +189,17 @@ class AskLane(OpenLane[Request, Reply]):
             await self._batch_adapter.release(unit_id)
 
     async def _send(self, request: Request) -> Reply:
-        return self._checked(await self._in_time(self._adapter.ask(request, self._pictures)))
+        now = asyncio.get_running_loop().time()
+        if tier := self._choice.tier(now):
+            request = replace(request, tier=tier)
+        try:
+            reply = await self._in_time(self._adapter.ask(request, self._pictures))
+        except Fault as fault:
+            if fault.kind == "unavailable":
+                self._choice.refused(asyncio.get_running_loop().time())
+            raise
+        self._choice.answered(tier)
+        return self._checked(reply)
 
     async def _send_many(self, requests: Sequence[Request]) -> list[Reply | Fault]:
         if self._batch_adapter is None:

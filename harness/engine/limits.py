@@ -5,19 +5,19 @@ Plain state machines: no clock, no event loop; times are arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from adapters.contract import FaultKind
-from adapters.conversation import Usage
+from adapters.conversation import Tier, Usage
 from harness.engine.stopping import CostLimitReached
 
-UNBILLED: frozenset[FaultKind] = frozenset(("rate_limit", "server"))
+UNBILLED: frozenset[FaultKind] = frozenset(("rate_limit", "unavailable", "server"))
 """Failures that no provider bills. After any other, the model may have run."""
 FIRST_CALLS = 4
 """Calls in flight before the first reply of a session."""
-OVERLOAD: frozenset[FaultKind] = frozenset(("rate_limit", "timeout"))
+OVERLOAD: frozenset[FaultKind] = frozenset(("rate_limit", "unavailable", "timeout"))
 """Failures that mean too many calls at a time."""
 
 
@@ -30,24 +30,34 @@ class EmbedRequest:
     place: str
 
 
+class Billed(Protocol):
+    """What comes back of a call: a `Reply`, or an embedder's `Embedded`."""
+
+    @property
+    def usage(self) -> Usage | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Pricing:
     """Prices of a model in US dollars.
 
-    cost_of: cost of a reply by its usage; None when unknown.
+    cost_of: cost of a reply (a `Reply`, or an `Embedded`) by its usage, and by the tier that served
+        it; None when unknown. It is called with replies that have a usage.
     upper_cost: upper bound for a call (a `Request`, or an `EmbedRequest` of an embedder), before it
         is sent.
+    notices: what the user must know of the prices of replies since the last call.
     """
 
-    cost_of: Callable[[Usage], float | None]
+    cost_of: Callable[[Any], float | None]
     upper_cost: Callable[[Any], float]
+    notices: Callable[[], list[str]] = list
 
-    def cost(self, usage: Usage | None) -> float | None:
+    def cost(self, reply: Billed) -> float | None:
         """Cost of a reply; None when unknown, as for one without usage."""
-        return None if usage is None else self.cost_of(usage)
+        return None if reply.usage is None else self.cost_of(reply)
 
 
-UNPRICED = Pricing(cost_of=lambda usage: None, upper_cost=lambda request: 0.0)
+UNPRICED = Pricing(cost_of=lambda reply: None, upper_cost=lambda request: 0.0)
 """For models whose prices are not known."""
 
 
@@ -99,6 +109,43 @@ class Budget:
             f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} spent, and the next "
             f"call may cost up to ${upper:.4f}"
         )
+
+
+class TierChoice:
+    """Which of the tiers that the user named a call is sent on: the first, while it has capacity.
+
+    Once it had none for all of a call's patience, calls go to the second. After `PAUSE_S` seconds
+    some try the first again, and until one of them is answered, a single refusal sends them back.
+    """
+
+    PAUSE_S = 600.0
+
+    def __init__(self, tiers: Sequence[Tier]) -> None:
+        self._tiers: Sequence[Tier | Literal[""]] = tiers or ("",)
+        self._given_up = False
+        self._resumes_at = float("-inf")
+
+    def tier(self, now: float) -> Tier | Literal[""]:
+        """The tier for a call that is sent now; "" leaves it to the provider."""
+        return self._tiers[-1 if now < self._resumes_at else 0]
+
+    def answered(self, tier: str) -> None:
+        """Note a reply to a call that was sent on this tier."""
+        if tier == self._tiers[0]:
+            self._given_up = False
+
+    def refused(self, now: float) -> None:
+        """Note that the first tier had no capacity for a call."""
+        if self._given_up:
+            self._resumes_at = now + self.PAUSE_S
+
+    def give_up(self, now: float) -> Tier | Literal[""]:
+        """Leave the first tier for a while. Returns the one to go to, "" if there is none."""
+        if len(self._tiers) < 2:
+            return ""
+        self._given_up = True
+        self._resumes_at = now + self.PAUSE_S
+        return self._tiers[1]
 
 
 class RateLimit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from adapters.conversation import Tier
 from harness.engine.retries import RetryPolicy
 
 _FIRST_CALL = RetryPolicy(attempts=3, patience_s=60.0)
@@ -28,6 +29,8 @@ class EnginePolicy:
         settled as one that does not count.
     settle_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
     linger_s: how long an unfilled batch waits for more calls after the last one that came.
+    tiers: the provider's tiers that calls of the model under test are sent on, see `TierChoice`;
+        none leaves them to the provider.
     """
 
     concurrency: int | None = None
@@ -40,3 +43,4 @@ class EnginePolicy:
     environment_trials: int = 2
     settle_failures: bool = False
     linger_s: float = 0.25
+    tiers: tuple[Tier, ...] = ()

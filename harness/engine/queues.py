@@ -10,17 +10,8 @@ from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 from adapters.contract import Fault
-from adapters.conversation import Usage
-from harness.engine.limits import Budget, Pricing, RateLimit
+from harness.engine.limits import Billed, Budget, Pricing, RateLimit
 from harness.engine.stopping import Halt, Stopped
-
-
-class Billed(Protocol):
-    """What comes back of a call: a `Reply`, or an embedder's `Embedded`."""
-
-    @property
-    def usage(self) -> Usage | None: ...
-
 
 Q = TypeVar("Q")
 A = TypeVar("A", bound=Billed)
@@ -145,7 +136,7 @@ class ConcurrentQueue(Generic[Q, A]):
                 self._in_use -= 1
                 self._pump()
         self._rate_limit.succeeded()
-        self._budget.settle(upper, self._pricing.cost(reply.usage))
+        self._budget.settle(upper, self._pricing.cost(reply))
         seat.held += 1
         if seat.waiting:
             self._free(seat)

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from adapters.contract import Fault
 from adapters.conversation import Finish, Reply
-from harness.engine.limits import Pricing
+from harness.engine.limits import Pricing, TierChoice
 from harness.engine.observer import Observer
 from harness.engine.queues import A, CallQueue, Seat
 from harness.engine.stopping import FailuresInARow, GaveUp, Halt
@@ -88,7 +88,8 @@ class Answered(Generic[A]):
 class Attempts(Generic[P, A]):
     """Sends calls until they are answered or given up.
 
-    Stops the session after `failures_in_a_row` given-up calls without a reply in between.
+    Stops the session after `failures_in_a_row` given-up calls without a reply in between. A tier
+    without capacity is no such failure; `choice` knows whether there is another one to go to.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Attempts(Generic[P, A]):
         pricing: Pricing,
         observer: Observer,
         halt: Halt,
+        choice: TierChoice,
     ) -> None:
         self._queue = queue
         self._retry = retry
@@ -106,6 +108,7 @@ class Attempts(Generic[P, A]):
         self._pricing = pricing
         self._observer = observer
         self._halt = halt
+        self._choice = choice
         # Only waits are random; no result depends on them.
         self._chance = random.Random()
 
@@ -113,7 +116,7 @@ class Attempts(Generic[P, A]):
         """Send a call until it is answered. Raises `GaveUp`, `Fatal`, `Stopped`."""
         retry = retry or self._retry
         upper = self._pricing.upper_cost(request)
-        attempts = 0
+        attempts = before = 0
         first_failure: float | None = None
         filtered = False
         cost: float | None = 0.0
@@ -124,10 +127,12 @@ class Attempts(Generic[P, A]):
             except Fault as fault:
                 now = asyncio.get_running_loop().time()
                 first_failure = now if first_failure is None else first_failure
-                await self._wait(request, fault, attempts, now - first_failure, retry)
+                made, since = attempts - before, now - first_failure
+                if not await self._wait(request, fault, made, since, retry):
+                    before, first_failure = attempts, None
                 continue
             self._failures.reset()
-            cost = _sum(cost, self._pricing.cost(reply.usage))
+            cost = _sum(cost, self._pricing.cost(reply))
             # A provider's filter may act at random; what it says twice is taken as its answer.
             if _is_filtered(reply) and not filtered:
                 filtered = True
@@ -136,16 +141,29 @@ class Attempts(Generic[P, A]):
 
     async def _wait(
         self, request: P, fault: Fault, attempts: int, elapsed_s: float, retry: RetryPolicy
-    ) -> None:
+    ) -> bool:
+        """Wait for the next attempt. Returns False if it is the first one on another tier."""
+        full = fault.kind == "unavailable"
+        if full:
+            # It says nothing of the settings, which is what a first call's short patience is for.
+            retry = self._retry
         wait_s = wait_before_retry(
             retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
         )
         if wait_s is None:
+            if full and (other := self._choice.give_up(asyncio.get_running_loop().time())):
+                self._observer.notice(
+                    f"no capacity after {attempts} tries in {elapsed_s:,.0f} s: calls are sent on "
+                    f"{other}, and now and then one as before"
+                )
+                return False
             gave_up = GaveUp(fault.kind, attempts, printable(str(fault)))
-            self._failures.add(gave_up)
+            if not full:
+                self._failures.add(gave_up)
             raise gave_up
         self._observer.retrying(request.unit_id, request.place, fault.kind, wait_s, fault.in_short)
         await self._halt.sleep(wait_s)
+        return True
 
 
 def _is_filtered(reply: object) -> bool:

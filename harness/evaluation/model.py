@@ -24,12 +24,14 @@ from adapters import (
     resolve,
 )
 from adapters.contract import Generation
+from adapters.conversation import Tier
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
 from harness.benchmarks import actions_of
 from harness.engine import Pricing
 from harness.errors import UserError
 from harness.evaluation.resolve import refuse_without_effect
+from harness.evaluation.tiers import Tariff, check_tiers
 from harness.policies import POLICIES, policies_for, policy_named
 from harness.policies.as_model import PolicyAdapter
 from harness.policies.contract import Policy
@@ -59,6 +61,8 @@ class Model:
     on_this_machine: bool = False
     is_borrowed: bool = False
     """Whether the caller supplied the adapter and may go on using it."""
+    tiers: tuple[Tier, ...] = ()
+    """The provider's tiers that its calls are to be served on."""
 
     def loaded(self) -> Model:
         """The same with its adapter loaded. Raises `Fatal`, for example for a missing key."""
@@ -72,7 +76,7 @@ class Model:
 
     @property
     def priced(self) -> bool:
-        return self.sheet.has_price(self.info)
+        return self.sheet.has_price(self.info, self.tiers)
 
     @property
     def spends(self) -> bool:
@@ -83,14 +87,13 @@ class Model:
         """What calls cost, for the engine; None without a price."""
         if self.policy is not None or not self.priced:
             return None
-        return Pricing(
-            cost_of=lambda usage: self.sheet.price_of(self.info, usage), upper_cost=self.upper_cost
-        )
+        tariff = Tariff(self.sheet, self.info, self.tiers)
 
-    def upper_cost(self, request: Request) -> float:
-        """Upper bound for the cost of a call, in US dollars."""
-        tokens = tokens_of(request.conversation, self.info, upper=True)
-        return self.sheet.upper_bound(self.info, tokens, request.generation.max_tokens) or 0.0
+        def upper_cost(request: Request) -> float:
+            tokens = tokens_of(request.conversation, self.info, upper=True)
+            return tariff.upper(tokens, request.generation.max_tokens)
+
+        return Pricing(tariff.cost_of, upper_cost, tariff.notices)
 
     def upper_reply(self, limit: int) -> int:
         """Upper bound for what a reply of at most `limit` tokens adds to the next prompt."""
@@ -135,7 +138,9 @@ def open_policy(
 
 def model_of(adapter: Adapter, settings: Settings) -> Model:
     """An adapter object of the caller, recorded by its `info`."""
-    return Model(adapter, None, prices_of(settings), is_borrowed=True)
+    sheet = prices_of(settings)
+    check_tiers(settings, adapter.info, sheet)
+    return Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
 
 
 def open_model(settings: Settings, *, asks: bool = True) -> Model:
@@ -157,7 +162,16 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     info = described.info
     if here:
         info = replace(info, batch_size=None, batches_at_once=1)
-    return Model(_Described(info), None, prices_of(settings), described.load, on_this_machine=here)
+    sheet = prices_of(settings)
+    check_tiers(settings, info, sheet)
+    return Model(
+        _Described(info),
+        None,
+        sheet,
+        described.load,
+        on_this_machine=here,
+        tiers=settings.tier,
+    )
 
 
 def prices_of(settings: Settings) -> PriceSheet:

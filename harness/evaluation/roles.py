@@ -117,7 +117,7 @@ class EmbeddingRole:
         if not self.sheet.has_price(self.info):
             return None
         return Pricing(
-            cost_of=lambda usage: self.sheet.price_of(self.info, usage),
+            cost_of=lambda embedded: self.sheet.price_of(self.info, embedded.usage),
             upper_cost=self.upper_cost,
         )
 
@@ -232,7 +232,9 @@ def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
             values[name] = value
         else:
             raise ValueError(f"{name} is no setting of a model")
-    values = {"timeout_s": run.timeout_s, **values, "adapter_options": options}
+    if "timeout_s" in run.given:
+        values = {"timeout_s": run.timeout_s, **values}
+    values["adapter_options"] = options
     read = replace(read_settings(values), prices=run.prices)
     return replace(read, given=read.given - ({"timeout_s"} - own.keys()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,11 @@ from harness.evaluation.reply_limit import preflight_warning
 from harness.evaluation.roles import LEXICAL, EmbeddingRole
 from harness.evaluation.session import Session
 from harness.evaluation.summary import summarise
+from harness.evaluation.tiers import retries
 from harness.evaluation.units import unit_kind
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.runs import RunDirectory, RunError, UnitRecord, open_run
-from harness.settings import of_session
+from harness.settings import Settings, of_session
 from harness.tables import counted
 
 
@@ -108,13 +109,7 @@ async def carry_out(
                     pictures,
                     generation(settings),
                     directory,
-                    policy=EnginePolicy(
-                        concurrency=settings.concurrency,
-                        # The adapter has the user's limit; this one is for adapters that hang.
-                        call_timeout_s=2 * settings.timeout_s + 30,
-                        max_cost=settings.max_cost,
-                        settle_failures=settings.settle_failures,
-                    ),
+                    policy=_policy(settings),
                     cache=cache,
                     pricing=model.pricing(),
                     prompt_tokens=lambda conversation: tokens_of(conversation, model.info),
@@ -174,6 +169,18 @@ async def carry_out(
         reached_cost_limit,
         engine.starvation,
     )
+
+
+def _policy(settings: Settings) -> EnginePolicy:
+    policy = EnginePolicy(
+        concurrency=settings.concurrency,
+        # The adapter has the user's limit; this one is for adapters that hang.
+        call_timeout_s=2 * settings.timeout_s + 30,
+        max_cost=settings.max_cost,
+        settle_failures=settings.settle_failures,
+        tiers=settings.tier,
+    )
+    return replace(policy, retry=retries(settings, policy.retry))
 
 
 @contextlib.contextmanager

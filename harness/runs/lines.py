@@ -27,8 +27,8 @@ def to_line(record: Any, schema: int = SCHEMA) -> Any:
     """What is written for a record in a run of that schema.
 
     What only some calls have is left out of the others, as in runs of versions that did not know
-    it: reasoning, tokens of pictures, and the last fields of `CallRecord`. So is what a prediction
-    lacks.
+    it: reasoning, tokens of pictures, the tier, and the last fields of `CallRecord`. So is what a
+    prediction lacks.
     """
     if isinstance(record, CallRecord):
         without: Any = dict(_NONE_OF_THESE)
@@ -36,7 +36,7 @@ def to_line(record: Any, schema: int = SCHEMA) -> Any:
             without = {name: UNSET for name in _ONLY_SOME if not getattr(record, name)}
         unset: Any = {
             name: UNSET
-            for name, default in (("reasoning", ""), ("picture_tokens", None))
+            for name, default in (("reasoning", ""), ("picture_tokens", None), ("tier", ""))
             if getattr(record.reply, name) == default
         }
         if unset:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from adapters.conversation import Tier
 from harness.settings import values
 from harness.settings.setting import setting
 from parsers.records import F1Variant, Status
@@ -514,11 +515,34 @@ class Settings:
     )
     timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
         120.0,
-        "Seconds before a call is given up and retried.",
+        "Seconds before a call is given up and retried; on flex 900 unless given.",
         option="--timeout",
         metavar="SECONDS",
         needs=("remote model",),
         to_adapter=True,
+    )
+    tier: tuple[Tier, ...] = _running(
+        (),
+        "Tier of the provider that calls are served on, at its price: default, flex (cheaper, when "
+        "there is room), priority, or batch (cheaper, within a day). flex,default falls back when "
+        "flex has had no room for as long as calls are tried. Default: the provider's choice.",
+        parse=values.tiers,
+        one_text=True,
+        metavar="TIER[,TIER]",
+        needs=("model", "remote model"),
+    )
+    attempts: AtLeastOne | None = _running(
+        None,
+        "Most times a call is sent until it is answered. Default: 8; on flex 40.",
+        metavar="N",
+        needs=("remote model",),
+    )
+    patience_s: Annotated[float, Meta(ge=0)] | None = _running(
+        None,
+        "Longest time for which a failed call is tried again. Default: 300; on flex 3,600.",
+        option="--patience",
+        metavar="SECONDS",
+        needs=("remote model",),
     )
     max_cost: Annotated[float, Meta(ge=0)] | None = _running(
         None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True

@@ -219,6 +219,11 @@ def per_round(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
+def tiers(text: str) -> tuple[str, ...]:
+    """`flex`, or `flex,default` with what to fall back to."""
+    return tuple(part.strip() for part in text.split(","))
+
+
 def history(text: str) -> int | str:
     """`all`, `none`, or how many of the last actions."""
     if text == "all":

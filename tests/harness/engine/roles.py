@@ -70,7 +70,8 @@ def opens(room: Environment | Callable[[], Environment]) -> Callable[[], Awaitab
 def priced(dollars: float) -> Pricing:
     """So much per call of a `Model`, or per text."""
 
-    def cost_of(usage: Usage) -> float:
+    def cost_of(reply: Reply | Embedded) -> float:
+        usage = reply.usage or Usage()
         return dollars * (usage.input if usage.input < 10 else 1)
 
     return Pricing(cost_of, upper_cost=lambda request: dollars * 4)

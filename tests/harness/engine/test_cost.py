@@ -27,7 +27,7 @@ from tests.harness.engine.support import (
     two_rounds,
 )
 
-PRICING = Pricing(cost_of=lambda usage: usage.input * 0.01, upper_cost=lambda request: 0.3)
+PRICING = Pricing(cost_of=lambda reply: reply.usage.input * 0.01, upper_cost=lambda request: 0.3)
 """A reply of `echo` costs 0.10, and 0.30 are reserved for it."""
 
 

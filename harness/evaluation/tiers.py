@@ -1,0 +1,129 @@
+"""The provider's tier that calls are served on (`--tier`): who sells it, what it costs, how long it
+is waited for.
+
+A tier changes no reply. It is part of neither a run's identity nor the key of the reply cache, and
+a run may go on with another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from adapters import AdapterInfo, Reply
+from adapters.conversation import Tier, Usage
+from adapters.prices import PriceSheet
+from harness.engine import RetryPolicy
+from harness.errors import UserError
+from harness.settings import Settings
+
+FLEX_TIMEOUT_S = 900.0
+"""Seconds that a reply may take on flex; the providers advise to allow as much."""
+FLEX_ATTEMPTS, FLEX_PATIENCE_S = 40, 3600.0
+
+
+def with_time(settings: Settings) -> Settings:
+    """The settings with the time limit of calls that the tier needs, unless one was given."""
+    if "flex" not in settings.tier or "timeout_s" in settings.given:
+        return settings
+    return replace(settings, timeout_s=FLEX_TIMEOUT_S)
+
+
+def retries(settings: Settings, usual: RetryPolicy) -> RetryPolicy:
+    """How long calls are tried again: as usual, or longer on flex, or as was given."""
+    attempts, patience_s = usual.attempts, usual.patience_s
+    if "flex" in settings.tier:
+        attempts, patience_s = FLEX_ATTEMPTS, FLEX_PATIENCE_S
+    return replace(
+        usual,
+        attempts=settings.attempts or attempts,
+        patience_s=patience_s if settings.patience_s is None else settings.patience_s,
+    )
+
+
+def check_tiers(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> None:
+    """Raise `UserError` for tiers that make no sense together, or that the model is not sold on."""
+    tiers = settings.tier
+    if not tiers:
+        return
+    given = f"--tier {','.join(tiers)}"
+    if len(tiers) > 1 and "batch" in tiers:
+        raise UserError(f"{given}: batch stands alone; a run may go on with another tier later")
+    if len(set(tiers)) < len(tiers) or len(tiers) > 2 or (len(tiers) == 2 and tiers[0] != "flex"):
+        raise UserError(
+            f"{given}: one tier, or flex and the one to fall back to when it has no capacity "
+            "(flex,default or flex,priority)"
+        )
+    extra = info.settings.get("extra_body")
+    if isinstance(extra, Mapping) and "service_tier" in extra:
+        raise UserError(
+            f"{given}: extra_body names a service_tier, too; leave it out of --adapter-option"
+        )
+    for tier in tiers:
+        if tier not in info.tiers:
+            known = ", ".join(info.tiers)
+            raise UserError(
+                f"--tier {tier}: {info.name} is not served on it"
+                + (
+                    f" (its tiers are {known})"
+                    if known
+                    else ", nor on any other tier; leave it out"
+                )
+            )
+        if sheet.sells(info, tier) is False:
+            sold = ", ".join(one for one in info.tiers if sheet.sells(info, one))
+            raise UserError(f"--tier {tier}: {info.name} is not sold on it (but on {sold})")
+
+
+class Tariff:
+    """What calls of a model cost on the tiers that serve them.
+
+    wished: the tiers that the user named; none leaves them to the provider.
+    """
+
+    def __init__(self, sheet: PriceSheet, info: AdapterInfo, wished: tuple[Tier, ...]) -> None:
+        self._sheet = sheet
+        self._info = info
+        self._wished = wished
+        self._served: set[str] = set(wished)
+        self._tiers: list[Tier] = list(wished)
+        self._notices: list[str] = []
+
+    def cost_of(self, reply: Reply) -> float | None:
+        """Dollars for a reply with a usage; None if unknown."""
+        if reply.tier not in self._served:
+            self._note(reply)
+        return self._sheet.price_of(self._info, reply.usage or Usage(), tier=reply.tier)
+
+    def upper(self, input: int, output: int) -> float:
+        """Dollars that a call costs at most on the tiers wished and on those that have served."""
+        return self._sheet.upper_bound(self._info, input, output, tiers=self._tiers) or 0.0
+
+    def notices(self) -> list[str]:
+        """What the user must know of the replies so far; each is given once."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    def _note(self, reply: Reply) -> None:
+        self._served.add(reply.tier)
+        name, wished = self._info.name, " or ".join(self._wished)
+        if reply.tier:
+            self._tiers.append(reply.tier)
+            if wished:
+                self._notices.append(f"{name}: replies were served on {reply.tier}, not {wished}")
+            if line := unlisted(self._sheet, self._info, reply.tier):
+                self._notices.append(line)
+        elif wished:
+            counted = "; the standard price is counted" if self._info.billed else ""
+            self._notices.append(f"{name} does not say which tier serves its replies{counted}")
+
+
+def unlisted(sheet: PriceSheet, info: AdapterInfo, tier: Tier) -> str | None:
+    """A line for the user on a tier whose price is not listed; None for one whose price is."""
+    if not sheet.has_price(info) or sheet.lists(info, tier):
+        return None
+    if tier == "priority":
+        return f"{info.name}: no price is listed for priority, which is dearer than usual: unknown"
+    return (
+        f"{info.name}: no price is listed for {tier}; the standard one is counted, an upper bound"
+    )
