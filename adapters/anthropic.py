@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import msgspec
@@ -26,6 +27,8 @@ from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     import httpx2
+
+    from adapters.deferred.contract import Deferring
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 CACHE_LIFE_S = 5 * 60.0
@@ -164,6 +167,12 @@ class AnthropicAdapter(ApiAdapter):
             open_telemetry=False,
         )
 
+    def deferring(self, folder: Path) -> Deferring:
+        """How requests are sent in batches."""
+        from adapters.deferred.anthropic import AnthropicBatches
+
+        return AnthropicBatches(self, self.client)
+
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         conversation = request.conversation
         marks = self._prefixes.marks(request) if self._worth_caching(conversation) else set()
@@ -256,6 +265,14 @@ class AnthropicAdapter(ApiAdapter):
         if isinstance(error, APIError):
             return Failure(f"reply cannot be read ({error})", kind="malformed")
         return None
+
+    def failed(self, status: int, body: object) -> Failure:
+        import httpx2
+        from anthropic import APIStatusError
+
+        response = httpx2.Response(status, request=httpx2.Request("POST", "/v1/messages"))
+        error = APIStatusError("", response=response, body=body)
+        return self._failure(error) or Failure(str(body), status=status)
 
     def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
         text = "".join(block.text for block in _blocks(answer, "text", _Text))

@@ -252,6 +252,10 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         return content, self._parameters(request.generation, request)
 
     @abstractmethod
+    def failed(self, status: int, body: object) -> Failure:
+        """What a failure means that came with this HTTP status and body, other than by HTTP."""
+
+    @abstractmethod
     async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...
 
     @abstractmethod

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
@@ -26,6 +27,9 @@ from adapters.endpoints import Endpoint
 from adapters.faults import Failure
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.openai_client import OpenAIClient
+
+if TYPE_CHECKING:
+    from adapters.deferred.contract import Deferring
 
 FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
 
@@ -106,6 +110,12 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         super().__init__(info, endpoint, timeout_s=timeout_s, options=self._extra)
         self._detail = detail
         self._limit = "max_tokens"
+
+    def deferring(self, folder: Path) -> Deferring:
+        """How requests are sent in batches."""
+        from adapters.deferred.openai import OpenAIBatches
+
+        return OpenAIBatches(self, self.client)
 
     def _marks(self, request: Request) -> set[int]:
         """The indexes of the messages at whose end the provider's prompt cache is to be written."""

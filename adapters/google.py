@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import quote
 
@@ -27,6 +28,8 @@ from adapters.faults import Failure, retry_after
 
 if TYPE_CHECKING:
     import httpx2
+
+    from adapters.deferred.contract import Deferring
 
 FILTERED = {
     *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
@@ -155,11 +158,11 @@ class GoogleAdapter(ApiAdapter):
         self._resolution = media_resolution
         # A part's own resolution and the moving aliases exist in the older version only.
         version = "v1beta" if media_resolution or model.endswith("-latest") else "v1"
-        path = quote(model if "/" in model else f"models/{model}")
+        self._root = endpoint.url.rstrip("/")
+        self._path = quote(model if "/" in model else f"models/{model}")
         # Tiers are documented for the older version only; the model is the same.
         self._url, self._tier_url = (
-            f"{endpoint.url.rstrip('/')}/{one}/{path}:generateContent"
-            for one in (version, "v1beta")
+            f"{self._root}/{one}/{self._path}:generateContent" for one in (version, "v1beta")
         )
         self._headers = {
             "content-type": "application/json",
@@ -177,6 +180,13 @@ class GoogleAdapter(ApiAdapter):
             tiers=tuple(self.tier_words),
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
+
+    def deferring(self, folder: Path) -> Deferring:
+        """How requests are sent in batches."""
+        from adapters.deferred.google import GeminiAccess, GoogleBatches
+
+        key = {"x-goog-api-key": self._headers["x-goog-api-key"]}
+        return GoogleBatches(self, GeminiAccess(self.http, self._root, self._path, key))
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         messages = request.conversation.messages
@@ -252,6 +262,11 @@ class GoogleAdapter(ApiAdapter):
         if isinstance(error, httpx2.RequestError):
             return Failure(f"no connection ({error})", kind="connection")
         return None
+
+    def failed(self, status: int, body: object) -> Failure:
+        import httpx2
+
+        return _status_failure(httpx2.Response(status, json=body))
 
     def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
         base = Reply(

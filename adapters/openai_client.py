@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from adapters.faults import Failure, retry_after
 
 if TYPE_CHECKING:
     import httpx2
+    from openai import AsyncOpenAI
 
 
 class OpenAIClient(ApiClient[Info]):
@@ -32,12 +34,16 @@ class OpenAIClient(ApiClient[Info]):
         timeout_s: float,
         options: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
+        super().__init__(info, endpoint, timeout_s=timeout_s, options=options)
+        self._endpoint = endpoint
+
+    @cached_property
+    def client(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI
 
-        super().__init__(info, endpoint, timeout_s=timeout_s, options=options)
-        self.client = AsyncOpenAI(
-            api_key=endpoint.key or "none",
-            base_url=endpoint.url,
+        return AsyncOpenAI(
+            api_key=self._endpoint.key or "none",
+            base_url=self._endpoint.url,
             max_retries=0,
             http_client=self.http,
         )
@@ -68,6 +74,15 @@ class OpenAIClient(ApiClient[Info]):
         if isinstance(error, APIError):
             return Failure(f"reply cannot be read ({error})", kind="malformed")
         return None
+
+    def failed(self, status: int, body: object) -> Failure:
+        """What a failure means that came with this HTTP status and body, other than by HTTP."""
+        import httpx2
+        from openai import APIStatusError
+
+        response = httpx2.Response(status, request=httpx2.Request("POST", self.path))
+        error = APIStatusError("", response=response, body=body)
+        return self._failure(error) or Failure(str(body), status=status)
 
     def _hint(self, status: int) -> str:
         path = urlsplit(self._info.endpoint or "/v1").path

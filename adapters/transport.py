@@ -8,7 +8,7 @@ for as a stream is handed out as it comes, in lines of limited length (`lines_of
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx2
@@ -60,11 +60,11 @@ class HostedClient(httpx2.AsyncClient):
         raise Undelivered(Failure("too many redirects", status=response.status_code))
 
 
-async def lines_of(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def lines_of(response: httpx2.Response) -> AsyncGenerator[bytes]:
     """The lines of a streamed reply, without line breaks and without empty ones; closes it.
 
     Raises `Undelivered` for a line that is too long, and for one without its line break that is not
-    whole JSON: the reply was torn. Raises httpx2's errors.
+    whole JSON: the reply was torn; and where the connection fails.
     """
     rest = bytearray()
     try:
@@ -79,6 +79,10 @@ async def lines_of(response: httpx2.Response) -> AsyncIterator[bytes]:
             if len(rest) > MAX_REPLY_BYTES:
                 limit = f"{MAX_REPLY_BYTES >> 20} MB"
                 raise Undelivered(Failure(f"a line is larger than {limit}", kind="malformed"))
+    except httpx2.TimeoutException:
+        raise Undelivered(Failure("no answer in time", kind="timeout")) from None
+    except httpx2.RequestError as error:
+        raise Undelivered(Failure(f"no connection ({error})", kind="connection")) from None
     finally:
         await response.aclose()
     line = bytes(rest).strip()

@@ -15,6 +15,7 @@ from tests.servers.answers import (
     stall,
     truncated,
 )
+from tests.servers.batches import Switches
 from tests.servers.server import WireServer
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Ask",
     "Provider",
     "Reaction",
+    "Switches",
     "WireServer",
     "drip",
     "drop",

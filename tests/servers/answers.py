@@ -57,7 +57,7 @@ class Answer:
     `usage` has the names input, cached, cache_write, output, reasoning, pictures, as totals; each
     wire format puts them its own way. `thinking_as` is the field of a served model's thoughts.
     `param` and `code` are the server's words about an error. `drip_s` is the time between two bytes
-    of the body.
+    of the body, of which only half comes if it is torn (`tear`).
     """
 
     text: str = "fine"
@@ -80,6 +80,7 @@ class Answer:
     delay_s: float = 0.0
     drip_s: float = 0.0
     drop: bool = False
+    tear: bool = False
     blocked: bool = False
 
 

@@ -10,10 +10,13 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
-from tests.servers.answers import Answer, Ask, Provider, Reaction
+from tests.servers.answers import Answer, Ask, Provider, Reaction, error
+from tests.servers.batch_apis import route
+from tests.servers.batches import BatchStore, Switches
 from tests.servers.wire import body_of
 
 FINE = Answer()
+BATCHED = "x-in-a-batch"
 
 
 class _Http(ThreadingHTTPServer):
@@ -27,13 +30,19 @@ class WireServer:
     """Use as a context manager; `asks` holds every request that came in, in order.
 
     `react` is a function of the request, one answer for all, or answers in the order of the
-    requests (the last one stays).
+    requests (the last one stays). Requests in batches are answered like others; `batches` has what
+    became of them, and `switches` says what goes wrong.
     """
 
     def __init__(
-        self, react: Reaction | Answer | Sequence[Answer] = FINE, *, port: int = 0
+        self,
+        react: Reaction | Answer | Sequence[Answer] = FINE,
+        *,
+        port: int = 0,
+        switches: Switches | None = None,
     ) -> None:
         self.react = react
+        self.batches = BatchStore(self._ask_in_batch, switches or Switches())
         self.asks: list[Ask] = []
         self.in_flight = 0
         self.peak = 0
@@ -76,6 +85,18 @@ class WireServer:
             return answer
         return _with_body(answer, json.dumps(body_of(ask, answer)).encode())
 
+    def _ask_in_batch(self, provider: Provider, model: str, body: Any) -> tuple[int, Any]:
+        path = {"google": f"/v1beta/models/{model}:generateContent"}.get(provider, "/")
+        answer = self.answer(provider, path, {BATCHED: "yes"}, body)
+        if answer.raw is None:
+            return 500, body_of(Ask(0, provider, path, {}, body), error(500, "nothing came"))
+        return answer.status, json.loads(answer.raw)
+
+    @property
+    def asked_at_once(self) -> list[Ask]:
+        """What was asked by itself, and not in a batch."""
+        return [ask for ask in self.asks if BATCHED not in ask.headers]
+
     def __enter__(self) -> WireServer:
         threading.Thread(target=self.serve, daemon=True).start()
         return self
@@ -98,18 +119,47 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # header and body in one packet: otherwise delayed acknowledgements cost 40 ms
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        raw = self._body()
         owner = cast(_Http, self.server).owner
         headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = owner.answer(_provider(self.path), self.path, headers, json.loads(raw or b"{}"))
+        answer = route(owner.batches, self.command, self.path, headers, raw)
+        if answer is None:
+            body = json.loads(raw or b"{}")
+            answer = owner.answer(_provider(self.path), self.path, headers, body)
+        self._give(answer)
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("transfer-encoding", ""):
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        pieces = []
+        while size := int(self.rfile.readline(), 16):
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(pieces)
+
+    def _give(self, answer: Answer) -> None:
         if answer.drop:
             self.close_connection = True
             return
         self._send(answer)
 
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
-        """`/asks`: what came in so far, for a test in another process."""
+        """`/asks`: what came in so far, for a test in another process; else files and batches."""
         owner = cast(_Http, self.server).owner
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = route(owner.batches, self.command, self.path, headers, b"")
+        if answer is not None:
+            self._give(answer)
+            return
+        if self.path == "/batches":
+            store = owner.batches
+            counts = {"uploads": store.uploads, "creates": store.creates}
+            self._send(Answer(raw=json.dumps(counts).encode()))
+            return
         listing = [{"number": a.number, "rounds": a.rounds, "text": a.text} for a in owner.asks]
         self._send(Answer(raw=json.dumps(listing).encode()))
 
@@ -122,6 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.end_headers()
+            if answer.tear:
+                body, self.close_connection = body[: len(body) // 2], True
             for piece in [body[n : n + 1] for n in range(len(body))] if answer.drip_s else [body]:
                 self.wfile.write(piece)
                 self.wfile.flush()

@@ -1,0 +1,93 @@
+"""Lines of requests and of results, for an adapter whose ordinary calls they stand for.
+
+A request has the body that `ask` would send; a result is read as the reply that `ask` would
+receive, and a failure judged as that of an ordinary call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from adapters.api import ApiAdapter
+from adapters.contract import Fault, PictureSource, Request
+from adapters.conversation import Finish, Reply, Tier
+from adapters.deferred.contract import Line, Relearned, Result
+from adapters.faults import Failure
+
+MAX_ID = 200
+"""Characters of a result's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of results: an answer as plain JSON, with the headers that it came with, or a
+    failure."""
+
+    id: str
+    answer: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    failure: Failure | None = None
+
+
+class Lines(ABC):
+    """Requests to one adapter as lines; a subclass knows their form."""
+
+    tier: ClassVar[Tier | Literal[""]] = ""
+    """The tier of replies that come in this way."""
+
+    def __init__(self, adapter: ApiAdapter) -> None:
+        self._adapter = adapter
+
+    async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
+        """See `Deferring.line`."""
+        body, sent = await self._adapter.body(_unmarked(request), pictures)
+        return Line(self._wrapped(id.encode(), body), sent)
+
+    def id_of(self, line: bytes) -> str:
+        """See `Deferring.id_of`."""
+        id = self._said(line).id
+        if not 0 < len(id) <= MAX_ID:
+            raise ValueError(f"an id of {len(id):,} characters")
+        return id
+
+    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Result:
+        """See `Deferring.read`."""
+        said, parameters, adapter = self._said(line), dict(sent), self._adapter
+        if said.failure is not None:
+            verdict = adapter.verdict(said.failure, parameters)
+            if verdict is None:
+                return Result(said.id, Relearned(adapter.clean(said.failure.message)))
+            if isinstance(verdict, Finish):
+                return Result(said.id, self._served(adapter.ended(verdict, parameters)))
+            return Result(said.id, verdict)
+        try:
+            answer: Any = msgspec.convert(said.answer, adapter.answers)
+            reply = adapter.read(_unmarked(request), answer, said.headers, sent=parameters)
+        except (ValueError, msgspec.ValidationError) as error:
+            begins = repr(said.answer)[:400]
+            line_of = adapter.clean(f"reply cannot be read ({error}; it begins {begins})")
+            return Result(said.id, Fault("malformed", f"{adapter.speaker}: {line_of}"))
+        return Result(said.id, self._served(reply))
+
+    def _served(self, reply: Reply) -> Reply:
+        # A batch is what the provider bills, whatever a reply in it says.
+        return replace(reply, tier=self.tier)
+
+    @abstractmethod
+    def _wrapped(self, id: bytes, body: bytes) -> bytes:
+        """A line of requests, of the body of one."""
+
+    @abstractmethod
+    def _said(self, line: bytes) -> Said:
+        """What a line of results says. Raises ValueError where it is none."""
+
+
+def _unmarked(request: Request) -> Request:
+    """The request without a tier, and without marks for the prompt cache, which a batch would
+    rarely read."""
+    return replace(request, continues=False, tier="")
