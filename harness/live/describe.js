@@ -8,8 +8,12 @@
 //   view: width and height of what can be seen; that of the window unless given.
 //   left_out: a selector of elements that are no part of the page.
 //   colours: whether to tell colours and sizes of what is drawn rather than written.
+//   shadows: whether what stands in open shadow roots is told, below their hosts and as it is composed.
+//   texts: whether texts have boxes, too.
+//   before: what ids begin after.
 ({ root, heard = new WeakSet(), offset = [0, 0], most = Infinity, deepest = Infinity, longest = Infinity, room = Infinity,
-   view: [width, height] = [innerWidth, innerHeight], left_out = "", colours = false }) => {
+   view: [width, height] = [innerWidth, innerHeight], left_out = "", colours = false,
+   shadows = false, texts = false, before = 0 }) => {
   const NATIVE = "a[href], button, input:not([type=hidden]), select, textarea, summary, label, option, [onclick]";
   const DRAWN = "img, svg, canvas, video, audio, iframe, object, embed, hr, progress, meter";
   const ROLES = ["button", "link", "tab", "checkbox", "radio", "menuitem", "option", "switch"];
@@ -74,6 +78,19 @@
     return found;
   };
 
+  const written = (text) => {
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const rect = range.getBoundingClientRect();
+    return [rect.x + offset[0], rect.y + offset[1], rect.width, rect.height];
+  };
+  // What is drawn in an element: of a host its shadow, and in the shadow's slots what was put there.
+  const composed = (element) => {
+    if (element.shadowRoot) return [...element.shadowRoot.childNodes];
+    const put = element instanceof HTMLSlotElement ? element.assignedNodes() : [];
+    return put.length ? put : [...element.childNodes];
+  };
+
   // The part of the viewport in which what is inside an element can be seen.
   const within = (a, b) => [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
   const edges = (rect) => [rect.left, rect.top, rect.right, rect.bottom];
@@ -93,9 +110,9 @@
     }
     if (left_out && node.nodeType === Node.ELEMENT_NODE && node.matches(left_out)) continue;
     const place = nodes.length;
-    const id = String(place + 1);
+    const id = String(before + place + 1);
     if (node.nodeType === Node.TEXT_NODE) {
-      nodes.push({ id, parent, text: short(node.data) });
+      nodes.push({ id, parent, text: short(node.data), ...(texts && { box: written(node) }) });
       continue;
     }
     ids.set(node, id);
@@ -117,8 +134,10 @@
     });
     const clips = style.overflowX !== "visible" || style.overflowY !== "visible";
     const inside = clips && node !== root && node !== document.body ? within(edges(rect), around) : around;
-    for (let child = node.lastChild; child; child = child.previousSibling)
-      stack.push([child, place, level + 1, inside]);
+    if (shadows) for (const child of composed(node).reverse()) stack.push([child, place, level + 1, inside]);
+    else
+      for (let child = node.lastChild; child; child = child.previousSibling)
+        stack.push([child, place, level + 1, inside]);
   }
   return { nodes, ids, cut };
 }

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from harness.sample import DATA, columns, conversation_files, files, screenshot_files, shards
+from harness.recording import columns
+from harness.recording.columns import Row
+from harness.sample import DATA, conversation_files, files, screenshot_files, shards
 from harness.sample.browser import launch
-from harness.sample.columns import Row
 from harness.sample.counts import decoys
-from harness.sample.recorder import record
+from harness.sample.recorder import as_rows, record
 from harness.sample.trajectories import Task, load, load_conversations
 
 _Column = Literal[
@@ -93,7 +94,7 @@ def rows_of(
     with launch(browser) as started:
         for tasks in sessions:
             steps = list(record(started, tasks))
-            rows.setdefault(tasks[0].site.split, []).extend(columns.rows(steps))
+            rows.setdefault(tasks[0].site.split, []).extend(as_rows(steps))
             decoyed = sum(bool(decoys(step.root, step.target)) for step in steps)
             name = f"{tasks[0].site.site}/{tasks[0].name.partition('/')[0]}"
             on_progress(f"{name}: {len(steps)} steps, {decoyed} with a decoy")

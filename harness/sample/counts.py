@@ -18,9 +18,9 @@ from lxml import html
 
 from harness.live.elements import is_candidate
 from harness.live.nodes import Box, Node, Text, find
-from harness.sample.candidates import Target
-from harness.sample.columns import Row
-from harness.sample.representations import description, labels_of
+from harness.recording.candidates import Target
+from harness.recording.columns import Row
+from harness.recording.representations import description, labels_of
 
 _NOWHERE = Box(0, 0, 0, 0)
 _WORD = re.compile(r"\w+")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from harness.live.nodes import Node, find, tree_of
-from harness.live.snapshot import describing
+from harness.recording import columns
+from harness.recording.candidates import Target, target_of
+from harness.recording.columns import Row, Screenshot, Step, Trajectory, jpeg
+from harness.recording.pages import html_of, snapshot
 from harness.sample.browser import visit
-from harness.sample.candidates import Target, target_of
 from harness.sample.trajectories import Action, Task
 
 if TYPE_CHECKING:
@@ -47,10 +48,37 @@ def record(browser: Browser, tasks: Sequence[Task]) -> Iterator[Recorded]:
                 _perform(page, action)
 
 
-@cache
-def _script() -> str:
-    own = Path(__file__).with_name("snapshot.js").read_text(encoding="utf-8")
-    return f"(target) => {{ const describe = {describing()};\nreturn ({own})(target); }}"
+def as_rows(steps: Iterable[Recorded]) -> list[Row]:
+    """The rows of recorded steps; each has the representations of all steps of its task."""
+    found: list[Row] = []
+    for task, recorded in groupby(steps, key=lambda step: step.task):
+        site = task.site
+        trajectory = Trajectory(
+            task.annotation_id, task.goal, site.website, site.domain, site.subdomain
+        )
+        mine = list(recorded)
+        listed = columns.rows(trajectory, [_step(step) for step in mine])
+        found += map(_with_lost_picture, listed, mine)
+    return found
+
+
+def _step(recorded: Recorded) -> Step:
+    action = recorded.action
+    return Step(
+        action_uid=recorded.task.action_uid(recorded.index),
+        op=action.op,
+        value=action.value,
+        root=recorded.root,
+        raw_html=recorded.raw_html,
+        target=recorded.target,
+        picture=jpeg(recorded.screenshot) if action.picture == "kept" else None,
+    )
+
+
+def _with_lost_picture(row: Row, recorded: Recorded) -> Row:
+    if recorded.action.picture == "empty":
+        row["screenshot"] = Screenshot(bytes=None, path=None)
+    return row
 
 
 def _before(page: Page, task: Task, index: int) -> Recorded:
@@ -62,7 +90,13 @@ def _before(page: Page, task: Task, index: int) -> Recorded:
     picture = page.screenshot(full_page=True, animations="disabled", caret="hide")
     root = tree_of(described["nodes"])
     target = target_of(find(root, described["labelled"]))
-    return Recorded(task, index, root, described["raw"], target, picture)
+    return Recorded(task, index, root, html_of(described["pieces"]), target, picture)
+
+
+def _script() -> str:
+    heard = "heard: window.__clickListeners, offset: [window.scrollX, window.scrollY]"
+    seen = f"const {{ ids, ...seen }} = ({snapshot()})({{ target, {heard} }});"
+    return f"(target) => {{ {seen} return seen; }}"
 
 
 def _perform(page: Page, action: Action) -> None:

@@ -13,8 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from harness.sample import columns
-from harness.sample.columns import Row, Screenshot
+from harness.recording import columns
+from harness.recording.columns import Row, Screenshot
 from harness.sample.trajectories import Conversation, load_conversations
 
 # A conversation or two, whose pages look alike: a quarter smaller than in groups of eight.

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from uuid import UUID, uuid5
 
+from harness.recording.columns import Op
+
 TASKS = Path(__file__).parent / "tasks"
 _NAMESPACE = UUID("5d2c8a3e-6f0b-5a1d-9c47-0e8b1f2a7d64")
 
-Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 Picture = Literal["kept", "missing", "empty"]
 
 
@@ -40,11 +41,6 @@ class Action:
     hover: str = ""
     key: str = ""
     picture: Picture = "kept"
-
-    @property
-    def gold(self) -> str:
-        """The operation as the benchmark scores it: hovering and pressing Enter count as CLICK."""
-        return self.op if self.op in ("TYPE", "SELECT") else "CLICK"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A band of a JPEG picture cut out without decoding it, so that its bytes are the same everywhere.
 
 That is possible where a restart marker follows every row of blocks, as in the screenshots of the
-sample (`harness.sample.columns.jpeg`): each row stands for itself then (ISO/IEC 10918-1, E.1.4).
+sample (`harness.recording.columns.jpeg`): each row stands for itself then (ISO/IEC 10918-1, E.1.4).
 """
 
 from __future__ import annotations

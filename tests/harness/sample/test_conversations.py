@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.sample import columns, conversation_files, files, screenshot_files, shards
-from harness.sample.columns import Row
+from harness.recording import columns
+from harness.recording.columns import Row
+from harness.sample import conversation_files, files, screenshot_files, shards
 from harness.sample.counts import has_picture
 from harness.sample.trajectories import load, load_conversations
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from harness.live.chromium import chromium
+from harness.recording.columns import Row, read, write
 from harness.sample import conversation_files, files, screenshot_files, shards
 from harness.sample.__main__ import main
 from harness.sample.build import compare, rows_of
-from harness.sample.columns import Row, read, write
 from harness.sample.trajectories import load, load_conversations
 
 HISTORY = "action_reprs"

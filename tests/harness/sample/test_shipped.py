@@ -12,9 +12,9 @@ import pytest
 from lxml import etree
 from PIL import Image
 
+from harness.recording.columns import Row, gold, read, schema
 from harness.sample import files
 from harness.sample.build import parts
-from harness.sample.columns import Row, read, schema
 from harness.sample.counts import Counts, count, has_picture
 from harness.sample.trajectories import load
 
@@ -109,7 +109,7 @@ def test_no_site_is_in_both_splits(rows: dict[str, list[Row]]) -> None:
 
 def test_the_shipped_tasks_are_those_of_the_task_files(rows: dict[str, list[Row]]) -> None:
     expected = [
-        (task.annotation_id, task.action_uid(index), task.goal, action.gold, action.value)
+        (task.annotation_id, task.action_uid(index), task.goal, gold(action.op), action.value)
         for split in SPLITS
         for task in load()
         if task.site.split == split

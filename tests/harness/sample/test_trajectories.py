@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.recording.columns import gold
 from harness.sample.browser import SITES
-from harness.sample.trajectories import Action, load, load_conversations
+from harness.sample.trajectories import load, load_conversations
 
 HEAD = 'site = "a"\nwebsite = "a"\ndomain = "b"\nsubdomain = "c"\nsplit = "dev"\n'
 
@@ -32,8 +33,8 @@ def test_ids_are_distinct_and_do_not_depend_on_the_run() -> None:
 
 
 def test_hovering_and_pressing_enter_are_scored_as_clicks() -> None:
-    assert [Action(op, "a").gold for op in ("CLICK", "HOVER", "ENTER")] == ["CLICK"] * 3
-    assert Action("TYPE", "a", "b").gold == "TYPE"
+    assert list(map(gold, ("CLICK", "HOVER", "ENTER"))) == ["CLICK"] * 3
+    assert gold("TYPE") == "TYPE"
 
 
 @pytest.mark.parametrize(

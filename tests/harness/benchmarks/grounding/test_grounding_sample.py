@@ -18,7 +18,7 @@ from harness.benchmarks.grounding.clickables import Clickable, direction
 from harness.benchmarks.grounding.jpeg_rows import jpeg_rows
 from harness.errors import DataError
 from harness.pictures import read_size
-from harness.sample.columns import jpeg
+from harness.recording.columns import jpeg
 
 NAME = "sample-grounding"
 SPLITS = ("dev", "test")

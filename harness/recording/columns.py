@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO
-from itertools import groupby
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
 from harness.live.clean import clean
-from harness.sample import candidates
-from harness.sample.recorder import Recorded
-from harness.sample.representations import representation
+from harness.live.nodes import Node
+from harness.recording import candidates
+from harness.recording.candidates import Target
+from harness.recording.representations import representation
+
+Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 
 _ROWS_PER_GROUP = 8
 _JPEG_QUALITY = 62
@@ -49,52 +52,73 @@ class Row(TypedDict):
     target_action_reprs: str
 
 
-def rows(steps: Iterable[Recorded]) -> list[Row]:
-    """Convert steps to rows; each row has the representations of all steps of its task."""
-    return [
-        row for _, task in groupby(steps, key=lambda step: step.task) for row in _rows(list(task))
-    ]
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A task and where it was done; fields as in the columns."""
+
+    annotation_id: str
+    confirmed_task: str
+    website: str
+    domain: str = ""
+    subdomain: str = ""
 
 
-def _rows(steps: Sequence[Recorded]) -> list[Row]:
-    reprs = [representation(step.target, step.action) for step in steps]
-    return [_row(step, reprs) for step in steps]
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An action, and the page before it.
+
+    op: the operation as performed.
+    value: the text that was typed, or the option that was selected.
+    picture: encoded, None if it is lost.
+    """
+
+    action_uid: str
+    op: Op
+    value: str
+    root: Node
+    raw_html: str
+    target: Target
+    picture: bytes | None
+
+    @property
+    def words(self) -> str:
+        """The action in words."""
+        return representation(self.target, self.op, self.value)
 
 
-def _row(step: Recorded, reprs: list[str]) -> Row:
-    action, task = step.action, step.task
+def gold(op: Op) -> str:
+    """The operation as benchmarks score it: hovering and pressing Enter count as CLICK."""
+    return op if op in ("TYPE", "SELECT") else "CLICK"
+
+
+def rows(trajectory: Trajectory, steps: Sequence[Step]) -> list[Row]:
+    """The steps of a trajectory as rows; each has the representations of all of them."""
+    words = [step.words for step in steps]
+    return [_row(trajectory, step, index, words) for index, step in enumerate(steps)]
+
+
+def _row(trajectory: Trajectory, step: Step, index: int, words: list[str]) -> Row:
     accepted = candidates.positives(step.target)
-    operation = {"original_op": action.op, "value": action.value, "op": action.gold}
+    others = candidates.negatives(step.root, accepted)
+    operation = {"original_op": step.op, "value": step.value, "op": gold(step.op)}
+    name = f"{trajectory.annotation_id}-{step.action_uid}.jpg"
     return Row(
-        action_uid=task.action_uid(step.index),
+        action_uid=step.action_uid,
         raw_html=step.raw_html,
         cleaned_html=clean(step.root),
         operation=json.dumps(operation, ensure_ascii=False),
         pos_candidates=[candidates.positive_json(node, step.target) for node in accepted],
-        neg_candidates=[
-            candidates.negative_json(node) for node in candidates.negatives(step.root, accepted)
-        ],
-        website=task.site.website,
-        domain=task.site.domain,
-        subdomain=task.site.subdomain,
-        annotation_id=task.annotation_id,
-        confirmed_task=task.goal,
-        screenshot=_screenshot(step),
-        action_reprs=reprs,
-        target_action_index=str(step.index),
-        target_action_reprs=reprs[step.index],
+        neg_candidates=[candidates.negative_json(node) for node in others],
+        website=trajectory.website,
+        domain=trajectory.domain,
+        subdomain=trajectory.subdomain,
+        annotation_id=trajectory.annotation_id,
+        confirmed_task=trajectory.confirmed_task,
+        screenshot=Screenshot(bytes=step.picture, path=name) if step.picture else None,
+        action_reprs=words,
+        target_action_index=str(index),
+        target_action_reprs=words[index],
     )
-
-
-def _screenshot(step: Recorded) -> Screenshot | None:
-    match step.action.picture:
-        case "missing":
-            return None
-        case "empty":
-            return Screenshot(bytes=None, path=None)
-        case _:
-            name = f"{step.task.annotation_id}-{step.task.action_uid(step.index)}.jpg"
-            return Screenshot(bytes=jpeg(step.screenshot), path=name)
 
 
 def jpeg(png: bytes) -> bytes:

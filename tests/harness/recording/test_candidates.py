@@ -6,7 +6,7 @@ import json
 
 from harness.live.elements import is_candidate
 from harness.live.nodes import find
-from harness.sample.candidates import (
+from harness.recording.candidates import (
     negative_json,
     negatives,
     positive_json,

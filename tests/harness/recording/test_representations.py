@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.live.nodes import Node
-from harness.sample.candidates import target_of
+from harness.recording.candidates import target_of
+from harness.recording.representations import representation
 from harness.sample.counts import decoys
-from harness.sample.representations import representation
-from harness.sample.trajectories import Action
 from tests.harness.conftest import Dom
 
 
@@ -23,40 +22,40 @@ def _only(root: Node, tag: str) -> Node:
         (
             "<body><button>Search</button></body>",
             "button",
-            Action("CLICK", ""),
+            ("CLICK", ""),
             "[button]  Search -> CLICK",
         ),
         (
             "<body><label for='z'>Zip code</label><input id='z'/></body>",
             "input",
-            Action("TYPE", "", "10203"),
+            ("TYPE", "10203"),
             "[textbox]  Zip code -> TYPE: 10203",
         ),
         (
             "<body><label>Size <select><option>Small</option></select></label></body>",
             "select",
-            Action("SELECT", "", "Small"),
+            ("SELECT", "Small"),
             "[combobox]  Size Small -> SELECT: Small",
         ),
         (
             "<body><div role='gridcell'>4</div></body>",
             "div",
-            Action("HOVER", ""),
+            ("HOVER", ""),
             "[gridcell]  4 -> HOVER",
         ),
         (
             "<body><a _clickable='' aria-label='Home page'><svg/></a></body>",
             "svg",
-            Action("CLICK", ""),
+            ("CLICK", ""),
             "[svg]  Home page -> CLICK",
         ),
-        (f"<p>{'x' * 60}</p>", "p", Action("CLICK", ""), f"[p]  {'x' * 50}... -> CLICK"),
+        (f"<p>{'x' * 60}</p>", "p", ("CLICK", ""), f"[p]  {'x' * 50}... -> CLICK"),
     ],
 )
 def test_an_action_is_written_as_in_mind2web(
-    dom: Dom, markup: str, tag: str, action: Action, expected: str
+    dom: Dom, markup: str, tag: str, action: tuple[str, str], expected: str
 ) -> None:
-    assert representation(target_of(_only(dom(markup), tag)), action) == expected
+    assert representation(target_of(_only(dom(markup), tag)), *action) == expected
 
 
 def test_the_words_of_the_target_elsewhere_are_a_decoy(dom: Dom) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from harness.live.nodes import Node
-from harness.sample.candidates import Target
-from harness.sample.trajectories import Action
+from harness.recording.candidates import Target
 
 _LONGEST = 50
 _ROLES = {"a": "link", "button": "button", "select": "combobox", "textarea": "textbox"}
@@ -12,7 +11,7 @@ _INPUT_ROLES = {"checkbox": "checkbox", "radio": "radio", "submit": "button", "b
 _NAMING = ("aria-label", "alt", "placeholder", "title")
 
 
-def representation(target: Target, action: Action) -> str:
+def representation(target: Target, op: str, value: str = "") -> str:
     """Write an action as Mind2Web does: role or tag, two blanks, description, operation, value.
 
     The operation is the one performed, so hovering and pressing Enter differ from a click.
@@ -20,8 +19,8 @@ def representation(target: Target, action: Action) -> str:
     words = description(target)
     if len(words) > _LONGEST:
         words = f"{words[:_LONGEST]}..."
-    value = f": {action.value}" if action.value else ""
-    return f"[{role(target.labelled)}]  {words} -> {action.op}{value}"
+    said = f": {value}" if value else ""
+    return f"[{role(target.labelled)}]  {words} -> {op}{said}"
 
 
 def role(node: Node) -> str:

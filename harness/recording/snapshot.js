@@ -1,0 +1,69 @@
+// Describes a page before an action on `target`, and its HTML with the ids of all elements.
+// `describe` is put before this (`harness/live/describe.js`); `options` are its own and these:
+//   exact: whether the target is what was pointed at; else it is what the pointer would meet in it.
+//   limit: for the characters of the HTML.
+// The HTML comes in pieces of a kind and a text, so that texts can be changed where they stand:
+// "markup", "text", "value" (of an attribute), "verbatim", and "frame" (the id of its element).
+({ root = document.documentElement, target, exact = false, shadows = false, limit = Infinity, ...options }) => {
+  const VOID = "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split(" ");
+  const VERBATIM = "style script xmp iframe noembed noframes plaintext noscript".split(" ");
+  const HTML = "http://www.w3.org/1999/xhtml";
+  const described = describe({ root, shadows, ...options });
+  const { ids } = described;
+
+  const pieces = [];
+  let left = limit;
+  const add = (kind, text) => {
+    left -= text.length;
+    const last = pieces.at(-1);
+    if (kind === "markup" && last?.[0] === "markup") last[1] += text;
+    else pieces.push([kind, text]);
+  };
+  const open = (element) => {
+    const tag = element.namespaceURI === HTML ? element.localName : element.tagName;
+    add("markup", `<${tag}`);
+    const id = ids.get(element);
+    for (const { name, value } of element.attributes) {
+      if (id && name === "backend_node_id") continue;
+      add("markup", ` ${name}="`);
+      add("value", value);
+      add("markup", '"');
+    }
+    add("markup", id ? ` backend_node_id="${id}">` : ">");
+    return tag;
+  };
+  const stack = [root];
+  while (stack.length && left > 0) {
+    const node = stack.pop();
+    if (typeof node === "string") add("markup", node);
+    else if (Array.isArray(node)) add(...node);
+    else if (node.nodeType === Node.TEXT_NODE)
+      add(VERBATIM.includes(node.parentNode.localName) ? "verbatim" : "text", node.data);
+    else if (node.nodeType === Node.COMMENT_NODE) {
+      add("markup", "<!--");
+      add("verbatim", node.data);
+      add("markup", "-->");
+    } else if (node.nodeType === Node.ELEMENT_NODE) {
+      const tag = open(node);
+      if (VOID.includes(node.localName)) continue;
+      stack.push(`</${tag}>`);
+      if (shadows && ids.has(node) && ["iframe", "frame"].includes(node.localName)) stack.push(["frame", ids.get(node)]);
+      const inside = node.localName === "template" && node.content ? node.content : node;
+      for (let child = inside.lastChild; child; child = child.previousSibling) stack.push(child);
+      if (shadows && node.shadowRoot) {
+        stack.push("</template>");
+        for (let child = node.shadowRoot.lastChild; child; child = child.previousSibling) stack.push(child);
+        stack.push('<template shadowrootmode="open">');
+      }
+    }
+  }
+
+  // The element under the pointer, when that is the chosen one or inside it; a drawing counts as one.
+  let labelled = target;
+  if (target && !exact) {
+    const rect = target.getBoundingClientRect();
+    const hit = document.elementFromPoint(rect.x + rect.width / 2, rect.y + rect.height / 2);
+    if (hit && target.contains(hit)) labelled = hit.closest("svg") ?? hit;
+  } else if (target) labelled = target.closest("svg") ?? target;
+  return { nodes: described.nodes, cut: described.cut || left <= 0, pieces, labelled: ids.get(labelled) ?? null, ids };
+}
