@@ -23,6 +23,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
             "harness.commands.play:play",
             "Play the environment of recorded tasks with a baseline.",
         ),
+        "batches": (
+            "harness.commands.batches:batches",
+            "Show or cancel a run's batches at a provider.",
+        ),
         "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
     },
     "Look": {

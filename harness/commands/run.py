@@ -41,7 +41,8 @@ def run(dry_run: bool, **_: Any) -> int:
       vlm-eval --model qwen2.5-vl --distractors 20
       vlm-eval --model lexical --benchmark sample --protocol coordinates
 
-    Exit codes: 0 done, 1 ended early or with unsettled steps, 2 bad input, 130 interrupted.
+    Exit codes: 0 done, 1 ended early or with unsettled steps, 2 bad input, 3 waiting for batches
+    of a provider, 130 interrupted.
     """
     import asyncio
 
@@ -87,7 +88,9 @@ def run(dry_run: bool, **_: Any) -> int:
         display.say(f"complete: {done.directory}")
         return 0
     display.say(how_to_go_on(done, "Run the same line again"))
-    return 130 if done.stopped == "interrupted" else 1
+    if done.stopped == "interrupted":
+        return 130
+    return 3 if done.waiting and done.stopped is None else 1
 
 
 def heading(plan: Plan) -> Iterator[str]:

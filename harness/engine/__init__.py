@@ -16,13 +16,15 @@ from harness.engine.cache import (
     text_key,
 )
 from harness.engine.calls import CallLog
+from harness.engine.deferred import Deferred
 from harness.engine.dialogues import Environment, Job, Jobs
 from harness.engine.engine import Engine, first_request
 from harness.engine.lanes import Lane, PromptTokens
-from harness.engine.limits import EmbedRequest, Pricing
+from harness.engine.limits import Budget, EmbedRequest, Pricing
 from harness.engine.observer import Observer, Outcome
 from harness.engine.policy import EnginePolicy
 from harness.engine.progress import Counters, Progress
+from harness.engine.remote import Remote
 from harness.engine.retries import RetryPolicy
 from harness.engine.starvation import Starvation
 from harness.engine.stopping import (
@@ -36,9 +38,11 @@ from harness.engine.stopping import (
 )
 
 __all__ = [
+    "Budget",
     "CallLog",
     "CostLimitReached",
     "Counters",
+    "Deferred",
     "EmbedRequest",
     "Engine",
     "EnginePolicy",
@@ -53,6 +57,7 @@ __all__ = [
     "Progress",
     "PromptTokens",
     "ProtocolError",
+    "Remote",
     "ReplayMismatch",
     "ReplyCache",
     "RetryPolicy",

@@ -49,7 +49,7 @@ class Asking:
         return request_key(model, pending.digest, dialogue.job.repeat, pending.trial)
 
     async def make(self, pending: Pending, key: str) -> Made:
-        """Raises `GaveUp`, `Stopped`, `Fatal`."""
+        """Raises `GaveUp`, `Parked`, `Stopped`, `Fatal`."""
         ask, dialogue = _ask(pending), pending.dialogue
         lane, job = self._lane(dialogue, ask), dialogue.job
         conversation = ask.conversation
@@ -93,11 +93,16 @@ class Asking:
         tokens, context = pending.tokens, lane.info.context_tokens
         if tokens is not None and context is not None and tokens > context:
             return False, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
+        deferred = lane.deferred
+        if deferred is not None and (arrived := await deferred.arrived(request)) is not None:
+            return False, arrived
         if self._cache is not None:
             reply = await self._cache.get(key)
             if reply is not None:
                 return True, Answered(reply, 0, 0.0)
         lane.prepare_pictures(request.conversation)
+        if deferred is not None and deferred.spools:
+            await deferred.spool(request, tokens or 0)
         return False, await lane.answer(pending.dialogue.seats[lane.role], request)
 
     def _lane(self, dialogue: OpenDialogue, ask: Ask) -> AskLane:

@@ -22,7 +22,7 @@ from harness.engine.lanes import AnyLane
 from harness.engine.observer import Observer
 from harness.engine.pending import Pending
 from harness.engine.queues import Seat
-from harness.engine.stopping import Halt, ProtocolError, ReplayMismatch, most_severe
+from harness.engine.stopping import Halt, Parked, ProtocolError, ReplayMismatch, most_severe
 from harness.runs import CallRecord, call_id, result_of, shared_unit
 
 
@@ -82,7 +82,8 @@ class Calls:
     async def results(self, dialogue: OpenDialogue, asks: Asks) -> Replies:
         """Answer everything that a dialogue yielded at once, in its order.
 
-        Raises as `result`; when one call fails, the others are cancelled.
+        Raises as `result`; when one call fails, the others are cancelled, but not when one is
+        parked.
         """
         if not isinstance(asks, tuple):
             self._sit(dialogue, asks)
@@ -94,15 +95,27 @@ class Calls:
             self._sit(dialogue, call)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self.result(dialogue, call)) for call in asks]
+                tasks = [group.create_task(self._or_parked(dialogue, call)) for call in asks]
         except BaseExceptionGroup as errors:
             raise most_severe(errors) from None
-        return tuple(task.result() for task in tasks)
+        results = [task.result() for task in tasks]
+        for result in results:
+            if isinstance(result, Parked):
+                raise result
+        return tuple(result for result in results if not isinstance(result, Parked))
+
+    async def _or_parked(self, dialogue: OpenDialogue, call: Call) -> Result | Parked:
+        """The result of one of several calls, all of which go into batches before one is waited
+        for."""
+        try:
+            return await self.result(dialogue, call)
+        except Parked as parked:
+            return parked
 
     async def result(self, dialogue: OpenDialogue, call: Call) -> Result:
         """Answer one call; its record is on disk and in `dialogue.calls` when this returns.
 
-        Raises `GaveUp`, `Stopped`, `Fatal`, `ProtocolError`, `RunError`.
+        Raises `GaveUp`, `Parked`, `Stopped`, `Fatal`, `ProtocolError`, `RunError`.
         """
         if call.place in dialogue.calls:
             raise ProtocolError(f"{dialogue}: '{call.place}' was asked twice")

@@ -13,6 +13,7 @@ from adapters.conversation import Conversation, Picture, Reply, user
 from harness.engine.acts import ActFailed
 from harness.engine.cache import ReplyCache, VectorCache
 from harness.engine.calls import CallLog, Calls
+from harness.engine.deferred import Deferred
 from harness.engine.dialogues import Job, Jobs, OpenDialogue
 from harness.engine.lanes import AnyLane, AskLane, Lane, OpenLane, PromptTokens, Session, open_lane
 from harness.engine.limits import Budget, EmbedRequest, Pricing
@@ -21,7 +22,7 @@ from harness.engine.policy import EnginePolicy
 from harness.engine.queues import A, Seat
 from harness.engine.retries import P
 from harness.engine.starvation import Starvation
-from harness.engine.stopping import GaveUp, Halt, Stopped, most_severe
+from harness.engine.stopping import GaveUp, Halt, Parked, Stopped, most_severe
 from harness.runs import CallRecord
 from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 
@@ -43,6 +44,7 @@ class Engine:
         under test answers, too.
     vectors: the vectors of texts that were embedded before.
     shared: calls of earlier sessions that belong to a parent of several units, by id.
+    deferred: the calls that are made in batches of the provider; its budget is that of the session.
     """
 
     def __init__(
@@ -62,14 +64,15 @@ class Engine:
         roles: Mapping[str, Lane | None] | None = None,
         vectors: VectorCache | None = None,
         shared: Mapping[str, CallRecord] | None = None,
+        deferred: Deferred | None = None,
     ) -> None:
         policy = policy or EnginePolicy()
         self._policy = policy
         self._generation = generation
         self._observer = observer or Observer()
         self._halt = Halt()
-        self._budget = Budget(policy.max_cost, spent)
-        main = Lane(adapter, generation, pricing, prompt_tokens, policy.concurrency)
+        self._budget = deferred.budget if deferred else Budget(policy.max_cost, spent)
+        main = Lane(adapter, generation, pricing, prompt_tokens, policy.concurrency, deferred)
         self._window = _window(adapter, policy, main.ceiling)
         session = Session(
             policy,
@@ -103,11 +106,17 @@ class Engine:
         """Send nothing more, wait for calls in flight, then let `run` raise `Stopped`."""
         self._halt.set(Stopped(reason))
 
-    async def run(self, jobs: Jobs, settle: Callable[[Outcome], None]) -> None:
+    async def run(
+        self,
+        jobs: Jobs,
+        settle: Callable[[Outcome], None],
+        park: Callable[[Job], None] = lambda job: None,
+    ) -> None:
         """Hold the dialogues of `jobs`, which are fetched as there is room for them.
 
         `settle` is called with every outcome as its dialogue ends, but not for dialogues that the
-        end of the session cut off. Raises
+        end of the session cut off, nor for those that wait for a batch of the provider: `park` is
+        called with their jobs. Raises
 
         * `Fatal` when the provider refuses for good; nothing more is sent,
         * `Stopped` after `stop`, at the cost limit, or after too many failures in a row,
@@ -117,13 +126,17 @@ class Engine:
         try:
             async with asyncio.TaskGroup() as group:
                 work = [group.create_task(lane.queue.work()) for lane in self._each_lane]
-                await self._open_all(jobs, settle, group)
+                await self._open_all(jobs, settle, park, group)
                 for task in work:
                     task.cancel()
         except BaseExceptionGroup as errors:
             raise most_severe(errors) from None
         if self._halt.reason:
             raise self._halt.reason
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, but raise `Stopped` as soon as the session is to end."""
+        await self._halt.sleep(seconds)
 
     async def preflight(self, picture: Picture | None) -> Reply:
         """Ask the model for one word, to find out early what would end the run anyway.
@@ -177,7 +190,11 @@ class Engine:
         return self._budget.spent
 
     async def _open_all(
-        self, jobs: Jobs, settle: Callable[[Outcome], None], group: asyncio.TaskGroup
+        self,
+        jobs: Jobs,
+        settle: Callable[[Outcome], None],
+        park: Callable[[Job], None],
+        group: asyncio.TaskGroup,
     ) -> None:
         window = asyncio.Semaphore(self._window)
         drivers: set[asyncio.Task[None]] = set()
@@ -192,7 +209,7 @@ class Engine:
                 await window.acquire()
                 if self._halt.reason is not None:
                     break
-                task = group.create_task(self._drive(job, settle))
+                task = group.create_task(self._drive(job, settle, park))
                 drivers.add(task)
                 task.add_done_callback(done)
         for lane in self._each_lane:
@@ -200,7 +217,9 @@ class Engine:
         while drivers:
             await asyncio.wait(drivers)
 
-    async def _drive(self, job: Job, settle: Callable[[Outcome], None]) -> None:
+    async def _drive(
+        self, job: Job, settle: Callable[[Outcome], None], park: Callable[[Job], None]
+    ) -> None:
         self._users[job.unit_id] += 1
         self._observer.opened(job.unit_id, job.repeat)
         for left in reversed(range(self._policy.environment_trials)):
@@ -217,6 +236,11 @@ class Engine:
             except GaveUp as gave_up:
                 settled = Prediction(Status.NO_REPLY) if self._policy.settle_failures else None
                 outcome = dialogue.outcome(settled, str(gave_up))
+            except Parked:
+                await self._leave(job.unit_id)
+                park(job)
+                self._observer.parked(job.unit_id, job.repeat)
+                return
             except Stopped:
                 return
             finally:

@@ -22,6 +22,7 @@ from adapters.conversation import Conversation, Picture, Reply
 from adapters.embedding import Embedded, Embedder
 from harness.engine.batches import BatchQueue, BatchRules
 from harness.engine.cache import model_key
+from harness.engine.deferred import Deferred
 from harness.engine.limits import (
     UNPRICED,
     Budget,
@@ -54,6 +55,7 @@ class Lane:
     prompt_tokens: estimates the tokens of a prompt, to keep one over the model's context from being
         sent.
     concurrency: most calls in flight; None takes the model's limit.
+    deferred: the calls that are made in batches of the provider, if any are.
     """
 
     model: Adapter | Embedder
@@ -61,6 +63,7 @@ class Lane:
     pricing: Pricing | None = None
     prompt_tokens: PromptTokens | None = None
     concurrency: int | None = None
+    deferred: Deferred | None = None
 
     @property
     def ceiling(self) -> int:
@@ -144,6 +147,7 @@ class AskLane(OpenLane[Request, Reply]):
     def __init__(self, role: str, adapter: Adapter, lane: Lane, session: Session) -> None:
         self.info = adapter.info
         self.generation = lane.generation
+        self.deferred = lane.deferred
         self._adapter = adapter
         self._pictures = session.pictures
         self._prompt_tokens = lane.prompt_tokens

@@ -62,18 +62,25 @@ UNPRICED = Pricing(cost_of=lambda reply: None, upper_cost=lambda request: 0.0)
 
 
 class Budget:
-    """A limit in US dollars that `spent + reserved` never exceeds; None for no limit."""
+    """A limit in US dollars that all spending together never exceeds; None for no limit.
+
+    spent: on calls that have ended.
+    reserved: for calls in flight.
+    held: for calls that a provider has until a batch ends, after this session perhaps.
+    """
 
     def __init__(self, limit: float | None, spent: float = 0.0) -> None:
         self.limit = limit
         self.spent = spent
         self.reserved = 0.0
+        self.held = 0.0
         self._open = 0
+        self._holding = 0
         self._held_up: dict[Callable[[], None], None] = {}
 
     def fits(self, upper: float) -> bool:
         """Whether a call of at most `upper` may be sent."""
-        return self.limit is None or self.spent + self.reserved + upper <= self.limit
+        return self.limit is None or (self.spent + self.reserved + self.held + upper <= self.limit)
 
     @property
     def waiting(self) -> bool:
@@ -88,6 +95,17 @@ class Budget:
         """Set `upper` aside for a call that is being sent."""
         self.reserved += upper
         self._open += 1
+
+    def hold(self, upper: float) -> None:
+        """Set `upper` aside for a call that goes into a batch."""
+        self.held += upper
+        self._holding += 1
+
+    def release(self, upper: float, cost: float) -> None:
+        """Book a call that has come back from a batch."""
+        self._holding -= 1
+        self.held = self.held - upper if self._holding else 0.0
+        self.spent += cost
 
     def settle(self, upper: float, cost: float | None) -> None:
         """Book a call that has ended; a cost of None counts as `upper`."""
@@ -105,9 +123,10 @@ class Budget:
 
     def exhausted(self, upper: float) -> CostLimitReached:
         """Return the reason to end the session before a call of at most `upper`, in one line."""
+        held = f", ${self.held:.4f} reserved for batches" if self.held else ""
         return CostLimitReached(
-            f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} spent, and the next "
-            f"call may cost up to ${upper:.4f}"
+            f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} spent{held}, and the "
+            f"next call may cost up to ${upper:.4f}"
         )
 
 

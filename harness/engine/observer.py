@@ -67,5 +67,8 @@ class Observer:
     def settled(self, outcome: Outcome) -> None:
         """Called when a dialogue is over."""
 
+    def parked(self, unit_id: str, repeat: int) -> None:
+        """Called when a dialogue ends for now, as it waits for a batch of the provider."""
+
     def notice(self, text: str) -> None:
         """Called with a line that the user should see once."""

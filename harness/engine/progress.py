@@ -31,6 +31,7 @@ class Counters:
     calls: sent to the model and answered.
     cached: answered from the cache.
     replayed: on record before this session.
+    parked: dialogues that wait for a batch of the provider.
     retries: attempts that failed and were followed by another.
     error: what the last of them ran into.
     retrying: whether a call waits for another attempt now.
@@ -43,6 +44,7 @@ class Counters:
     calls: int = 0
     cached: int = 0
     replayed: int = 0
+    parked: int = 0
     retries: int = 0
     error: str = ""
     retrying: bool = False
@@ -153,6 +155,10 @@ class Progress(Observer):
         self.counters.unsettled += not outcome.settled
         self._tick()
 
+    def parked(self, unit_id: str, repeat: int) -> None:
+        self.counters.parked += 1
+        self._tick()
+
     def notice(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False)
 
@@ -205,6 +211,7 @@ def status_line(
         (counters.calls, "calls"),
         (counters.cached, "cached"),
         (counters.replayed, "replayed"),
+        (counters.parked, "waiting for batches"),
         (counters.retries, "retries"),
     ):
         if count:
@@ -221,7 +228,7 @@ def status_line(
         parts.append(f"{rate * 60:.1f} {units}/min")
         left = total - done - counters.units
         if left > 0:
-            parts.append(f"{_span(left / rate)} left")
+            parts.append(f"{span(left / rate)} left")
     return ", ".join(parts)
 
 
@@ -232,7 +239,8 @@ def _short(number: int) -> str:
     return str(number)
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A time as h:mm:ss, or m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

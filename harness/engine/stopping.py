@@ -36,6 +36,10 @@ class ReplayMismatch(ProtocolError):
     """A replayed dialogue asked something other than what is on record."""
 
 
+class Parked(Exception):
+    """A call waits for a batch of the provider; its dialogue is played back once that has ended."""
+
+
 class GaveUp(Exception):
     """A call got no reply in any attempt; its step stays unsettled."""
 
@@ -59,7 +63,7 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
 
 
 def _severity(error: BaseException) -> int:
-    for rank, kind in enumerate((GaveUp, Stopped, Fatal, RunError, ProtocolError)):
+    for rank, kind in enumerate((Parked, GaveUp, Stopped, Fatal, RunError, ProtocolError)):
         if isinstance(error, kind):
             return rank
     return 9

@@ -173,6 +173,8 @@ def check_confirmed(plan: Plan) -> None:
 
 def how_to_go_on(finished: Finished, again: str) -> str:
     """A line on a run that ended early or left steps unsettled; `again` is what to do."""
+    if finished.waiting and finished.stopped is None:
+        return f"waiting: {finished.waiting}. {again} to fetch what has been answered."
     if finished.stopped is None:
         return (
             f"some steps are unsettled; what was answered is kept in {finished.directory}. "

@@ -15,7 +15,7 @@ from harness.protocols import (
     open_protocol,
     settled_settings,
 )
-from harness.settings import SETTINGS, Settings, written
+from harness.settings import EPISODES, SETTINGS, Settings, written
 
 
 def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProtocol:
@@ -49,6 +49,8 @@ def complete(
     lacks = kind.lacks(settings, protocol, is_policy=is_policy)
     lacks |= _missing(settings, protocol, is_policy=is_policy, is_own=is_own)
     refuse_without_effect(settings, lacks)
+    if "batch" in settings.tier and EPISODES not in lacks:
+        raise UserError("--tier batch: a live page does not wait a day for an answer; leave it out")
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError("give --repeats or --shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
@@ -92,6 +94,8 @@ def _missing(
         )
     if not settings.redo:
         missing["redo"] = "without --redo; add that, or leave it out"
+    if "batch" not in settings.tier:
+        missing["batches"] = "without --tier batch; add that, or leave it out"
     if not settings.cache:
         missing["reply cache"] = "with --no-cache; leave one of them out"
     return missing

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.contract import Adapter, Measuring
+from adapters.conversation import Tier
 from adapters.prices import source
 from harness.engine import (
     CostLimitReached,
@@ -25,6 +26,7 @@ from harness.engine import (
 )
 from harness.engine.cache import FILE, VECTORS_FILE
 from harness.evaluation.beside import Bounds
+from harness.evaluation.deferral import Deferral
 from harness.evaluation.model import generation, limits_of, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.reply_limit import preflight_warning
@@ -56,6 +58,8 @@ class Finished:
     """Whether the cost limit ended it."""
     starvation: Starvation | None = None
     """How long the model waited for batches; None for one that takes single calls."""
+    waiting: str = ""
+    """How the batches stand that a provider has of the run; "" if it has none."""
 
 
 async def carry_out(
@@ -101,17 +105,29 @@ async def carry_out(
             # The running scores are those of the run, not of this session.
             for record in open_run(plan.directory).records():
                 scored(record)
+        deferral: Deferral | None = None
+        # Calls that do not go into batches: the first one, and those of other roles.
+        at_once: tuple[Tier, ...] = () if "batch" in settings.tier else settings.tier
         try:
             with observer(total, len(directory.settled)) as watching:
-                session = Session(plan, directory, pictures, scored, watching)
+
+                async def preflight() -> None:
+                    picture = built_in_picture() if plan.pictures.name != "none" else None
+                    reply = await engine.preflight(picture)
+                    if warning := preflight_warning(reply, limits_of(settings)):
+                        watching.notice(warning)
+
+                deferral = Deferral.open(plan, directory, pictures, preflight, watching.notice)
+                deferred = deferral.deferred if deferral else None
+                session = Session(plan, directory, pictures, scored, watching, deferred)
                 engine = Engine(
                     model.adapter,
                     pictures,
                     generation(settings),
                     directory,
-                    policy=_policy(settings),
+                    policy=_policy(settings, at_once),
                     cache=cache,
-                    pricing=model.pricing(),
+                    pricing=replace(model, tiers=at_once).pricing(),
                     prompt_tokens=lambda conversation: tokens_of(conversation, model.info),
                     observer=watching,
                     spent=directory.spent,
@@ -119,6 +135,7 @@ async def carry_out(
                     roles=_lanes(plan),
                     vectors=vectors,
                     shared=directory.shared,
+                    deferred=deferred,
                 )
                 stoppable(lambda: engine.stop("interrupted"))
                 with (
@@ -126,15 +143,15 @@ async def carry_out(
                     _recording_usage(engine, model.adapter, directory),
                 ):
                     try:
-                        if len(directory.settled) < total and wants_preflight(plan):
-                            sends = plan.pictures.name != "none"
-                            picture = built_in_picture() if sends else None
-                            reply = await engine.preflight(picture)
-                            if warning := preflight_warning(reply, limits_of(settings)):
-                                watching.notice(warning)
-                        if len(directory.settled) < total:
+                        if len(directory.settled) == total:
+                            await engine.run(session.jobs(), session.settle)
+                        elif deferral is not None:
+                            await deferral.passes(engine, session, watching.notice)
+                        else:
+                            if wants_preflight(plan):
+                                await preflight()
                             await engine.preflight_roles(roles_to_preflight(plan))
-                        await engine.run(session.jobs(), session.settle)
+                            await engine.run(session.jobs(), session.settle)
                     except Stopped as reason:
                         stopped = reason
         finally:
@@ -151,7 +168,8 @@ async def carry_out(
         run = open_run(plan.directory)
         records = run.records()
         settled = sum(record.settled for record in records)
-        complete = stopped is None and settled == total
+        waiting = deferral.waiting if deferral else ""
+        complete = stopped is None and settled == total and not waiting
         bounds = unit_kind(run.manifest.declaration.kind).beside.bounds(records, settings)
         summary = summarise(records, settings, plan.task_rows, run.manifest, bounds)
         if complete:
@@ -168,17 +186,18 @@ async def carry_out(
         pictures.stats,
         reached_cost_limit,
         engine.starvation,
+        waiting,
     )
 
 
-def _policy(settings: Settings) -> EnginePolicy:
+def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
     policy = EnginePolicy(
         concurrency=settings.concurrency,
         # The adapter has the user's limit; this one is for adapters that hang.
         call_timeout_s=2 * settings.timeout_s + 30,
         max_cost=settings.max_cost,
         settle_failures=settings.settle_failures,
-        tiers=settings.tier,
+        tiers=tiers,
     )
     return replace(policy, retry=retries(settings, policy.retry))
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+)
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from adapters import BatchAdapter, Picture
 from harness.benchmarks import actions_of
+from harness.benchmarks.dataset import Dataset
 from harness.dialogue import SCREENSHOT, Observation
-from harness.engine import Environment, Job, Observer, Outcome
+from harness.engine import Deferred, Environment, Job, Observer, Outcome
 from harness.evaluation.plan import Plan
 from harness.evaluation.units import Question
 from harness.pictures import Form, PictureStore
@@ -29,6 +37,7 @@ class Session:
     """Feeds the engine with dialogues and records what comes of them.
 
     on_scored: called with every unit's record once it is written.
+    deferred: the calls that are made in batches of the provider, if any are.
     """
 
     def __init__(
@@ -38,6 +47,7 @@ class Session:
         pictures: PictureStore,
         on_scored: Callable[[UnitRecord[Any]], None],
         observer: Observer,
+        deferred: Deferred | None = None,
     ) -> None:
         model = plan.model
         self._plan = plan
@@ -50,6 +60,8 @@ class Session:
         self._pictures = pictures
         self._on_scored = on_scored
         self._observer = observer
+        self._deferred = deferred
+        self._ended: set[UnitKey] = set()
         # A model on this machine takes pixels; whatever goes over a wire takes bytes.
         batches = isinstance(model.adapter, BatchAdapter) and model.info.batch_size is not None
         self._form: Form = "pixels" if batches else "encoded"
@@ -62,24 +74,50 @@ class Session:
             self._pictures.prepare(picture, self._form)
 
     async def jobs(self) -> AsyncIterator[Job]:
-        """Yield the dialogues to be held, in order; settle units that are not asked about."""
+        """Yield the dialogues to be held, in order; settle units that are not asked about.
+
+        Units of which something came back from a batch are first, so that the first rounds of
+        others do not take the money for their second. May be called again in a session: dialogues
+        that have ended are left out.
+        """
+        done = self._directory.settled | self._ended
+        if self._deferred is None:
+            parts = [self._left(done)]
+        else:
+            fetched = {unit for unit, _ in self._deferred.fetched}
+            left, rest = self._left(done), self._left(done | self._deferred.parked)
+            others = [entry.unit_id for entry in left.entries if entry.unit_id not in fetched]
+            parts = [left.without(others), rest.without(fetched)]
+        for part in parts:
+            async with contextlib.aclosing(_ahead(self._plan.questions_of(part))) as questions:
+                async for question in questions:
+                    for job in self._jobs_of(question, done):
+                        yield job
+                    if self._deferred is not None and self._deferred.full and part is parts[-1]:
+                        return
+
+    def _left(self, done: Collection[UnitKey]) -> Dataset[Any]:
+        """The units of which not every repeat is done."""
         repeats = range(self._settings.times)
-        done = self._directory.settled
         finished = {unit for unit, _ in done if all((unit, repeat) in done for repeat in repeats)}
-        left = self._plan.dataset.without(finished)
-        async with contextlib.aclosing(_ahead(self._plan.questions_of(left))) as questions:
-            async for question in questions:
-                for repeat in repeats:
-                    key = question.unit_id, repeat
-                    if key in done:
-                        continue
-                    if question.record.invalid is not None or question.outcome is not None:
-                        self._pass_over(question, repeat)
-                    else:
-                        shuffles = self._settings.shuffles > 1
-                        asked = question.shuffled(repeat) if shuffles else question.repeated()
-                        self._open_unit(key, asked)
-                        yield self._job(key, asked)
+        return self._plan.dataset.without(finished)
+
+    def _jobs_of(self, question: Question, done: Collection[UnitKey]) -> Iterator[Job]:
+        for repeat in range(self._settings.times):
+            key = question.unit_id, repeat
+            if key in done:
+                continue
+            if question.record.invalid is not None or question.outcome is not None:
+                self._pass_over(question, repeat)
+            else:
+                shuffles = self._settings.shuffles > 1
+                asked = question.shuffled(repeat) if shuffles else question.repeated()
+                self._open_unit(key, asked)
+                yield self._job(key, asked)
+
+    def park(self, job: Job) -> None:
+        """Close a unit whose dialogue waits for a batch."""
+        self._close_unit((job.unit_id, job.repeat))
 
     def _pass_over(self, question: Question, repeat: int) -> None:
         """Record a unit without asking: an invalid one, or one whose outcome is known."""
@@ -112,6 +150,7 @@ class Session:
         )
         record = self._kind.scored(record)
         self._directory.append_step(record)
+        self._ended.add(key)
         self._close_unit(key)
         self._on_scored(record)
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
+from harness.runs.batches import BATCHES, PACKS, BatchLog
 from harness.runs.blobs import BLOBS, Blobs
 from harness.runs.errors import RunError, RunInUse
 from harness.runs.files import (
@@ -34,7 +35,7 @@ from harness.runs.manifest import (
     read_manifest,
     write_manifest,
 )
-from harness.runs.on_record import read_on_record, read_settled
+from harness.runs.on_record import OnRecord, read_on_record, read_settled
 from harness.runs.records import SCHEMA, CallRecord, UnitRecord
 from harness.runs.repair import Repaired, mend
 from harness.runs.revision import Revision, revise
@@ -52,7 +53,8 @@ class RunDirectory:
     `recorded`, the calls of the other steps by step and id, to be played back; `shared`, the calls
     that belong to a parent of several steps, by id; `lost`, settled steps of which not every call
     is on record; `spent`, what the run has cost in US dollars so far, calls without a line
-    included. `blobs` holds the large parts of what is recorded.
+    included. `blobs` holds the large parts of what is recorded, and `batches` what a provider has
+    of the run.
     """
 
     @classmethod
@@ -99,16 +101,30 @@ class RunDirectory:
         self._stale = (path / SUMMARY).exists() or (path / TABLE).exists()
         for name in (CALLS, STEPS):
             cut_torn(path / name)
-        found = read_on_record(path)
-        self.settled, self.recorded, self.lost = found.settled, found.recorded, found.lost
+        found = self._read()
         self.shared = found.shared
         self.blobs = Blobs(path)
+        self.batches = BatchLog.open(path)
         self._on_record = found.spent
         if manifest.redone is not None:  # Another run has paid for what was taken over.
             self._on_record -= manifest.redone.cost
         # Sums of floats may leave a remainder below zero.
-        self.spent = max(0.0, self._on_record + manifest.unrecorded)
+        unrecorded = max(manifest.unrecorded, self.batches.unrecorded)
+        self.spent = max(0.0, self._on_record + unrecorded)
         self._journal = Journal([path / CALLS, path / STEPS])
+
+    def refresh(self) -> None:
+        """Read anew which dialogues are settled and what of the others is on record.
+
+        Raises `RunError`, `DiskFull`.
+        """
+        self.sync()
+        self._read()
+
+    def _read(self) -> OnRecord:
+        found = read_on_record(self.path)
+        self.settled, self.recorded, self.lost = found.settled, found.recorded, found.lost
+        return found
 
     async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
         """Append a call with the blobs that it refers to; returns when all of it is on disk.
@@ -263,7 +279,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading
         declared = setup.declared if manifest.declared else None
         manifest = replace(manifest, dataset=setup.dataset, declared=declared)
     elif manifest is None or not is_same(manifest, setup):
-        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS)
+        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS, PACKS)
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
             raise RunError(f"{path} is not a run directory and not empty: it holds {foreign[0]}")
@@ -341,5 +357,5 @@ def _manifest_at(path: Path) -> Manifest | None:
 
 def _untouched(path: Path) -> bool:
     """Whether nothing is on record: the run ended before its first call, over a mistake perhaps."""
-    files = [path / name for name in (CALLS, STEPS, SUMMARY)]
+    files = [path / name for name in (CALLS, STEPS, SUMMARY, BATCHES)]
     return not any(file.exists() and file.stat().st_size for file in files)

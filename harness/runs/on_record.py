@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
+from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
 from harness.runs.records import CallRecord, shared_unit
 
@@ -53,6 +53,39 @@ class CallHead(Head, kw_only=True):
     asked_by: str = ""
 
 
+class Recorded(Mapping[StepKey, dict[str, CallRecord]]):
+    """The calls of dialogues that are not settled, read when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines: dict[StepKey, dict[str, tuple[int, int, int]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[StepKey]:
+        return iter(self._lines)
+
+    def add(self, key: StepKey, id: str, line: Line) -> None:
+        """Note where a call is on record."""
+        self._lines.setdefault(key, {})[id] = line.number, line.offset, len(line.data)
+
+    def ids(self, key: StepKey) -> Collection[str]:
+        """The calls of a dialogue by their ids."""
+        return self._lines.get(key, {}).keys()
+
+    def __getitem__(self, key: StepKey) -> dict[str, CallRecord]:
+        """The calls of a dialogue, by id. Raises KeyError, `RunError`."""
+        places = self._lines[key]
+        read = line_decoder(CallRecord)
+        with self._path.open("rb") as file:
+            calls = {}
+            for id, (number, offset, length) in places.items():
+                file.seek(offset)
+                calls[id] = decode(read, Line(number, offset, file.read(length)), self._path)
+        return calls
+
+
 @dataclass(frozen=True, slots=True)
 class OnRecord:
     """What the lines of a run say.
@@ -65,7 +98,7 @@ class OnRecord:
     """
 
     settled: frozenset[StepKey]
-    recorded: Mapping[StepKey, dict[str, CallRecord]]
+    recorded: Recorded
     shared: Mapping[str, CallRecord]
     spent: float
     lost: frozenset[StepKey]
@@ -79,7 +112,7 @@ def read_settled(path: Path) -> frozenset[StepKey]:
 def read_on_record(path: Path) -> OnRecord:
     """Where the run at `path` stands. Raises `RunError` for a line that cannot be read."""
     settled = {key: head for key, head in _latest(path).items() if head.settled}
-    recorded: dict[StepKey, dict[str, CallRecord]] = {}
+    recorded = Recorded(path / CALLS)
     shared: dict[str, CallRecord] = {}
     spent = 0.0
     ids: set[str] = set()
@@ -93,7 +126,7 @@ def read_on_record(path: Path) -> OnRecord:
         elif head.key in settled:
             ids.add(head.id)
         else:
-            recorded.setdefault(head.key, {})[head.id] = decode(records, line, path / CALLS)
+            recorded.add(head.key, head.id, line)
     lost = frozenset(key for key, head in settled.items() if not ids.issuperset(head.calls))
     return OnRecord(frozenset(settled), recorded, shared, spent, lost)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from harness.runs.batches import waiting_at
 from harness.runs.blobs import Blobs
 from harness.runs.directory import RunDirectory
 from harness.runs.errors import RunDiffers, RunError
@@ -37,12 +38,19 @@ def merge(runs: Sequence[Path], into: Path) -> None:
 
     A step that is settled in several of them must have come out the same, reply by reply; of a
     settled and an unsettled one the settled one is taken, with its calls. Raises `RunDiffers` for
-    runs of different setups, `RunError` for no runs, contradicting ones or an `into` that exists.
+    runs of different setups, `RunError` for no runs, contradicting ones, one that waits for batches
+    of its provider, or an `into` that exists.
     """
     if not runs:
         raise RunError("there is nothing to merge")
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise RunError(f"{into} exists already")
+    for run in runs:
+        if waiting := waiting_at(run):
+            raise RunError(
+                f"{run} waits for {waiting} of its provider: start it again until it is complete, "
+                f"or end them with vlm-eval batches {run} --cancel"
+            )
     manifests = [read_manifest(run) for run in runs]
     setup = _without_shard(manifests[0])
     for run, manifest in zip(runs, manifests, strict=True):

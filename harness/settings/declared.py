@@ -547,6 +547,18 @@ class Settings:
     max_cost: Annotated[float, Meta(ge=0)] | None = _running(
         None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True
     )
+    wait: bool = _running(
+        False,
+        "With --tier batch: wait until everything is answered, instead of ending with exit code 3.",
+        needs=("batches",),
+    )
+    queue_tokens: AtLeastOne | None = _running(
+        None,
+        "With --tier batch: prompt tokens that the provider lets wait at a time. Default: what it "
+        "is known to allow.",
+        metavar="N",
+        needs=("batches",),
+    )
     prices: str | None = _running(None, "File with prices that replace the built-in list.")
     yes: bool = _running(False, "Do not ask for confirmation before spending money.", short="-y")
     settle_failures: bool = _running(

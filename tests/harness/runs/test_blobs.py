@@ -175,7 +175,7 @@ def test_shared_calls_are_found_again_and_a_damaged_one_costs_only_those_who_use
         ],
     )
     with RunDirectory.start(path, SETUP) as run:
-        assert (dict(run.shared), run.recorded) == ({one.id: one, two.id: two}, {})
+        assert (dict(run.shared), dict(run.recorded)) == ({one.id: one, two.id: two}, {})
         assert not run.lost
     first, rest = (path / "calls.jsonl").read_bytes().split(b"\n", 1)
     (path / "calls.jsonl").write_bytes(first.replace(b"why", b"w y") + b"\n" + rest)

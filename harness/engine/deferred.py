@@ -1,0 +1,305 @@
+"""Calls that a provider answers within a day: what a dialogue meets that makes one.
+
+Dialogues are played back from the record, so nobody has to wait for an answer: a call is either
+answered from what has come back, or its request goes into a pack, and the dialogue is *parked*. It
+is closed without an outcome, which frees its page and its pictures, and a later pass over the units
+plays it back up to there and goes on. Sending packs and fetching results is for
+`harness.engine.remote`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from adapters.contract import Fatal, Fault, PictureSource, Request
+from adapters.conversation import Finish, Reply
+from adapters.deferred.contract import Deferring, PackLimits, Relearned
+from harness.engine.limits import Budget, Pricing
+from harness.engine.retries import Answered
+from harness.engine.stopping import CostLimitReached, GaveUp, Parked
+from harness.printing import printable
+from harness.runs import RunError, StepKey
+from harness.runs.batches import Again, BatchLog, NewPack, Pack, PackedCall, Results
+
+ATTEMPTS = 3
+"""Times a request is sent before its call is given up; starting the run again allows as many."""
+FILTERED = "content_filter"
+
+
+def packed_id(request: Request, attempt: int) -> str:
+    """The id of a request in a batch.
+
+    It follows from the call, from everything that the reply depends on, and from the attempt, so
+    that a reply reaches its own call only, whatever becomes of the order of a file.
+    """
+    return "v" + hashlib.sha256(f"{request.id}\n{attempt}".encode()).hexdigest()[:40]
+
+
+@dataclass
+class Deferred:
+    """The calls of the model under test, as far as they are made in batches.
+
+    deferring: how the provider takes them.
+    spools: whether new calls are made so; otherwise only what was sent before is waited for.
+    pricing: of calls in batches.
+    is_recorded: whether a call of a unit and repeat is on record, by its place.
+    ready: called once before the first request is put into a pack.
+    full: why no further call can be paid for; None as long as there is money.
+    fatal: what the provider says that would be said of every call.
+    """
+
+    deferring: Deferring
+    log: BatchLog
+    pictures: PictureSource
+    budget: Budget
+    pricing: Pricing
+    spools: bool
+    is_recorded: Callable[[StepKey, str], bool]
+    ready: Callable[[], Awaitable[None]]
+    results: Results = field(init=False)
+    full: CostLimitReached | None = None
+    fatal: Fatal | None = None
+    _calls: dict[str, PackedCall] = field(default_factory=dict)
+    _pack_of: dict[str, int] = field(default_factory=dict)
+    _held: dict[str, float] = field(default_factory=dict)
+    _failed: dict[str, Fault] = field(default_factory=dict)
+    _again: dict[str, Again] = field(default_factory=dict)
+    _next: dict[str, int] = field(default_factory=dict)
+    _new: NewPack | None = None
+    _sent: dict[str, dict[str, object]] = field(default_factory=dict)
+    _readied: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _is_ready: bool = False
+
+    def __post_init__(self) -> None:
+        self.results = Results(self.log)
+        for pack in self.log.live:
+            self._take(pack.n, self.log.calls(pack.n))
+        self._again.update(self.log.again)
+
+    # What the units of a pass depend on.
+
+    @property
+    def fetched(self) -> set[StepKey]:
+        """Units and repeats of which something has come back that is not on record yet."""
+        fetched = {n for n, pack in self.log.packs.items() if pack.fetched and not pack.over}
+        return {self._calls[id].key for id, n in self._pack_of.items() if n in fetched}
+
+    @property
+    def parked(self) -> set[StepKey]:
+        """Units and repeats that wait for something that has not come back."""
+        waiting = {call.key for id, call in self._calls.items() if id not in self.results}
+        return waiting - self.fetched
+
+    # What a dialogue meets.
+
+    async def arrived(self, request: Request) -> Answered[Reply] | None:
+        """The reply to a call, if it has come back; None if the call was not made yet.
+
+        Raises `Parked` while it is under way, `GaveUp` after too many attempts.
+        """
+        attempt, filtered = 0, False
+        while True:
+            attempt += 1
+            id = packed_id(request, attempt)
+            if id not in self._again:
+                if id not in self.results:
+                    break
+                reply = self._read(id, request)
+                if reply is not None and (filtered or reply.finish is not Finish.CONTENT_FILTER):
+                    return Answered(reply, attempt, self._settle(id, reply))
+                if reply is not None:
+                    # A filter may act at random; what it says twice is taken as its answer.
+                    self._note_again(id, attempt, FILTERED, self._settle(id, reply) or 0.0)
+            filtered |= self._again[id].reason == FILTERED
+            fault = self._failed.get(id)
+            if fault is not None and attempt % ATTEMPTS == 0:
+                raise GaveUp(fault.kind, attempt, printable(str(fault)))
+        if id in self._calls:
+            raise Parked
+        self._next[request.id] = attempt
+        return None
+
+    async def spool(self, request: Request, tokens: int) -> None:
+        """Put a call's request, of so many tokens, into a pack.
+
+        Always raises: `Parked`, or else `Fatal`, `Stopped`, `RunError`.
+        """
+        attempt = self._next.pop(request.id)
+        id = packed_id(request, attempt)
+        upper = self.pricing.upper_cost(request)
+        if id in self._calls:
+            raise Parked
+        if self.full or not self.budget.fits(upper):
+            self.full = self.full or self.budget.exhausted(upper)
+            raise Parked
+        self._hold(id, upper)
+        try:
+            async with self._readied:
+                if not self._is_ready:
+                    await self.ready()
+                    self._is_ready = True
+            line = await self.deferring.line(id, request, self.pictures)
+        except BaseException:
+            self._release(id, 0.0)
+            raise
+        call = PackedCall(
+            id=id,
+            unit_id=request.unit_id,
+            repeat=request.repeat,
+            place=request.place,
+            attempt=attempt,
+            upper=upper,
+            sent=dict(line.sent),
+        )
+        self._pack(call, line.data, tokens)
+        raise Parked
+
+    # What the sender meets.
+
+    def seal(self) -> None:
+        """Have everything that was put into packs ready to be sent. Raises `RunError`."""
+        if self._new is not None and self._new.requests:
+            n = self._new.seal(_token()).n
+            for id in [id for id in self._calls if id not in self._pack_of]:
+                self._pack_of[id] = n
+            self._new = None
+
+    def drop(self) -> None:
+        """Forget what was put into packs and is not ready to be sent."""
+        if self._new is not None:
+            self._new.drop()
+            self._new = None
+        for id in [id for id in self._calls if id not in self._pack_of]:
+            del self._calls[id]
+            self._release(id, 0.0)
+
+    def take_results(self, pack: Pack) -> int:
+        """Take up what has come back of a pack. Returns how many lines are of no request of it."""
+        missing, strange = self.results.add(pack.n, self._ids(pack.n), self.deferring.id_of)
+        why = pack.status or "ended"
+        for id in missing:
+            self._fail(id, Fault("server", f"the provider returned nothing for it ({why})"))
+        return strange
+
+    def lose(self, pack: Pack, why: str) -> None:
+        """Note that nothing will come of a pack, and that nobody knows what it has cost."""
+        for id, call in self._ids(pack.n).items():
+            self._fail(id, Fault("server", why), call.upper)
+
+    def withdraw(self, pack: Pack, why: str) -> None:
+        """Note that a pack was not sent."""
+        for id, call in self._ids(pack.n).items():
+            self._note_again(id, call.attempt, why, 0.0)
+            self._release(id, 0.0)
+
+    def again_in(self, pack: Pack) -> dict[str, Again]:
+        """What of a pack is sent anew."""
+        return {id: self._again[id] for id in self._ids(pack.n) if id in self._again}
+
+    def forget(self, pack: Pack) -> None:
+        """All of a pack is on record."""
+        ids = self._ids(pack.n)
+        self.results.forget(ids)
+        for id in ids:
+            del self._calls[id], self._pack_of[id]
+            self._release(id, 0.0)
+
+    def end_pass(self) -> None:
+        """What has failed so far may be asked for again from now on, as often as at first."""
+        self._failed.clear()
+
+    # Parts of the above.
+
+    def _ids(self, n: int) -> Mapping[str, PackedCall]:
+        return {id: self._calls[id] for id, number in self._pack_of.items() if number == n}
+
+    def _take(self, n: int, calls: Iterable[PackedCall]) -> None:
+        for call in calls:
+            same = self._sent.setdefault(repr(call.sent), call.sent)
+            self._calls[call.id], self._pack_of[call.id] = _with_sent(call, same), n
+            if not self.is_recorded(call.key, call.place):
+                self._hold(call.id, call.upper)
+
+    def _pack(self, call: PackedCall, data: bytes, tokens: int) -> None:
+        limits = self.deferring.limits
+        if len(data) >= limits.bytes:
+            raise Fatal(
+                f"a request of {len(data) / 1e6:.0f} MB is more than a batch may have: "
+                "send smaller pictures (--max-pixels)"
+            )
+        if self._new is not None and _is_over(self._new, limits, len(data), tokens):
+            self.seal()
+        self._new = self._new or NewPack(self.log)
+        try:
+            self._new.add(call, data, tokens)
+        except RunError:
+            self.drop()
+            raise
+        same = self._sent.setdefault(repr(call.sent), call.sent)
+        self._calls[call.id] = _with_sent(call, same)
+
+    def _read(self, id: str, request: Request) -> Reply | None:
+        """The reply in what came back, None where there is none, which is then noted."""
+        attempt = self._calls[id].attempt
+        try:
+            result = self.deferring.read(self.results.line(id), request, self._calls[id].sent)
+            outcome = result.outcome
+        except ValueError as error:
+            outcome = Fault("malformed", f"its result cannot be read ({error})")
+        if isinstance(outcome, Reply):
+            return replace(outcome, tier="batch")
+        if isinstance(outcome, Fatal):
+            self.fatal = self.fatal or outcome
+            self._note_again(id, attempt, "refused", 0.0)
+        elif isinstance(outcome, Relearned):
+            self._note_again(id, attempt, outcome.why, 0.0)
+        else:
+            self._fail(id, outcome)
+        self._release(id, self._again[id].cost)
+        return None
+
+    def _fail(self, id: str, fault: Fault, cost: float = 0.0) -> None:
+        self._failed[id] = fault
+        self._note_again(id, self._calls[id].attempt, fault.kind, cost)
+        self._release(id, cost)
+
+    def _note_again(self, id: str, attempt: int, reason: str, cost: float) -> None:
+        self._again[id] = Again(attempt, reason, cost)
+
+    def _settle(self, id: str, reply: Reply) -> float | None:
+        cost = self.pricing.cost(reply)
+        self._release(id, self._calls[id].upper if cost is None else cost)
+        return cost
+
+    def _hold(self, id: str, upper: float) -> None:
+        self._held[id] = upper
+        self.budget.hold(upper)
+
+    def _release(self, id: str, cost: float) -> None:
+        upper = self._held.pop(id, None)
+        if upper is not None:
+            self.budget.release(upper, cost)
+
+
+def _is_over(pack: NewPack, limits: PackLimits, size: int, tokens: int) -> bool:
+    queued = limits.queued_tokens
+    return (
+        pack.requests >= limits.requests
+        or pack.bytes + size + 1 > limits.bytes
+        or (queued is not None and pack.tokens + tokens > queued // 2)
+    )
+
+
+def _with_sent(call: PackedCall, sent: dict[str, object]) -> PackedCall:
+    """The call with another object for equal parameters, of which there are few."""
+    return msgspec.structs.replace(call, sent=sent)
+
+
+def _token() -> str:
+    return f"vlm-eval-{secrets.token_hex(8)}"

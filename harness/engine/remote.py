@@ -1,0 +1,297 @@
+"""Sending packs to a provider and fetching what comes back, whatever happened in between.
+
+What follows from an event is done after the event is on disk, and creating a batch, which no
+provider does only once when it is asked twice, is announced before it is asked for: after a kill,
+the batch is searched for by its token, and created again only when a search some minutes later
+finds none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from adapters.contract import Fatal, Fault
+from adapters.deferred.contract import Deferring, Gone, QueueFull, RemoteBatch
+from harness.engine.deferred import Deferred
+from harness.engine.progress import span
+from harness.printing import printable
+from harness.runs.batches import BatchLog, Pack
+from harness.runs.files import sync_folder, write_error
+
+T = TypeVar("T")
+GRACE_S = 300.0
+"""How long after a batch may have been created it is still only searched for: lists of batches lag
+behind."""
+ATTEMPTS = 4
+FIRST_WAIT_S = 2.0
+
+
+@dataclass
+class Remote:
+    """The packs of a run at the provider.
+
+    notice: called with a line that the user should see.
+    queued_tokens: the most prompt tokens in open batches; None: not limited so.
+    """
+
+    deferring: Deferring
+    log: BatchLog
+    deferred: Deferred
+    notice: Callable[[str], None]
+    queued_tokens: int | None = None
+    clock: Callable[[], float] = time.time
+
+    async def collect(self) -> bool:
+        """Look at every pack that the provider has, and fetch what has ended.
+
+        Returns whether anything came of it. Raises `Fatal`, `RunError`.
+        """
+        came = False
+        for pack in self.log.live:
+            if pack.fetched:
+                came |= self._take(pack)
+                continue
+            try:
+                if pack.is_open and not pack.id:
+                    await self._search(pack)
+                if pack.id:
+                    came |= await self._look_at(pack)
+            except Fault as fault:
+                self.notice(f"batch {pack.n}: {printable(str(fault))}; it is looked at again later")
+        return came
+
+    async def send(self) -> None:
+        """Send the packs that are ready, as many as the provider queues.
+
+        Raises `Fatal`, `RunError`.
+        """
+        for pack in self.log.live:
+            if not pack.is_unsent:
+                continue
+            if not self._has_room(pack):
+                return
+            try:
+                await self._send(pack)
+            except QueueFull as fault:
+                self._narrow(pack, fault)
+                return
+            except Fault as fault:
+                self.notice(f"batch {pack.n}: {printable(str(fault))}; start the run again to send")
+                return
+
+    async def drain(self) -> None:
+        """Note that all that came back is on record, and delete it. Raises `RunError`."""
+        for pack in self.log.live:
+            if pack.fetched:
+                await self._close(pack)
+        self.deferred.end_pass()
+
+    async def cancel(self) -> None:
+        """Have all batches end soon, and forget what was not sent yet. Raises `Fatal`."""
+        for pack in self.log.live:
+            if pack.id and not pack.ended:
+                await self._patiently(partial(self.deferring.cancel, pack.id))
+        self.withdraw()
+
+    def withdraw(self) -> None:
+        """Forget the packs that were not sent yet. Raises `RunError`."""
+        for pack in self.log.live:
+            if pack.is_unsent:
+                self._drop(pack, "withdrawn before it was sent")
+
+    @property
+    def open(self) -> bool:
+        """Whether the provider has anything that has not been fetched."""
+        return any(pack.is_open for pack in self.log.live)
+
+    @property
+    def told(self) -> str:
+        """How everything stands, in a line; "" where nothing is open."""
+        live = self.log.live
+        if not live:
+            return ""
+        total = sum(pack.requests for pack in live)
+        batches = "1 batch" if len(live) == 1 else f"{len(live)} batches"
+        answered = sum(pack.answered for pack in live)
+        parts = [f"{batches}, {answered:,} of {total:,} answered"]
+        if unsent := sum(pack.is_unsent for pack in live):
+            parts.append(f"{unsent} not sent yet")
+        now = self.clock()
+        created = [pack.created_at for pack in live if pack.created_at]
+        expires = [pack.expires_at for pack in live if pack.expires_at]
+        if created:
+            parts.append(f"oldest {span(now - min(created))}")
+        if expires:
+            parts.append(f"expires in {span(min(expires) - now)}")
+        budget = self.deferred.budget
+        parts += [f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"]
+        return ", ".join(parts)
+
+    def to_do(self) -> list[str]:
+        """What the user has to do for the packs to be answered, if anything."""
+        live = [pack for pack in self.log.live if pack.is_open]
+        told = (self.deferring.told(self.log.file(pack.n, "requests")) for pack in live)
+        return [line for line in told if line]
+
+    # A pack on its way there.
+
+    def _has_room(self, pack: Pack) -> bool:
+        open = [one for one in self.log.live if one.is_open and not one.ended]
+        if len(open) >= self.deferring.limits.open:
+            return False
+        queued = sum(one.tokens for one in open)
+        return not open or self.queued_tokens is None or queued + pack.tokens <= self.queued_tokens
+
+    async def _send(self, pack: Pack) -> None:
+        path = self.log.file(pack.n, "requests")
+        if pack.uploaded is None:
+            name = await self._patiently(lambda: self.deferring.find_upload(pack.token))
+            if name is None and not path.exists():
+                self._drop(pack, "its requests are gone")
+                return
+            if name is None:
+                name = await self._patiently(lambda: self.deferring.upload(pack.token, path))
+            self.log.note(pack.n, "uploaded", file=name)
+        self.log.note(pack.n, "creating")
+        await self._create(pack)
+
+    async def _create(self, pack: Pack) -> None:
+        path = self.log.file(pack.n, "requests")
+        try:
+            batch = await self.deferring.create(
+                pack.token, path, pack.uploaded or "", pack.requests
+            )
+        except QueueFull:
+            self.log.note(pack.n, "refused", why="the queue is full")
+            raise
+        except Fatal as fatal:
+            self.log.note(pack.n, "refused", why=printable(str(fatal)))
+            raise
+        self._created(pack, batch)
+
+    def _created(self, pack: Pack, batch: RemoteBatch) -> None:
+        self.log.note(pack.n, "created", id=batch.id, expires_at=batch.expires_at)
+        pack.status = batch.status
+        if self.deferring.told(self.log.file(pack.n, "requests")) is None:
+            self.log.remove(pack.n, "requests")
+
+    async def _search(self, pack: Pack) -> None:
+        """Find out whether a batch was created when the session before ended."""
+        since = pack.creating_at or 0.0
+        known = [one.id for one in self.log.packs.values() if one.id]
+        batch = await self._patiently(
+            lambda: self.deferring.find(pack.token, since - 60, pack.requests, known)
+        )
+        if batch is not None:
+            self._created(pack, batch)
+        elif self.clock() - since >= GRACE_S:
+            self.log.note(pack.n, "refused", why="no batch was found")
+
+    def _narrow(self, pack: Pack, fault: QueueFull) -> None:
+        before = self.queued_tokens or pack.tokens
+        self.queued_tokens = max(1, before // 2)
+        self.notice(
+            f"batch {pack.n}: {printable(str(fault))}; it is sent again when others have ended"
+        )
+
+    # A pack on its way back.
+
+    async def _look_at(self, pack: Pack) -> bool:
+        if not pack.ended:
+            try:
+                batch = await self._patiently(lambda: self.deferring.poll(pack.id))
+            except Gone as gone:
+                return self._lose(pack, gone)
+            pack.status, pack.answered, pack.failed = batch.status, batch.answered, batch.failed
+            pack.expires_at = batch.expires_at or pack.expires_at
+            if not batch.ended:
+                return False
+            if batch.full:
+                self.log.note(pack.n, "refused", why=batch.error)
+                self._narrow(pack, QueueFull("rate_limit", batch.error))
+                return False
+            self.log.note(pack.n, "ended", status=batch.status, where=batch.where, why=batch.error)
+            if batch.error:
+                failed = Fatal(f"batch {pack.n} failed: {printable(batch.error)}")
+                self.deferred.fatal = self.deferred.fatal or failed
+        batch = RemoteBatch(pack.id, pack.status, True, where=pack.where)
+        try:
+            lines = await self._patiently(lambda: self._download(pack, batch))
+        except Gone as gone:
+            return self._lose(pack, gone)
+        self.log.note(pack.n, "fetched", lines=lines)
+        return self._take(pack)
+
+    async def _download(self, pack: Pack, batch: RemoteBatch) -> int:
+        path = self.log.file(pack.n, "results")
+        new = path.with_name(path.name + ".new")
+        lines = 0
+        try:
+            with new.open("wb") as file:
+                async for line in self.deferring.fetch(batch):
+                    file.write(line.rstrip(b"\r\n") + b"\n")
+                    lines += 1
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise write_error(new, error) from error
+        return lines
+
+    def _take(self, pack: Pack) -> bool:
+        if strange := self.deferred.take_results(pack):
+            lines = "1 line" if strange == 1 else f"{strange} lines"
+            self.notice(
+                f"batch {pack.n}: {lines} of its results are of no request in it, and are ignored"
+            )
+        return True
+
+    def _lose(self, pack: Pack, gone: Gone) -> bool:
+        self.deferred.lose(pack, str(gone))
+        self.notice(
+            f"batch {pack.n}: {printable(str(gone))}; its {pack.requests:,} requests may have cost "
+            f"up to ${pack.upper:.2f} and are sent again"
+        )
+        again = self.deferred.again_in(pack)
+        self.log.note(pack.n, "dropped", why=str(gone), again=again)
+        self._forget(pack)
+        return True
+
+    def _drop(self, pack: Pack, why: str) -> None:
+        self.deferred.withdraw(pack, why)
+        self.log.note(pack.n, "dropped", why=why, again=self.deferred.again_in(pack))
+        self._forget(pack)
+
+    async def _close(self, pack: Pack) -> None:
+        self.log.note(pack.n, "drained", again=self.deferred.again_in(pack))
+        self._forget(pack)
+        batch = RemoteBatch(pack.id, pack.status, True, where=pack.where)
+        # What the provider keeps of it goes in its time; it is only a matter of tidiness.
+        with contextlib.suppress(Fault):
+            await self.deferring.clean(batch, pack.uploaded or "")
+
+    def _forget(self, pack: Pack) -> None:
+        self.deferred.forget(pack)
+        self.log.remove(pack.n, "ids", "requests", "results")
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Do what may be done twice, until it succeeds or has failed a few times."""
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return await call()
+            except (QueueFull, Gone):
+                raise
+            except Fault as fault:
+                if not left:
+                    raise
+                wait_s = FIRST_WAIT_S * 2 ** (ATTEMPTS - 1 - left)
+                await asyncio.sleep(max(fault.retry_after_s or 0.0, wait_s))
+        raise AssertionError

@@ -1,0 +1,420 @@
+"""The batches of a run that a provider has: what was sent, where it stands, what came back.
+
+    batches.jsonl                an event per line, on disk before what follows from it
+    batches/0007.ids.jsonl       which calls the requests of pack 7 are of
+    batches/0007.requests.jsonl  the requests, until the provider has them
+    batches/0007.results.jsonl   what came back, until all of it is on record
+
+A pack is what goes into one batch of the provider. Every step of its way is an event, and where it
+stands is the sum of its events, so that a session that was killed between any two goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from harness.runs.errors import RunError
+from harness.runs.files import (
+    append_lines,
+    cut_torn,
+    read_records,
+    sealed,
+    sync_folder,
+    write_error,
+)
+from harness.runs.on_record import StepKey
+
+BATCHES, PACKS = "batches.jsonl", "batches"
+
+Happening = Literal[
+    "sealed",
+    "uploaded",
+    "creating",
+    "created",
+    "refused",
+    "ended",
+    "fetched",
+    "drained",
+    "dropped",
+]
+"""What happens to a pack, in this order; `refused` takes it back to before `creating`, and a pack
+that is `drained` or `dropped` is over."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """A request that came to nothing and is sent anew under another id.
+
+    attempt: the how manieth it was, from 1.
+    cost: what it has cost all the same, in US dollars, or may have.
+    """
+
+    attempt: int
+    reason: str
+    cost: float = 0.0
+
+
+class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """A line of `batches.jsonl`: something happened to pack `n`.
+
+    at: in seconds since 1970.
+    token: what the provider's batch is recognised by.
+    requests, bytes, sha256, tokens, upper: of the pack, when it is sealed; `upper` is the most that
+        it may cost, in US dollars.
+    file: the provider's name of the uploaded requests.
+    id, expires_at: of the provider's batch.
+    status, where: of the batch when it has ended, and what its results are fetched from.
+    lines: of the results.
+    again: what is sent anew, by the id of the request that came to nothing.
+    why: what went wrong.
+    """
+
+    n: int
+    event: Happening
+    at: float
+    token: str
+    requests: int = 0
+    bytes: int = 0
+    sha256: str = ""
+    tokens: int = 0
+    upper: float = 0.0
+    file: str = ""
+    id: str = ""
+    expires_at: float | None = None
+    status: str = ""
+    where: tuple[str, ...] = ()
+    lines: int = 0
+    again: dict[str, Again] = {}
+    why: str = ""
+
+
+class PackedCall(msgspec.Struct, kw_only=True, frozen=True, gc=False):
+    """A call whose request is in a pack.
+
+    id: of the request, new in every attempt.
+    place: which call of its dialogue it is.
+    attempt: the how manieth time it is sent, from 1.
+    upper: the most that it may cost, in US dollars.
+    sent: the parameters in it.
+    """
+
+    id: str
+    unit_id: str
+    repeat: int
+    place: str
+    attempt: int
+    upper: float
+    sent: dict[str, Any]
+
+    @property
+    def key(self) -> StepKey:
+        """Unit and repeat."""
+        return self.unit_id, self.repeat
+
+
+@dataclass(slots=True)
+class Pack:
+    """Where a pack stands.
+
+    uploaded: the provider's name of the requests, None before they were uploaded.
+    creating_at: when the provider was asked for a batch, None before that.
+    id: of the provider's batch, "" before it is known.
+    status, where: of the batch, as last known.
+    answered, failed: requests of the batch, as last known.
+    """
+
+    n: int
+    token: str
+    requests: int
+    bytes: int
+    tokens: int
+    upper: float
+    uploaded: str | None = None
+    creating_at: float | None = None
+    id: str = ""
+    created_at: float | None = None
+    expires_at: float | None = None
+    ended: bool = False
+    fetched: bool = False
+    over: bool = False
+    status: str = ""
+    where: tuple[str, ...] = ()
+    answered: int = 0
+    failed: int = 0
+
+    def take(self, event: Event) -> None:
+        """Go on to what an event says."""
+        match event.event:
+            case "uploaded":
+                self.uploaded = event.file
+            case "creating":
+                self.creating_at = event.at
+            case "created":
+                self.id, self.created_at = event.id, event.at
+                self.expires_at = event.expires_at
+            case "refused":
+                self.creating_at, self.id, self.created_at = None, "", None
+            case "ended":
+                self.ended, self.status, self.where = True, event.status, event.where
+            case "fetched":
+                self.fetched = True
+            case "drained" | "dropped":
+                self.over = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the provider has it, or may have it, and has not answered it."""
+        return self.creating_at is not None and not self.fetched and not self.over
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether it waits to be sent."""
+        return self.creating_at is None and not self.over
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in words."""
+        if self.over:
+            return "on record"
+        if self.fetched:
+            return "fetched"
+        if self.id:
+            return self.status or "open"
+        return "being created" if self.creating_at is not None else "not sent"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What of a run is with a provider: packs that are not on record yet, and their requests."""
+
+    packs: int
+    requests: int
+
+    def __str__(self) -> str:
+        batches = "1 batch" if self.packs == 1 else f"{self.packs} batches"
+        requests = "1 request" if self.requests == 1 else f"{self.requests:,} requests"
+        return f"{batches} with {requests}"
+
+
+def waiting_at(path: Path) -> Waiting | None:
+    """What of the run at `path` is with a provider; None if nothing is. Raises `RunError`."""
+    return BatchLog.read(path).waiting
+
+
+@dataclass
+class BatchLog:
+    """The packs of a run, and the events that befall them. One process at a time writes to it.
+
+    packs: by number.
+    again: what came to nothing, by the id of the request.
+    """
+
+    path: Path
+    packs: dict[int, Pack] = field(default_factory=dict)
+    again: dict[str, Again] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path) -> BatchLog:
+        """The log of the run at `path`, without what no event speaks of. Raises `RunError`."""
+        cut_torn(path / BATCHES)
+        log = cls(path, *_folded(path))
+        log._sweep()
+        return log
+
+    @classmethod
+    def read(cls, path: Path) -> BatchLog:
+        """The log of a run that is only looked at. Raises `RunError`."""
+        return cls(path, *_folded(path))
+
+    @property
+    def live(self) -> list[Pack]:
+        """The packs whose requests are not on record yet, oldest first."""
+        return [pack for pack in self.packs.values() if not pack.over]
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """The packs whose requests are not on record yet, counted; None if there are none."""
+        live = self.live
+        return Waiting(len(live), sum(pack.requests for pack in live)) if live else None
+
+    @property
+    def unrecorded(self) -> float:
+        """US dollars spent on what came to nothing."""
+        return sum(one.cost for one in self.again.values())
+
+    def file(self, n: int, what: str) -> Path:
+        """A file of a pack: `ids`, `requests` or `results`."""
+        return self.path / PACKS / f"{n:04}.{what}.jsonl"
+
+    def calls(self, n: int) -> Iterator[PackedCall]:
+        """The calls of a pack. Raises `RunError`."""
+        return read_records(self.file(n, "ids"), PackedCall)
+
+    def note(self, n: int, event: Happening, **more: Any) -> Pack:
+        """Record that something happens to a pack; it is on disk when this returns.
+
+        Raises `RunError`, `DiskFull`.
+        """
+        token = more.pop("token", None) or self.packs[n].token
+        noted = Event(n=n, event=event, at=time.time(), token=token, **more)
+        append_lines(self.path / BATCHES, [sealed(noted)])
+        _take(self.packs, self.again, noted)
+        return self.packs[n]
+
+    def remove(self, n: int, *what: str) -> None:
+        """Delete files of a pack."""
+        for name in what:
+            with contextlib.suppress(OSError):
+                self.file(n, name).unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Delete what a session left behind that was killed before it could say so."""
+        folder = self.path / PACKS
+        for file in folder.iterdir() if folder.is_dir() else ():
+            number, _, what = file.name.partition(".")
+            pack = self.packs.get(int(number)) if number.isdecimal() else None
+            needed = set() if pack is None or pack.over else {"ids.jsonl", "requests.jsonl"}
+            if pack is not None and pack.fetched and not pack.over:
+                needed.add("results.jsonl")
+            if what not in needed:
+                with contextlib.suppress(OSError):
+                    file.unlink()
+
+
+def _folded(path: Path) -> tuple[dict[int, Pack], dict[str, Again]]:
+    packs: dict[int, Pack] = {}
+    again: dict[str, Again] = {}
+    for event in read_records(path / BATCHES, Event):
+        if event.event != "sealed" and event.n not in packs:
+            raise RunError(f"{path / BATCHES} speaks of pack {event.n}, which was never sealed")
+        _take(packs, again, event)
+    return packs, again
+
+
+def _take(packs: dict[int, Pack], again: dict[str, Again], event: Event) -> None:
+    if event.event == "sealed":
+        packs[event.n] = Pack(
+            event.n, event.token, event.requests, event.bytes, event.tokens, event.upper
+        )
+    packs[event.n].take(event)
+    again.update(event.again)
+
+
+class NewPack:
+    """A pack that is being filled. It does not exist before `seal`, and then as a whole."""
+
+    def __init__(self, log: BatchLog) -> None:
+        import hashlib
+
+        self._log = log
+        self._hash = hashlib.sha256()
+        self.requests = self.bytes = self.tokens = 0
+        self.upper = 0.0
+        folder = log.path / PACKS
+        try:
+            folder.mkdir(exist_ok=True)
+            self._names = [folder / f"new.{what}.jsonl" for what in ("ids", "requests")]
+            self._files = [name.open("wb") for name in self._names]
+        except OSError as error:
+            raise write_error(folder, error) from error
+
+    def add(self, call: PackedCall, line: bytes, tokens: int) -> None:
+        """Add a request. Raises `RunError`, `DiskFull`."""
+        data = line + b"\n"
+        try:
+            for file, part in zip(self._files, (sealed(call), data), strict=True):
+                file.write(part)
+        except OSError as error:
+            raise write_error(self._names[1], error) from error
+        self._hash.update(data)
+        self.requests += 1
+        self.bytes += len(data)
+        self.tokens += tokens
+        self.upper += call.upper
+
+    def seal(self, token: str) -> Pack:
+        """Put the pack among those that are to be sent. Raises `RunError`, `DiskFull`."""
+        n = max(self._log.packs, default=0) + 1
+        try:
+            for file, name, what in zip(self._files, self._names, ("ids", "requests"), strict=True):
+                file.flush()
+                os.fsync(file.fileno())
+                file.close()
+                name.replace(self._log.file(n, what))
+            sync_folder(self._log.path / PACKS)
+        except OSError as error:
+            raise write_error(self._names[1], error) from error
+        return self._log.note(
+            n,
+            "sealed",
+            token=token,
+            requests=self.requests,
+            bytes=self.bytes,
+            sha256=self._hash.hexdigest(),
+            tokens=self.tokens,
+            upper=self.upper,
+        )
+
+    def drop(self) -> None:
+        """Forget what was added."""
+        for file, name in zip(self._files, self._names, strict=True):
+            with contextlib.suppress(OSError):
+                file.close()
+                name.unlink(missing_ok=True)
+
+
+class Results:
+    """What came back, found by the ids of requests and read from disk one at a time."""
+
+    def __init__(self, log: BatchLog) -> None:
+        self._log = log
+        self._places: dict[str, tuple[int, int, int]] = {}
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._places
+
+    def add(self, n: int, ids: Mapping[str, Any], id_of: Any) -> tuple[list[str], int]:
+        """Take up the results of a pack. Returns which of its ids have none, and how many lines
+        are of no request of it, or of one that has a result already. Raises `RunError`."""
+        strange = offset = 0
+        path = self._log.file(n, "results")
+        found: set[str] = set()
+        try:
+            with path.open("rb") as file:
+                for line in file:
+                    try:
+                        id = id_of(line)
+                    except ValueError:
+                        id = ""
+                    if id in ids and id not in found:
+                        found.add(id)
+                        self._places[id] = n, offset, len(line)
+                    else:
+                        strange += 1
+                    offset += len(line)
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+        return [id for id in ids if id not in found], strange
+
+    def line(self, id: str) -> bytes:
+        """The line of a request. Raises `RunError`."""
+        n, offset, length = self._places[id]
+        path = self._log.file(n, "results")
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                return file.read(length)
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+
+    def forget(self, ids: Mapping[str, Any]) -> None:
+        """Leave out the results of these requests."""
+        for id in ids:
+            self._places.pop(id, None)
