@@ -177,7 +177,7 @@ class GoogleAdapter(ApiAdapter):
             context_tokens=prices.context_tokens("google", model),
             image_rule=self._facts.rule,
             coordinates="per-mille",
-            tiers=tuple(self.tier_words),
+            tiers=(*self.tier_words, "batch"),
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
 

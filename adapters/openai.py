@@ -94,7 +94,7 @@ def openai(
         thinking=thinking_of(model, extra_body),
         image_rule=rule,
         coordinates=coordinates,
-        tiers=tuple(ChatAdapter.tier_words),
+        tiers=(*ChatAdapter.tier_words, "batch"),
     )
     if facts is None:
         return ServedModel(

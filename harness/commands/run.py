@@ -77,6 +77,9 @@ def run(dry_run: bool, **_: Any) -> int:
     done = asyncio.run(carry_out(plan, display.watching, display.add, display.say))
     rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
     declared = open_run(done.directory).manifest.declaration
+    if done.waiting and done.stopped is None:
+        display.say(how_to_go_on(done, "Run the same line again"))
+        return 3
     print_result(console, done.records, plan.settings, declared, *rest, done.bounds)
     if paid := paid_before(open_run(done.directory)):
         display.say(paid)
@@ -88,9 +91,7 @@ def run(dry_run: bool, **_: Any) -> int:
         display.say(f"complete: {done.directory}")
         return 0
     display.say(how_to_go_on(done, "Run the same line again"))
-    if done.stopped == "interrupted":
-        return 130
-    return 3 if done.waiting and done.stopped is None else 1
+    return 130 if done.stopped == "interrupted" else 1
 
 
 def heading(plan: Plan) -> Iterator[str]:

@@ -121,6 +121,8 @@ class Remote:
         batches = "1 batch" if len(live) == 1 else f"{len(live)} batches"
         answered = sum(pack.answered for pack in live)
         parts = [f"{batches}, {answered:,} of {total:,} answered"]
+        if failed := sum(pack.failed for pack in live):
+            parts.append(f"{failed:,} to ask again")
         if unsent := sum(pack.is_unsent for pack in live):
             parts.append(f"{unsent} not sent yet")
         now = self.clock()
