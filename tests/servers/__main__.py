@@ -3,15 +3,19 @@
     python -m tests.servers --reply "I would click it" --reply "ELEMENT: A" --delay 0.05
 
 The n-th `--reply` answers the n-th round of a dialogue, so that the answer depends on nothing but
-the request. `GET /asks` lists what came in.
+the request. `GET /asks` lists what came in, `GET /batches` counts uploads and batches.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 
 from tests.servers.answers import Answer, Ask, error
+from tests.servers.batches import Switches
 from tests.servers.server import WireServer
+
+WORDS = {"fail", "state", "elsewhere"}
 
 
 def main() -> None:
@@ -20,6 +24,14 @@ def main() -> None:
     parser.add_argument("--reply", action="append", help="per round; the last one stays")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds per answer")
     parser.add_argument("--fail-every", type=int, default=0, help="every n-th request gets a 500")
+    parser.add_argument("--batch-polls", type=int, default=1, help="looks until a batch is over")
+    parser.add_argument(
+        "--switch",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="how batches behave (tests/servers/batches.py): shuffle=true, expire_after=3, ...",
+    )
     given = parser.parse_args()
     replies: list[str] = given.reply or ["fine"]
 
@@ -28,7 +40,10 @@ def main() -> None:
             return error(500, "now and then")
         return Answer(text=replies[min(ask.rounds, len(replies) - 1)], delay_s=given.delay)
 
-    server = WireServer(react, port=given.port)
+    switches = Switches(polls=given.batch_polls)
+    for name, _, value in (text.partition("=") for text in given.switch):
+        setattr(switches, name, value if name in WORDS else json.loads(value))
+    server = WireServer(react, port=given.port, switches=switches)
     print(server.port, flush=True)
     server.serve()
 

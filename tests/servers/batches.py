@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.servers.answers import Answer, Provider
+from tests.servers.answers import Answer, Provider, redirect
 
 Json = dict[str, Any]
 Ask = Callable[[Provider, str, Json], tuple[int, Json]]
@@ -60,6 +60,8 @@ class Switches:
     """The state in which batches end, in place of the documented one."""
     gone: bool = False
     """Results are deleted as soon as they exist."""
+    elsewhere: str = ""
+    """The address to which downloads are redirected."""
     down: bool = False
     """Nothing about batches is answered."""
 
@@ -193,6 +195,8 @@ class BatchStore:
         self.downloads += 1
         if self.switches.gone:
             return Answer(status=404, raw=b'{"error": {"message": "No such file"}}')
+        if self.switches.elsewhere:
+            return redirect(self.switches.elsewhere)
         kind = "application/octet-stream"
         return Answer(raw=data, content_type=kind, tear=self.take("tear"))
 

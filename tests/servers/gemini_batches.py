@@ -28,18 +28,18 @@ def google_upload(call: Call) -> Answer:
         )
         url = f"http://{call.headers['host']}/upload/v1beta/files?upload_id={file.id}"
         file.created = 0.0  # not listed before it is whole
-        return answer_of({}, **{"X-Goog-Upload-URL": url, "X-Goog-Upload-Status": "active"})
+        return answer_of({}, **{"x-goog-upload-url": url, "x-goog-upload-status": "active"})
     file = store.files[call.query["upload_id"]]
     if int(call.headers["x-goog-upload-offset"]) != len(file.data):
         return refusal(400, "a piece at the wrong place")
     file.data += call.body
     if "finalize" not in call.headers["x-goog-upload-command"]:
-        return answer_of({}, **{"X-Goog-Upload-Status": "active"})
+        return answer_of({}, **{"x-goog-upload-status": "active"})
     store.uploads += 1
     file.created = 1.0
     if store.take("lose_uploads"):
         return Answer(drop=True)
-    return answer_of({"file": _google_file(file)}, **{"X-Goog-Upload-Status": "final"})
+    return answer_of({"file": _google_file(file)}, **{"x-goog-upload-status": "final"})
 
 
 def _google_file(file: File) -> Json:

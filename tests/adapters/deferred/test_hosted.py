@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from adapters import Adapter, Fatal, Fault, Finish, Generation, Reply, user
 from adapters.deferred.contract import Gone, QueueFull, Relearned
-from tests.adapters.deferred.support import TOKEN, Sent, batch, deferring, ended, use, write
+from adapters.transport import Undelivered, lines_of
+from tests.adapters.deferred.support import (
+    TOKEN,
+    Sent,
+    batch,
+    deferring,
+    ended,
+    through,
+    use,
+    write,
+)
 from tests.adapters.support import (
     KEY,
     PROVIDERS,
@@ -153,8 +166,6 @@ def test_a_refused_parameter_is_learned_and_left_out(provider: Provider, tmp_pat
         adapter = adapter_for(provider, server)
 
         async def twice(one: Any) -> tuple[Sent, Sent]:
-            from tests.adapters.deferred.support import through
-
             return await through(one, tmp_path, asked), await through(one, tmp_path, asked)
 
         first, second = use(adapter, twice)
@@ -210,7 +221,7 @@ def test_a_creation_whose_answer_was_lost_is_not_repeated_and_found(
     with WireServer(echo, switches=Switches(lose_created=1, hide=1)) as server:
 
         async def lose(one: Any) -> tuple[Any, Any, Any]:
-            since = server_clock()
+            since = time.time()
             await write(one, path, three())
             uploaded = await one.upload(TOKEN, path)
             with pytest.raises(Fault) as lost:
@@ -226,12 +237,6 @@ def test_a_creation_whose_answer_was_lost_is_not_repeated_and_found(
     assert server.batches.creates == 1
     assert (hidden, other) == (None, None)
     assert found.id == next(iter(server.batches.batches))
-
-
-def server_clock() -> float:
-    import time
-
-    return time.time()
 
 
 @pytest.mark.parametrize("provider", ["openai", "google"])
@@ -268,6 +273,36 @@ def test_deleted_results_are_gone(provider: Provider, tmp_path: Path) -> None:
 
 
 @every
+def test_a_download_that_is_redirected_elsewhere_takes_no_key_there(
+    provider: Provider, tmp_path: Path
+) -> None:
+    with WireServer() as other, WireServer(echo) as server:
+        server.batches.switches.elsewhere = other.base_url(provider) + "/v1/files/x/content"
+        with pytest.raises(Fatal, match="redirects to another address"):
+            batch(provider, server, tmp_path)
+        assert other.asks == []
+        assert other.batches.calls == []
+
+
+def test_lines_of_a_stream_are_of_limited_length_and_whole() -> None:
+    async def read(*chunks: bytes) -> list[bytes]:
+        async def content() -> AsyncIterator[bytes]:
+            for chunk in chunks:
+                yield chunk
+
+        return [line async for line in lines_of(httpx2.Response(200, content=content()))]
+
+    assert asyncio.run(read(b'{"a":1}\r\n\n{"b"', b":2}", b'\n{"c":3}')) == [
+        *(b'{"a":1}', b'{"b":2}', b'{"c":3}')
+    ]
+    for torn in (b'{"a":1}\n{"b"', b"[" * 100_000):
+        with pytest.raises(Undelivered, match="within a line"):
+            asyncio.run(read(torn))
+    with pytest.raises(Undelivered, match="larger than 16 MB"):
+        asyncio.run(read(*[b"x" * (1 << 20)] * 20))
+
+
+@every
 def test_a_batch_that_the_provider_does_not_know_is_gone(provider: Provider) -> None:
     id = "batches/404" if provider == "google" else "batch_404"
     with WireServer() as server, pytest.raises(Gone):
@@ -300,8 +335,6 @@ def test_cancelling_keeps_what_was_answered_and_ends(provider: Provider, tmp_pat
 
 @every
 def test_what_the_provider_keeps_is_deleted(provider: Provider, tmp_path: Path) -> None:
-    from tests.adapters.deferred.support import through
-
     with WireServer(echo) as server:
         adapter = adapter_for(provider, server)
         use(adapter, lambda one: through(one, tmp_path, three(), clean=True))
