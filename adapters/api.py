@@ -32,7 +32,7 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Finish, Reply, Tier
-from adapters.endpoints import Endpoint, is_private, public
+from adapters.endpoints import Endpoint, is_private
 from adapters.faults import Failure, cleaner, judge, refused
 from adapters.secrets import masked, secrets
 from adapters.thinking import thinking_of
@@ -78,6 +78,7 @@ class ApiClient(ABC, Generic[Info]):
 
         self.http = HostedClient(timeout_s)
         self._info = info
+        self._address = endpoint.address
         self._timeout_s = timeout_s
         self.clean = cleaner(endpoint.key, *secrets(options))
         self._refused: set[str] = set()
@@ -148,7 +149,7 @@ class ApiClient(ABC, Generic[Info]):
     @property
     def speaker(self) -> str:
         """Who answers, for messages: the address if the user gave one, since it may be wrong."""
-        return self._info.endpoint or self._info.provider
+        return self._address or self._info.provider
 
     async def close(self) -> None:
         await self.http.aclose()
@@ -326,7 +327,7 @@ def facts_of_endpoint(endpoint: Endpoint, model: str, settings: Mapping[str, obj
     At another address than the provider's own the price is unknown, unless that is on the user's
     own machine or network.
     """
-    shown = public(endpoint.custom_url) if endpoint.custom_url else None
+    shown = endpoint.recorded_as or endpoint.address
     return {
         "name": f"{endpoint.provider}:{model}",
         "model": model,

@@ -29,10 +29,17 @@ class Endpoint:
     """Whether it is the provider's own API, whose prices are known."""
     key: str
     """The API key, "" for a server of the user's that needs none."""
+    recorded_as: str = ""
+    """What is on record instead of the address, "" for the address itself."""
 
     @property
     def host(self) -> str:
         return urlsplit(self.url).hostname or ""
+
+    @property
+    def address(self) -> str | None:
+        """The address if the user gave one, without what may be secret in it."""
+        return public(self.custom_url) if self.custom_url else None
 
 
 def find_endpoint(

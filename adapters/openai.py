@@ -8,7 +8,7 @@ is dropped with a notice by the adapter, so that a wrong row costs one request.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters import image_rules, prices
 from adapters.api import Json, hosted
@@ -50,6 +50,7 @@ def openai(
     min_pixels: Count | None = None,
     max_pixels: Count | None = None,
     extra_body: Mapping[str, object] | None = None,
+    recorded_as: str | None = None,
 ) -> Adapter:
     """OpenAI's models, and with `base_url` any server that speaks its chat protocol.
 
@@ -57,12 +58,17 @@ def openai(
     server gets it only when given. `family` is the name of the open model that a server of the
     user's own runs under another one, `min_pixels` and `max_pixels` are the limits between which it
     resizes pictures, where they are not as published. `extra_body` is added to the body as it is, a
-    value of None takes a parameter out. Raises `Fatal` for a missing key, a bad address or detail,
+    value of None takes a parameter out. `recorded_as` is on record instead of `base_url`, for a
+    server whose address changes. Raises `Fatal` for a missing key, a bad address or detail,
     and as `served`.
     """
     need_package("openai", "openai")
     model = need_model(model, "openai:gpt-4o")
     endpoint = openai_endpoint(base_url, api_key)
+    if recorded_as is not None:
+        if endpoint.is_official:
+            raise Fatal("recorded_as stands for the address of a server of your own: --base-url")
+        endpoint = replace(endpoint, recorded_as=recorded_as)
     facts = facts_of(model) if endpoint.is_official else None
     recorded: Mapping[str, object] = {}
     if facts is None:

@@ -85,7 +85,7 @@ class OpenAIClient(ApiClient[Info]):
         return self._failure(error) or Failure(str(body), status=status)
 
     def _hint(self, status: int) -> str:
-        path = urlsplit(self._info.endpoint or "/v1").path
+        path = urlsplit(self._address or "/v1").path
         return " (base URLs end in /v1 as a rule)" if status == 404 and "/v1" not in path else ""
 
 

@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -148,7 +149,7 @@ class Child:
             except subprocess.TimeoutExpired:
                 self.end()
                 status = self._process.wait()
-            return ChildEnded(f"{_meaning(status)}{self._last_words()}")
+            return ChildEnded(f"{meaning(status)}{self._last_words()}")
 
     def _last_words(self) -> str:
         """Return the last line that the process wrote to standard error, in parentheses, or ""."""
@@ -365,7 +366,8 @@ def _read(stream: BinaryIO, length: int) -> bytearray:
     return data
 
 
-def _meaning(status: int) -> str:
+def meaning(status: int) -> str:
+    """How a process ended, by its return code in Python's sense."""
     if status >= 0:
         return f"exit status {status}"
     try:
@@ -407,10 +409,38 @@ def _listen(incoming: BinaryIO, received: queue.SimpleQueue[Any]) -> None:
             received.put(receive(incoming))
     except (EOFError, OSError):
         # The parent is gone or has closed the pipe; there is nothing to save. What this process has
-        # started goes with it.
+        # started goes with it, and what has left its group first.
+        end_descendants()
         if os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)
         os._exit(0)
+
+
+def descendants() -> list[int]:
+    """Ids of the running processes that this one has started, and they in turn; only on Linux."""
+    parents: dict[int, int] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # It has just ended.
+            # The name, in parentheses, may hold anything.
+            state, parent = file.read_text(errors="replace").rpartition(")")[2].split()[:2]
+            if state not in "ZX":
+                parents[int(file.parent.name)] = int(parent)
+    found = [os.getpid()]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found[1:]
+
+
+def end_descendants() -> None:
+    """Kill what `descendants` finds, and what these start meanwhile."""
+    for _ in range(100):
+        found = descendants()
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+        time.sleep(0.01)
 
 
 def _function(entry: str) -> Callable[[Receive, Send], None]:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from adapters import (
     Adapter,
     AdapterInfo,
+    AdapterSpec,
     Conversation,
     Fatal,
     ModelInfo,
@@ -23,6 +24,7 @@ from adapters import (
     describe,
     resolve,
 )
+from adapters import options_of as names_of_options
 from adapters.contract import Generation
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
@@ -31,11 +33,13 @@ from harness.benchmarks import actions_of
 from harness.engine import Pricing
 from harness.errors import UserError
 from harness.evaluation.resolve import refuse_without_effect
+from harness.evaluation.served import ServedAdapter
 from harness.evaluation.tiers import Tariff, check_tiers
 from harness.policies import POLICIES, policies_for, policy_named
 from harness.policies.as_model import PolicyAdapter
 from harness.policies.contract import Policy
 from harness.protocols.contract import AskingProtocol
+from harness.serving import SERVED, ModelServer
 from harness.settings import SETTINGS, Settings, written
 from parsers import count_tokens
 
@@ -151,10 +155,14 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     checkpoint).
     """
     options = options_of(settings)
+    server = None
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
         refuse_without_effect(settings, _missing(settings.model, here))
+        if settings.with_server is not None:
+            server = _server(settings, known)
+            options |= {"recorded_as": SERVED, **options, "base_url": server.url}
         # Whether a hosted model's key is there is asked when it is loaded.
         described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
@@ -168,10 +176,25 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
         _Described(info),
         None,
         sheet,
-        described.load,
+        described.load if server is None else _behind(server, described.load),
         on_this_machine=here,
         tiers=settings.tier,
     )
+
+
+def _server(settings: Settings, known: AdapterSpec) -> ModelServer:
+    """The server of a run's own, not started yet. Raises `UserError`."""
+    command = str(settings.with_server)
+    if "recorded_as" not in names_of_options(settings.model, base_url=SERVED):
+        raise UserError(
+            f"--with-server is for models behind OpenAI's chat protocol, which "
+            f"'{known.provider}' does not speak: openai:NAME"
+        )
+    return ModelServer(command, known.model, timeout_s=settings.serve_timeout)
+
+
+def _behind(server: ModelServer, load: Callable[[], Adapter]) -> Callable[[], Adapter]:
+    return lambda: ServedAdapter(load(), server)
 
 
 def prices_of(settings: Settings) -> PriceSheet:

@@ -17,6 +17,7 @@ from harness.evaluation.rereading import Rereading, rereading
 from harness.evaluation.resolve import check_model, complete, open_with
 from harness.evaluation.roles import OpenRole, identity_of, open_roles, with_roles
 from harness.evaluation.scoring import check_variant
+from harness.evaluation.served import with_address
 from harness.evaluation.tiers import with_time
 from harness.evaluation.units import Question, UnitKind, kind_of, with_protocol
 from harness.pictures import PicturePolicy
@@ -160,7 +161,7 @@ def plan_run(
     the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
     key is needed and nothing is loaded. Raises `UserError` or `Fatal` with one line.
     """
-    settings = with_time(with_protocol(settings_to_redo(settings)))
+    settings = with_address(with_time(with_protocol(settings_to_redo(settings))))
     asked = settings = kind_of(settings).given(settings)
     model, policy = None, None
     if isinstance(instance, Adapter):

@@ -92,6 +92,8 @@ def _missing(
         missing["roles"] = (
             f"on '{protocol.name}', which asks nobody but the model under test; leave it out"
         )
+    if not settings.with_server:
+        missing["server"] = "without --with-server; add that, or leave it out"
     if not settings.redo:
         missing["redo"] = "without --redo; add that, or leave it out"
     if "batch" not in settings.tier:

@@ -31,6 +31,7 @@ from harness.evaluation.model import generation, limits_of, tokens_of
 from harness.evaluation.plan import Plan, setup_of
 from harness.evaluation.reply_limit import preflight_warning
 from harness.evaluation.roles import LEXICAL, EmbeddingRole
+from harness.evaluation.served import ServedAdapter
 from harness.evaluation.session import Session
 from harness.evaluation.summary import summarise
 from harness.evaluation.tiers import retries
@@ -83,6 +84,7 @@ async def carry_out(
     Raises `Fatal`, `RunError`, `UserError`.
     """
     settings, model = plan.settings, plan.model
+    served = model.adapter if isinstance(model.adapter, ServedAdapter) else None
     of_this_session = {**of_session(settings), "prices_from": source()}
     again = plan.rereading
     revision = None if again is None else again.revision
@@ -137,9 +139,15 @@ async def carry_out(
                     shared=directory.shared,
                     deferred=deferred,
                 )
-                stoppable(lambda: engine.stop("interrupted"))
+
+                def interrupt() -> None:
+                    engine.stop("interrupted")
+                    if served is not None:
+                        served.give_up()
+
+                stoppable(interrupt)
                 with (
-                    on_interrupt(lambda: engine.stop("interrupted")),
+                    on_interrupt(interrupt),
                     _recording_usage(engine, model.adapter, directory),
                 ):
                     try:
@@ -148,6 +156,8 @@ async def carry_out(
                         elif deferral is not None:
                             await deferral.passes(engine, session, watching.notice)
                         else:
+                            if served is not None:
+                                await served.serve(directory, say, engine.stop)
                             if wants_preflight(plan):
                                 await preflight()
                             await engine.preflight_roles(roles_to_preflight(plan))
@@ -191,10 +201,12 @@ async def carry_out(
 
 
 def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
+    # Calls wait while a server of the run's own is started again.
+    wait_s = settings.serve_timeout if settings.with_server else 0.0
     policy = EnginePolicy(
         concurrency=settings.concurrency,
         # The adapter has the user's limit; this one is for adapters that hang.
-        call_timeout_s=2 * settings.timeout_s + 30,
+        call_timeout_s=2 * settings.timeout_s + 30 + wait_s,
         max_cost=settings.max_cost,
         settle_failures=settings.settle_failures,
         tiers=tiers,

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from adapters import launcher
 from harness.errors import UserError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _network(hosts: Sequence[str]) -> Iterator[str]:
 def _launcher(folder: Path, executable: Path) -> Path:
     """A program that starts the browser by `launcher.py`: Playwright takes a path and no words."""
     path = folder / "chromium"
-    words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))]
+    words = [sys.executable, "-I", "-S", str(Path(launcher.__file__))]
     words.append(str(executable.resolve() if not executable.is_absolute() else executable))
     path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     path.chmod(0o700)

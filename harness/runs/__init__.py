@@ -14,6 +14,7 @@ A line is a record of `harness.runs.records`. A run directory holds
 
 from harness.runs.blobs import BLOBS, Blobs, digest_of
 from harness.runs.directory import (
+    SERVER_LOG,
     SUMMARY,
     RunDirectory,
     manifest_before,
@@ -52,6 +53,7 @@ __all__ = [
     "BLOBS",
     "KINDS",
     "SCHEMA",
+    "SERVER_LOG",
     "STEP",
     "STEPS",
     "SUMMARY",

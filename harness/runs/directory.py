@@ -44,6 +44,8 @@ from parsers.records import READING
 
 SUMMARY, TABLE = "summary.json", "steps.parquet"
 LOCK = ".lock"
+SERVER_LOG = "server.log"
+"""The output of a server that was started for the run."""
 
 
 class RunDirectory:
@@ -226,7 +228,8 @@ class RunDirectory:
         # An error under way is what the user must see; a failed journal would have raised before.
         with contextlib.suppress(RunError) if error else contextlib.nullcontext():
             self.close()
-        if error and _untouched(self.path) and not self.manifest.unrecorded:
+        told = (self.path / SERVER_LOG).exists()
+        if error and _untouched(self.path) and not self.manifest.unrecorded and not told:
             # It failed before its first call, over a mistake perhaps, and cost nothing.
             _remove_folders(self._created)
 
@@ -279,7 +282,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading
         declared = setup.declared if manifest.declared else None
         manifest = replace(manifest, dataset=setup.dataset, declared=declared)
     elif manifest is None or not is_same(manifest, setup):
-        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS, PACKS)
+        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS, PACKS, SERVER_LOG)
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
             raise RunError(f"{path} is not a run directory and not empty: it holds {foreign[0]}")

@@ -544,6 +544,19 @@ class Settings:
         metavar="SECONDS",
         needs=("remote model",),
     )
+    with_server: str | None = _running(
+        None,
+        "Command that serves the model, started for the run and ended with it: 'vllm serve {model} "
+        "--port {port}'.",
+        metavar="COMMAND",
+        needs=("adapter", "remote model"),
+    )
+    serve_timeout: Annotated[float, Meta(ge=1)] = _running(
+        1800.0,
+        "Seconds that the server may take until it answers.",
+        metavar="SECONDS",
+        needs=("adapter", "remote model", "server"),
+    )
     max_cost: Annotated[float, Meta(ge=0)] | None = _running(
         None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True
     )

@@ -44,6 +44,10 @@ class WireServer:
         self.react = react
         self.batches = BatchStore(self._ask_in_batch, switches or Switches())
         self.asks: list[Ask] = []
+        self.told: dict[str, Any] = {
+            "/v1/models": {"object": "list", "data": [{"id": "fake-vl", "object": "model"}]},
+            "/version": {"version": "0.0.7"},
+        }
         self.in_flight = 0
         self.peak = 0
         self._lock = threading.Lock()
@@ -148,8 +152,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
-        """`/asks`: what came in so far, for a test in another process; else files and batches."""
+        """`/asks`: what came in so far, for a test in another process; what servers tell of
+        themselves; else files and batches."""
         owner = cast(_Http, self.server).owner
+        if self.path in owner.told:
+            self._send(Answer(raw=json.dumps(owner.told[self.path]).encode()))
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = route(owner.batches, self.command, self.path, headers, b"")
         if answer is not None:

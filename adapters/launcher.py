@@ -1,8 +1,8 @@
 """Becomes the program that its arguments name, and is killed when its parent ends.
 
-Playwright starts browsers in sessions of their own, where no signal to the group of a worker
-reaches them. Where the system offers it (Linux), the kernel kills the browser together with
-Playwright's process; elsewhere the browser ends by itself when its pipe from there closes.
+It is for programs that no signal to the group of their parent reaches, such as browsers, which
+Playwright starts in sessions of their own. Where the system offers it (Linux), the kernel kills
+them together with their parent; elsewhere a browser ends by itself when its pipe from there closes.
 
 This file runs as a program, before anything else is there.
 """
