@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from harness.dialogue import Result
+from harness.runs.batches import Waiting, waiting_at
 from harness.runs.blobs import Blobs
 from harness.runs.directory import SUMMARY
 from harness.runs.errors import DataGone, RunError
@@ -86,6 +87,11 @@ class Run:
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """What of it a provider has in batches; None if nothing. Raises `RunError`."""
+        return waiting_at(self.path)
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from adapters.deferred.contract import PackLimits
 from harness.errors import UserError
 from harness.evaluation import deferral
 from harness.runs import Run
-from tests.harness.commands.tool import calls, steps
+from tests.harness.commands.tool import call, calls, steps
 from tests.harness.evaluation.deferring import Nightly, Provider, refuses
 
 SELECTION: dict[str, Any] = {
@@ -231,6 +231,15 @@ def test_steps_that_nobody_was_asked_about_are_asked_at_once_without_the_tier(
     run = session(provider, tier="default")
     assert run.complete
     assert provider.creates == 1
+
+
+def test_a_run_that_waits_is_told_so_and_not_merged(place: Path) -> None:
+    run = session(Provider())
+    assert run.waiting is not None and run.waiting.packs == 1
+    assert "it waits for 1 batch with" in call("report", "run").out
+    refused = call("merge", "run", "--out", "joined")
+    assert (refused.code, "waits for 1 batch with" in refused.err) == (2, True)
+    assert call("batches", "run").code == 3
 
 
 def test_a_session_can_wait_until_everything_is_answered(
