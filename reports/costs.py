@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -78,6 +78,10 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     )
     if any(min(record["priced"], record["worked"]) < record["asked"] for record in records):
         notes.append(f"Cost covers the {units} with a known price.")
+    for record in records:
+        if record["tiers"].keys() - {"", "default"}:
+            told = (f"{tier or 'unknown'}: {spent}" for tier, spent in record["tiers"].items())
+            notes.append(f"{record['run']} by the tier that served, as billed: {'; '.join(told)}.")
     for label, run in opened.items():
         if spent := run.manifest.unrecorded:
             notes.append(
@@ -136,7 +140,8 @@ def _record(rows: RunRows) -> dict[str, Any]:
         **_dollars("price", prices, unit),
         **_dollars("cost", bills, unit),
         "priced": len(bills),
-        "roles": _by_role(calls),
+        "roles": _spent_by("role", calls),
+        "tiers": _spent_by("tier", [[call for call in made if not call.cached] for made in calls]),
         "worked": len(prices),
         "timed": len(seconds),
         "latency_median": statistics.median(seconds) if seconds else None,
@@ -157,13 +162,13 @@ def _dollars(
     }
 
 
-def _by_role(calls: Iterable[Sequence[_Call]]) -> dict[str, Spent]:
-    """What the calls of steps took, by role."""
+def _spent_by(name: Literal["role", "tier"], calls: Iterable[Sequence[_Call]]) -> dict[str, Spent]:
+    """What the calls of steps took, by their role or tier."""
     parts: dict[str, list[Spent]] = {}
     for made in calls:
         for call in made:
-            parts.setdefault(call.role, []).append(Spent(1, None, call.cost))
-    return {role: together(parts[role]) for role in sorted(parts)}
+            parts.setdefault(getattr(call, name), []).append(Spent(1, None, call.cost))
+    return {key: together(parts[key]) for key in sorted(parts)}
 
 
 def _mean(column: pd.Series[Any]) -> float | None:
@@ -188,6 +193,8 @@ class _Call(NamedTuple):
     work: float | None
     latency_s: float | None
     role: str = ""
+    tier: str = ""
+    cached: bool = False
 
 
 def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[_Call]]:
@@ -197,7 +204,8 @@ def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[_Call]]:
     shared: set[str] = set()
     for call in rows.run.calls():
         latency = None if call.from_cache else call.reply.latency_s or None
-        made[call.payer].append(_Call(call.cost, call.work, latency, call.role))
+        tier, cached = call.reply.tier, call.from_cache
+        made[call.payer].append(_Call(call.cost, call.work, latency, call.role, tier, cached))
         if call.asked_by:
             shared.add(call.id)
         else:

@@ -98,6 +98,7 @@ def heading(plan: Plan) -> Iterator[str]:
     """What is about to be done, defaults included."""
     from harness.evaluation import reply_limit
     from harness.evaluation.estimate import cost_line
+    from harness.evaluation.tiers import tier_lines
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset
@@ -125,6 +126,7 @@ def heading(plan: Plan) -> Iterator[str]:
         yield f"this shard has none of the selected {dataset.whole or dataset.unit}s"
     if limit := reply_limit.heading(settings, plan.model.info):
         yield f"{'limit:':<9} {limit}"
+    yield from tier_lines(settings, plan.model.info, plan.model.sheet)
     if cost := cost_line(plan):
         yield f"{'cost:':<9} {cost}"
     yield from dataset.notices

@@ -12,7 +12,7 @@ from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Repli
 from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
-from harness.runs import CallRecord, roles_of, spent_on
+from harness.runs import CallRecord, roles_of, spent_on, tiers_of
 from parsers.records import Prediction
 
 
@@ -167,6 +167,7 @@ class OpenDialogue:
             prompt_tokens=self.prompt_tokens,
             trial=self.trial,
             roles=roles_of(paid),
+            tiers=tiers_of(paid),
             invalid=invalid,
         )
 

@@ -135,12 +135,14 @@ class TierChoice:
 
     Once it had none for all of a call's patience, calls go to the second. After `PAUSE_S` seconds
     some try the first again, and until one of them is answered, a single refusal sends them back.
+    What is sent in batches is not sent by calls, and the calls of its run are left to the provider.
     """
 
     PAUSE_S = 600.0
 
     def __init__(self, tiers: Sequence[Tier]) -> None:
-        self._tiers: Sequence[Tier | Literal[""]] = tiers or ("",)
+        one_at_a_time: list[Tier | Literal[""]] = [tier for tier in tiers if tier != "batch"]
+        self._tiers = one_at_a_time or [""]
         self._given_up = False
         self._resumes_at = float("-inf")
 

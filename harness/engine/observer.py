@@ -24,6 +24,7 @@ class Outcome:
         calls included; None if nothing was asked or nothing estimates.
     trial: number of the last trial, from 0.
     roles: what was spent, by role; empty unless another role than the model under test was asked.
+    tiers: number of replies that each tier served.
     invalid: why the unit does not count, although it was asked about: its environment failed.
     """
 
@@ -37,6 +38,7 @@ class Outcome:
     prompt_tokens: int | None = None
     trial: int = 0
     roles: Mapping[str, Spent] = field(default_factory=dict)
+    tiers: Mapping[str, int] = field(default_factory=dict)
     invalid: str | None = None
 
     @property

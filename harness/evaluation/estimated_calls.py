@@ -6,10 +6,11 @@ whichever embedder the run has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
+from adapters.conversation import Tier
 from adapters.lexical_embedder import embedded
 from adapters.prices import PriceSheet
 from harness.dialogue import Act, Ask, Embed, Observation, hold
@@ -19,6 +20,7 @@ from harness.evaluation.plan import Plan
 from harness.evaluation.rescoring import Calls
 from harness.evaluation.roles import AskedRole, EmbeddingRole
 from harness.evaluation.run import roles_to_preflight, wants_preflight
+from harness.evaluation.tiers import at_once
 from harness.evaluation.units import Question
 from harness.pictures import built_in_picture
 
@@ -91,9 +93,11 @@ def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[Est
         expected = min(EXPECTED_REPLY, limit)
         low, mean, high = sent_back
         cases = {
-            "low": _usual(model.sheet, model.info, prompt + low, 0, is_free),
-            "expected": _usual(model.sheet, model.info, prompt + mean, expected, is_free),
-            "high": _at_most(model.sheet, model.info, most + high, limit, is_free),
+            "low": _usual(model.sheet, model.info, prompt + low, 0, model.tiers, is_free),
+            "expected": _usual(
+                model.sheet, model.info, prompt + mean, expected, model.tiers, is_free
+            ),
+            "high": _at_most(model.sheet, model.info, most + high, limit, model.tiers, is_free),
         }
         calls.append(EstimatedCall(ask, prompt, model.info, cases))
         reply_tokens[id(ask.conversation)] = (
@@ -128,7 +132,8 @@ def preflight_calls(plan: Plan) -> Iterator[Case]:
         request = first_request(picture, generation(plan.settings))
         tokens = tokens_of(request.conversation, model.info, upper=model.spends)
         is_free = model.policy is not None
-        yield _at_most(model.sheet, model.info, tokens, request.generation.max_tokens, is_free)
+        limit, tiers = request.generation.max_tokens, at_once(model.tiers)
+        yield _at_most(model.sheet, model.info, tokens, limit, tiers, is_free)
     for name in roles_to_preflight(plan):
         role = plan.roles[name]
         if isinstance(role, AskedRole):
@@ -140,13 +145,25 @@ def preflight_calls(plan: Plan) -> Iterator[Case]:
 
 
 def _usual(
-    sheet: PriceSheet, info: ModelInfo, prompt: int, reply: int, is_free: bool = False
+    sheet: PriceSheet,
+    info: ModelInfo,
+    prompt: int,
+    reply: int,
+    tiers: Sequence[Tier] = (),
+    is_free: bool = False,
 ) -> Case:
     usage = Usage(input=prompt, output=reply)
-    return Case(prompt, reply, 0.0 if is_free else sheet.price_of(info, usage))
+    cost = sheet.price_of(info, usage, tier=tiers[0] if tiers else "")
+    return Case(prompt, reply, 0.0 if is_free else cost)
 
 
 def _at_most(
-    sheet: PriceSheet, info: ModelInfo, prompt: int, reply: int, is_free: bool = False
+    sheet: PriceSheet,
+    info: ModelInfo,
+    prompt: int,
+    reply: int,
+    tiers: Sequence[Tier] = (),
+    is_free: bool = False,
 ) -> Case:
-    return Case(prompt, reply, 0.0 if is_free else sheet.upper_bound(info, prompt, reply))
+    cost = sheet.upper_bound(info, prompt, reply, tiers=tiers)
+    return Case(prompt, reply, 0.0 if is_free else cost)

@@ -19,6 +19,7 @@ from harness.evaluation.display import Display
 from harness.evaluation.estimate import cost_line, resuming_lines
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.run import Finished, carry_out
+from harness.evaluation.tiers import tier_lines
 from harness.policies.contract import Policy
 from harness.runs import Run, open_run
 from harness.settings import read_settings
@@ -119,6 +120,8 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
     check_confirmed(plan)
     for notice in plan.dataset.notices:
         display.say(notice)
+    for told in tier_lines(plan.settings, plan.model.info, plan.model.sheet):
+        display.say(told)
     if line := await asyncio.to_thread(cost_line, plan):
         display.say(f"cost: {line}")
     finished = await carry_out(

@@ -95,7 +95,7 @@ class Model:
 
         def upper_cost(request: Request) -> float:
             tokens = tokens_of(request.conversation, self.info, upper=True)
-            return tariff.upper(tokens, request.generation.max_tokens)
+            return tariff.upper(request, tokens)
 
         return Pricing(tariff.cost_of, upper_cost, tariff.notices)
 

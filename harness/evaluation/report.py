@@ -14,7 +14,7 @@ from harness.evaluation.reply_limit import unusable_replies
 from harness.evaluation.summary import Part, aggregation_rules, part, parts
 from harness.evaluation.units import unit_kind
 from harness.pictures import show_answers
-from harness.runs import by_role
+from harness.runs import by_role, by_tier
 from harness.settings import Settings
 from harness.tables import (
     ABSENT,
@@ -266,6 +266,9 @@ def counts(
     if roles := by_role(records):
         told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
         lines.append(f"by role: {'; '.join(told)}")
+    tiers = by_tier(records)
+    if tiers.keys() - {"default"}:
+        lines.append(f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}")
     return lines
 
 

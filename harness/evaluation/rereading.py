@@ -40,6 +40,7 @@ from harness.runs import (
     open_run,
     roles_of,
     sizes_of,
+    tiers_of,
 )
 from harness.settings import Settings
 from parsers import READING
@@ -195,4 +196,5 @@ def _sums(used: Sequence[CallRecord], paid: Sequence[CallRecord]) -> dict[str, A
         "usage": sum(usages, Usage()) if usages else None,
         "cost": sum(costs) if costs else None,
         "roles": roles_of(paid),
+        "tiers": tiers_of(paid),
     }

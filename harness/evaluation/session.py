@@ -147,6 +147,7 @@ class Session:
             usage=outcome.usage,
             cost=outcome.cost,
             roles=outcome.roles,
+            tiers=outcome.tiers,
         )
         record = self._kind.scored(record)
         self._directory.append_step(record)

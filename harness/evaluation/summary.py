@@ -17,7 +17,7 @@ from harness.benchmarks import note_of
 from harness.evaluation.beside import Bound, Bounds, Records
 from harness.evaluation.units import unit_kind
 from harness.pictures import show_answers
-from harness.runs import Manifest, UnitRecord, by_role
+from harness.runs import Manifest, UnitRecord, by_role, by_tier
 from harness.settings import SETTINGS, Settings
 from parsers import AggregationRules, Counts, Declaration, Metrics, UnitMetrics
 from parsers.records import Status
@@ -230,4 +230,5 @@ def summarise(
         "usage": plain(usage),
         "cost": math.fsum(costs) if costs else None,
         **({"by_role": plain(roles)} if (roles := by_role(records)) else {}),
+        **({"by_tier": tiers} if (tiers := by_tier(records)) else {}),
     }

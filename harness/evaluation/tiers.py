@@ -7,10 +7,11 @@ a run may go on with another one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
-from adapters import AdapterInfo, Reply
+from adapters import AdapterInfo, Reply, Request
 from adapters.conversation import Tier, Usage
 from adapters.prices import PriceSheet
 from harness.engine import RetryPolicy
@@ -75,6 +76,11 @@ def check_tiers(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> Non
             raise UserError(f"--tier {tier}: {info.name} is not sold on it (but on {sold})")
 
 
+def at_once(tiers: Sequence[Tier]) -> tuple[Tier, ...]:
+    """The tiers that single calls are sent on: all but batch."""
+    return tuple(tier for tier in tiers if tier != "batch")
+
+
 class Tariff:
     """What calls of a model cost on the tiers that serve them.
 
@@ -84,35 +90,39 @@ class Tariff:
     def __init__(self, sheet: PriceSheet, info: AdapterInfo, wished: tuple[Tier, ...]) -> None:
         self._sheet = sheet
         self._info = info
-        self._wished = wished
-        self._served: set[str] = set(wished)
-        self._tiers: list[Tier] = list(wished)
+        # What is sent in batches says so itself (`Request.tier`); other calls of its run are usual.
+        self._wished = at_once(wished)
+        self._bounds: list[Tier] = list(self._wished)
+        self._known: set[str] = set(wished) or {""}
         self._notices: list[str] = []
 
     def cost_of(self, reply: Reply) -> float | None:
         """Dollars for a reply with a usage; None if unknown."""
-        if reply.tier not in self._served:
-            self._note(reply)
+        if reply.tier not in self._known:
+            self._note(reply.tier)
         return self._sheet.price_of(self._info, reply.usage or Usage(), tier=reply.tier)
 
-    def upper(self, input: int, output: int) -> float:
-        """Dollars that a call costs at most on the tiers wished and on those that have served."""
-        return self._sheet.upper_bound(self._info, input, output, tiers=self._tiers) or 0.0
+    def upper(self, request: Request, input: int) -> float:
+        """Dollars that a call with so many tokens costs at most: on the tier that it names, else on
+        those wished, and on those that have served."""
+        tiers = [request.tier] if request.tier else self._bounds
+        output = request.generation.max_tokens
+        return self._sheet.upper_bound(self._info, input, output, tiers=tiers) or 0.0
 
     def notices(self) -> list[str]:
         """What the user must know of the replies so far; each is given once."""
         notices, self._notices = self._notices, []
         return notices
 
-    def _note(self, reply: Reply) -> None:
-        self._served.add(reply.tier)
+    def _note(self, served: Tier | Literal[""]) -> None:
+        self._known.add(served)
         name, wished = self._info.name, " or ".join(self._wished)
-        if reply.tier:
-            self._tiers.append(reply.tier)
-            if wished:
-                self._notices.append(f"{name}: replies were served on {reply.tier}, not {wished}")
-            if line := unlisted(self._sheet, self._info, reply.tier):
-                self._notices.append(line)
+        if served:
+            self._bounds.append(served)
+            line = unlisted(self._sheet, self._info, served)
+            self._notices += [line] if line else []
+        if wished and served:
+            self._notices.append(f"{name}: replies came from the tier {served}, not {wished}")
         elif wished:
             counted = "; the standard price is counted" if self._info.billed else ""
             self._notices.append(f"{name} does not say which tier serves its replies{counted}")
@@ -127,3 +137,16 @@ def unlisted(sheet: PriceSheet, info: AdapterInfo, tier: Tier) -> str | None:
     return (
         f"{info.name}: no price is listed for {tier}; the standard one is counted, an upper bound"
     )
+
+
+def tier_lines(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> list[str]:
+    """The tier of a run for the user, and what is not known of its price."""
+    if not settings.tier:
+        return []
+    lines = [f"{'tier:':<9} {', then '.join(settings.tier)}"]
+    for tier in settings.tier:
+        if line := unlisted(sheet, info, tier):
+            lines.append(f"{'':<9} {line}")
+        if tier != "default" and sheet.sells(info, tier) is None:
+            lines.append(f"{'':<9} whether {info.name} is served on {tier}, its provider will say")
+    return lines

@@ -46,7 +46,7 @@ from harness.runs.results import packed, result_of
 from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
-from harness.runs.spent import by_role, roles_of, spent_on, together
+from harness.runs.spent import by_role, by_tier, roles_of, spent_on, tiers_of, together
 from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
 
 __all__ = [
@@ -89,6 +89,7 @@ __all__ = [
     "StepRecord",
     "UnitRecord",
     "by_role",
+    "by_tier",
     "call_id",
     "check_same",
     "difference",
@@ -109,5 +110,6 @@ __all__ = [
     "spent_on",
     "steps_taken",
     "take_over",
+    "tiers_of",
     "together",
 ]

@@ -45,7 +45,7 @@ def to_line(record: Any, schema: int = SCHEMA) -> Any:
     if isinstance(record, UnitRecord) and schema == 1:
         return line_of(record)
     if isinstance(record, UnitRecord):
-        changes: Any = {} if record.roles else {"roles": UNSET}
+        changes: Any = {name: UNSET for name in ("roles", "tiers") if not getattr(record, name)}
         if record.prediction is not None:
             changes["prediction"] = _said(record.prediction)
         return replace(record, **changes) if changes else record

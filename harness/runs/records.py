@@ -195,6 +195,8 @@ class UnitRecord(Generic[D]):
     cost: billed for the calls, in US dollars; None unless every call has a price.
     roles: the part of each role in calls, usage and cost, left out of the line where only the model
         under test was asked.
+    tiers: number of replies that each tier of a provider served in this run, left out of the line
+        where no provider said which one.
     detail: what only units of this kind have (`harness.runs.kinds`).
     """
 
@@ -223,6 +225,7 @@ class UnitRecord(Generic[D]):
     usage: Usage | None = None
     cost: float | None = None
     roles: Mapping[str, Spent] = field(default_factory=dict)
+    tiers: Mapping[str, int] = field(default_factory=dict)
     detail: D
 
     @property

@@ -1,8 +1,9 @@
-"""What calls took, by role."""
+"""What calls took, by role, and which tier of a provider served them."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -37,6 +38,20 @@ def roles_of(calls: Iterable[CallRecord]) -> dict[str, Spent]:
         if not call.act:
             asked.setdefault(call.role, []).append(call)
     return {role: spent_on(asked[role]) for role in sorted(asked)} if any(asked) else {}
+
+
+def tiers_of(calls: Iterable[CallRecord]) -> dict[str, int]:
+    """How many replies each tier of a provider served, those from the response cache apart."""
+    served = Counter(call.reply.tier for call in calls if call.reply.tier and not call.from_cache)
+    return dict(sorted(served.items()))
+
+
+def by_tier(records: Iterable[UnitRecord[Any]]) -> dict[str, int]:
+    """How many replies each tier served; empty where no provider said which one."""
+    served: Counter[str] = Counter()
+    for record in records:
+        served.update(record.tiers)
+    return dict(sorted(served.items()))
 
 
 def by_role(records: Iterable[UnitRecord[Any]]) -> dict[str, Spent]:

@@ -35,6 +35,7 @@ LONG = {
     "usage",
     "calls",
     "roles",
+    "tiers",
 }
 
 
