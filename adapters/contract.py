@@ -200,8 +200,9 @@ class AdapterInfo(ModelInfo):
     image_rule: ImageRule | None = None
     coordinates: Coordinates | None = None
     tiers: tuple[Tier, ...] = ()
-    """The tiers that a request may ask for (`Request.tier`); whether the provider sells them for
-    this model is for its prices, or for itself, to say."""
+    """The tiers that a request may ask for (`Request.tier`), and batch if the adapter is
+    `Deferrable`; whether the provider sells them for this model is for its prices, or for itself,
+    to say."""
 
 
 @runtime_checkable

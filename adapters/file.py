@@ -51,6 +51,7 @@ def file(
         thinking=thinking_of(model, extra_body),
         image_rule=known.image_rule(),
         coordinates=known.coordinates,
+        tiers=("batch",),
     )
     return FileAdapter(info, endpoint, timeout_s=120.0, detail=detail, extra_body=extra_body)
 

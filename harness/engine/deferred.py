@@ -132,7 +132,7 @@ class Deferred:
         """
         attempt = self._next.pop(request.id)
         id = packed_id(request, attempt)
-        upper = self.pricing.upper_cost(request)
+        upper = self.pricing.upper_cost(replace(request, tier="batch"))
         if id in self._calls:
             raise Parked
         if self.full or not self.budget.fits(upper):

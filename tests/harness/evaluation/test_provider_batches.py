@@ -47,10 +47,10 @@ def to_the_end(provider: Provider, out: str = "run", most: int = 20, **more: Any
 
 
 def told(run: Path) -> list[dict[str, Any]]:
-    """The lines of steps without what batches may change: costs."""
+    """The lines of steps without what batches may change: costs and tiers."""
     kept = []
     for line in steps(run):
-        kept.append({k: v for k, v in line.items() if k not in ("cost", "checksum")})
+        kept.append({k: v for k, v in line.items() if k not in ("cost", "tiers", "checksum")})
     return sorted(kept, key=lambda line: (line["unit_id"], line["repeat"]))
 
 
