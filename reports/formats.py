@@ -256,6 +256,8 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
 def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[str, str], ...]:
     """The facts of a run (`reports.frames.runs.FACTS`) by name, in words."""
     state = "complete" if fact["complete"] else "UNFINISHED"
+    if "waiting" in fact:
+        state += f", waits for {fact['waiting']} of its provider"
     if fact["unreached"]:
         state += f", {fact['unreached']:,} rows not reached"
     if not fact["complete"] and fact["rows"]:

@@ -141,7 +141,8 @@ def _setting(values: list[Setting]) -> pd.Series[Any]:
 def facts(rows: RunRows) -> dict[str, Any]:
     """The facts of a run by the names of `FACTS`, None where unknown.
 
-    `beside` has those that the kind of its units brings, if it brings any.
+    `beside` has those that the kind of its units brings, if it brings any, `waiting` what a
+    provider has of the run in batches.
     """
     beside = reports_on(rows.declared.kind).facts
     evaluated = rows.metrics()
@@ -167,6 +168,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
         },
         "cost": _cost(rows),
         "repeat_sd": evaluated.spread,
+        **({"waiting": str(rows.run.waiting)} if rows.run.waiting else {}),
         **({"beside": dict(beside(rows))} if beside else {}),
     }
 

@@ -236,7 +236,7 @@ def test_steps_that_nobody_was_asked_about_are_asked_at_once_without_the_tier(
 def test_a_run_that_waits_is_told_so_and_not_merged(place: Path) -> None:
     run = session(Provider())
     assert run.waiting is not None and run.waiting.packs == 1
-    assert "it waits for 1 batch with" in " ".join(call("report", "run").out.split())
+    assert "waits for 1 batch with" in " ".join(call("report", "run").out.split())
     refused = call("merge", "run", "--out", "joined")
     assert (refused.code, "waits for 1 batch with" in refused.err) == (2, True)
     assert call("batches", "run").code == 3
