@@ -48,8 +48,6 @@ STATUS = {
     "overloaded_error": 529,
 }
 """HTTP statuses of errors by their type; every other is the server's own."""
-_CLOCKS_S = 60.0
-"""Seconds by which the provider's clock may be behind ours."""
 
 
 class _Said(msgspec.Struct):
@@ -146,14 +144,14 @@ class AnthropicBatches(HostedLines):
             page = await self._ask(asked, _Page, known=False)
             for batch in page.data:
                 begun = seconds_of(batch.created_at)
-                if begun is None or begun < since - _CLOCKS_S:
+                if begun is None or begun < since:
                     continue
                 read = self._batch(batch)
                 if read.total == total and read.id not in known:
                     found = read  # The last is the oldest: the next after the attempt.
             # Newest first.
             oldest = seconds_of(page.data[-1].created_at) if page.data else None
-            if not page.has_more or oldest is None or oldest < since - _CLOCKS_S:
+            if not page.has_more or oldest is None or oldest < since:
                 break
             after = {"after_id": page.data[-1].id}
         return found

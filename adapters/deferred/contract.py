@@ -132,7 +132,7 @@ class Deferring(Protocol):
 
         since: when it was begun at the earliest, in seconds since 1970.
         total: number of its requests.
-        known: ids of batches that are others of ours.
+        known: ids of batches that are others of ours, or not ours.
         """
         ...
 

@@ -204,7 +204,8 @@ class GoogleBatches(HostedLines):
         for _ in range(MAX_PAGES):
             page = await self._page("/v1beta/batches", _Operations, after)
             for operation in page.operations:
-                if operation.metadata and operation.metadata.display_name == token:
+                told = operation.metadata
+                if told and told.display_name == token and operation.name not in known:
                     return self._batch(operation)
             after = page.next_page_token
             if not after:

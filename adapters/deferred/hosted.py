@@ -8,12 +8,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from adapters.api import ApiAdapter
 from adapters.checks import read_json
 from adapters.contract import Fatal, Fault
-from adapters.conversation import Finish, Tier
+from adapters.conversation import Finish
 from adapters.deferred.contract import Gone, PackLimits, QueueFull
 from adapters.deferred.lines import Lines
 from adapters.faults import Failure, judge
@@ -37,7 +37,6 @@ class HostedLines(Lines):
     """Batches at a provider; a subclass knows its API."""
 
     preflights = True
-    tier: ClassVar[Tier] = "batch"
 
     def __init__(self, adapter: ApiAdapter, limits: PackLimits) -> None:
         super().__init__(adapter)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import msgspec
 
 from adapters.api import ApiAdapter
 from adapters.contract import Fault, PictureSource, Request
-from adapters.conversation import Finish, Reply, Tier
+from adapters.conversation import Finish
 from adapters.deferred.contract import Line, Relearned, Result
 from adapters.faults import Failure
 
@@ -36,9 +36,6 @@ class Said:
 
 class Lines(ABC):
     """Requests to one adapter as lines; a subclass knows their form."""
-
-    tier: ClassVar[Tier | Literal[""]] = ""
-    """The tier of replies that come in this way."""
 
     def __init__(self, adapter: ApiAdapter) -> None:
         self._adapter = adapter
@@ -63,7 +60,7 @@ class Lines(ABC):
             if verdict is None:
                 return Result(said.id, Relearned(adapter.clean(said.failure.message)))
             if isinstance(verdict, Finish):
-                return Result(said.id, self._served(adapter.ended(verdict, parameters)))
+                return Result(said.id, adapter.ended(verdict, parameters))
             return Result(said.id, verdict)
         try:
             answer: Any = msgspec.convert(said.answer, adapter.answers)
@@ -72,11 +69,7 @@ class Lines(ABC):
             begins = repr(said.answer)[:400]
             line_of = adapter.clean(f"reply cannot be read ({error}; it begins {begins})")
             return Result(said.id, Fault("malformed", f"{adapter.speaker}: {line_of}"))
-        return Result(said.id, self._served(reply))
-
-    def _served(self, reply: Reply) -> Reply:
-        # A batch is what the provider bills, whatever a reply in it says.
-        return replace(reply, tier=self.tier)
+        return Result(said.id, reply)
 
     @abstractmethod
     def _wrapped(self, id: bytes, body: bytes) -> bytes:

@@ -157,7 +157,7 @@ class OpenAIBatches(ChatLines, HostedLines):
     ) -> RemoteBatch | None:
         async for page in self._pages("/batches", {"limit": 100}, _Batches):
             for batch in page.data:
-                if (batch.metadata or {}).get("vlm_eval") == token:
+                if (batch.metadata or {}).get("vlm_eval") == token and batch.id not in known:
                     return self._batch(batch)
             # Newest first, as far as is known; a day on top in case it is not quite so.
             if all((batch.created_at or since) < since - _DAY_S for batch in page.data):

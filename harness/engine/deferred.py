@@ -187,6 +187,10 @@ class Deferred:
             self._fail(id, Fault("server", f"the provider returned nothing for it ({why})"))
         return strange
 
+    def is_foreign(self, pack: Pack) -> bool:
+        """Whether what has come back of a pack is of none of its requests."""
+        return not self.results.any_of(pack.n, self._ids(pack.n), self.deferring.id_of)
+
     def lose(self, pack: Pack, why: str) -> None:
         """Note that nothing will come of a pack, and that nobody knows what it has cost."""
         for id, call in self._ids(pack.n).items():

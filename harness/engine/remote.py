@@ -153,7 +153,7 @@ class Remote:
 
     async def _send(self, pack: Pack) -> None:
         path = self.log.file(pack.n, "requests")
-        if pack.uploaded is None:
+        if not pack.uploaded:
             name = await self._patiently(lambda: self.deferring.find_upload(pack.token))
             if name is None and not path.exists():
                 self._drop(pack, "its requests are gone")
@@ -177,22 +177,27 @@ class Remote:
             self.log.note(pack.n, "refused", why=printable(str(fatal)))
             raise
         self._created(pack, batch)
-
-    def _created(self, pack: Pack, batch: RemoteBatch) -> None:
-        self.log.note(pack.n, "created", id=batch.id, expires_at=batch.expires_at)
-        pack.status = batch.status
-        if self.deferring.told(self.log.file(pack.n, "requests")) is None:
+        if self.deferring.told(path) is None:
             self.log.remove(pack.n, "requests")
 
+    def _created(self, pack: Pack, batch: RemoteBatch, found: bool = False) -> None:
+        self.log.note(pack.n, "created", id=batch.id, expires_at=batch.expires_at, found=found)
+        pack.status = batch.status
+
     async def _search(self, pack: Pack) -> None:
-        """Find out whether a batch was created when the session before ended."""
+        """Find out whether a batch was created when the session before ended.
+
+        One that is found may be a stranger's where batches bear no token, so that the requests are
+        kept until its results say whose they are.
+        """
         since = pack.creating_at or 0.0
         known = [one.id for one in self.log.packs.values() if one.id]
+        known += [id for one in self.log.packs.values() for id in one.strangers]
         batch = await self._patiently(
             lambda: self.deferring.find(pack.token, since - 60, pack.requests, known)
         )
         if batch is not None:
-            self._created(pack, batch)
+            self._created(pack, batch, found=True)
         elif self.clock() - since >= GRACE_S:
             self.log.note(pack.n, "refused", why="no batch was found")
 
@@ -228,6 +233,9 @@ class Remote:
             lines = await self._patiently(lambda: self._download(pack, batch))
         except Gone as gone:
             return self._lose(pack, gone)
+        if lines and pack.found and self.deferred.is_foreign(pack):
+            self._release(pack)
+            return False
         self.log.note(pack.n, "fetched", lines=lines)
         return self._take(pack)
 
@@ -255,6 +263,12 @@ class Remote:
                 f"batch {pack.n}: {lines} of its results are of no request in it, and are ignored"
             )
         return True
+
+    def _release(self, pack: Pack) -> None:
+        """Leave a batch alone that is of somebody else; its own is searched for again."""
+        self.notice(f"batch {pack.n}: {pack.id} is not of this run, and is left as it is")
+        self.log.note(pack.n, "released", id=pack.id)
+        self.log.remove(pack.n, "results")
 
     def _lose(self, pack: Pack, gone: Gone) -> bool:
         self.deferred.lose(pack, str(gone))

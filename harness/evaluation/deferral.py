@@ -149,9 +149,10 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
         )
         remote = Remote(deferring, log, deferred, say)
         try:
-            await remote.cancel()
             wait_s = FIRST_LOOK_S
             while True:
+                # Each time, since a batch may only just have been found.
+                await remote.cancel()
                 await remote.collect()
                 if not remote.open:
                     break

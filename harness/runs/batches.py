@@ -33,6 +33,7 @@ from harness.runs.files import (
 from harness.runs.on_record import StepKey
 
 BATCHES, PACKS = "batches.jsonl", "batches"
+_OURS = {"ids.jsonl", "requests.jsonl", "results.jsonl", "results.jsonl.new"}
 
 Happening = Literal[
     "sealed",
@@ -40,13 +41,15 @@ Happening = Literal[
     "creating",
     "created",
     "refused",
+    "released",
     "ended",
     "fetched",
     "drained",
     "dropped",
 ]
-"""What happens to a pack, in this order; `refused` takes it back to before `creating`, and a pack
-that is `drained` or `dropped` is over."""
+"""What happens to a pack, in this order. `refused` takes it back to before `creating`, `released`
+to before `created`, since the batch was somebody else's; a pack that is `drained` or `dropped` is
+over."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -70,6 +73,7 @@ class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
         it may cost, in US dollars.
     file: the provider's name of the uploaded requests.
     id, expires_at: of the provider's batch.
+    found: whether the batch was not created just now, but found.
     status, where: of the batch when it has ended, and what its results are fetched from.
     lines: of the results.
     again: what is sent anew, by the id of the request that came to nothing.
@@ -88,6 +92,7 @@ class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     file: str = ""
     id: str = ""
     expires_at: float | None = None
+    found: bool = False
     status: str = ""
     where: tuple[str, ...] = ()
     lines: int = 0
@@ -126,8 +131,10 @@ class Pack:
     uploaded: the provider's name of the requests, None before they were uploaded.
     creating_at: when the provider was asked for a batch, None before that.
     id: of the provider's batch, "" before it is known.
+    found: whether the batch was found by what is known of it, and may be a stranger's.
     status, where: of the batch, as last known.
     answered, failed: requests of the batch, as last known.
+    strangers: ids of batches that were taken for its own, and are not.
     """
 
     n: int
@@ -141,6 +148,7 @@ class Pack:
     id: str = ""
     created_at: float | None = None
     expires_at: float | None = None
+    found: bool = False
     ended: bool = False
     fetched: bool = False
     over: bool = False
@@ -148,6 +156,7 @@ class Pack:
     where: tuple[str, ...] = ()
     answered: int = 0
     failed: int = 0
+    strangers: tuple[str, ...] = ()
 
     def take(self, event: Event) -> None:
         """Go on to what an event says."""
@@ -158,9 +167,13 @@ class Pack:
                 self.creating_at = event.at
             case "created":
                 self.id, self.created_at = event.id, event.at
-                self.expires_at = event.expires_at
+                self.expires_at, self.found = event.expires_at, event.found
             case "refused":
                 self.creating_at, self.id, self.created_at = None, "", None
+            case "released":
+                self.id, self.created_at, self.expires_at = "", None, None
+                self.ended, self.status, self.where = False, "", ()
+                self.strangers += (event.id,)
             case "ended":
                 self.ended, self.status, self.where = True, event.status, event.where
             case "fetched":
@@ -283,7 +296,8 @@ class BatchLog:
             needed = set() if pack is None or pack.over else {"ids.jsonl", "requests.jsonl"}
             if pack is not None and pack.fetched and not pack.over:
                 needed.add("results.jsonl")
-            if what not in needed:
+            # What others write beside them, such as answers to a file of requests, is theirs.
+            if what in _OURS and what not in needed:
                 with contextlib.suppress(OSError):
                     file.unlink()
 
@@ -383,9 +397,24 @@ class Results:
     def add(self, n: int, ids: Mapping[str, Any], id_of: Any) -> tuple[list[str], int]:
         """Take up the results of a pack. Returns which of its ids have none, and how many lines
         are of no request of it, or of one that has a result already. Raises `RunError`."""
-        strange = offset = 0
-        path = self._log.file(n, "results")
+        strange = 0
         found: set[str] = set()
+        for id, offset, length in self._ids_in(n, id_of):
+            if id in ids and id not in found:
+                found.add(id)
+                self._places[id] = n, offset, length
+            else:
+                strange += 1
+        return [id for id in ids if id not in found], strange
+
+    def any_of(self, n: int, ids: Mapping[str, Any], id_of: Any) -> bool:
+        """Whether the results of a pack hold one of these ids. Raises `RunError`."""
+        return any(id in ids for id, _, _ in self._ids_in(n, id_of))
+
+    def _ids_in(self, n: int, id_of: Any) -> Iterator[tuple[str, int, int]]:
+        """The ids in the results of a pack, "" where there is none, with the places of their lines
+        and their lengths in bytes."""
+        offset, path = 0, self._log.file(n, "results")
         try:
             with path.open("rb") as file:
                 for line in file:
@@ -393,15 +422,10 @@ class Results:
                         id = id_of(line)
                     except ValueError:
                         id = ""
-                    if id in ids and id not in found:
-                        found.add(id)
-                        self._places[id] = n, offset, len(line)
-                    else:
-                        strange += 1
+                    yield id, offset, len(line)
                     offset += len(line)
         except OSError as error:
             raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
-        return [id for id in ids if id not in found], strange
 
     def line(self, id: str) -> bytes:
         """The line of a request. Raises `RunError`."""
