@@ -61,21 +61,29 @@ ADAPTERS.add(
     "adapters.scripted:scripted",
     "replies from a file or a Python function, for tests and demonstrations (scripted:FILE)",
 )
+_LOCAL = "adapters.local.factory"
 LOCAL = {
-    "hf": ("hf", "any image-text-to-text checkpoint, on this machine (hf:HUB_ID or hf:FOLDER)"),
-    "qwen2-vl": ("qwen2_vl", "Qwen2-VL, on this machine (qwen2-vl, or qwen2-vl:HUB_ID)"),
-    "qwen2.5-vl": ("qwen2_5_vl", "Qwen2.5-VL, on this machine"),
-    "qwen3-vl": ("qwen3_vl", "Qwen3-VL, on this machine"),
-    "qwen-vl": ("qwen_vl", "Qwen-VL-Chat of 2023, on this machine"),
-    "seeclick": ("seeclick", "SeeClick, on this machine"),
+    "hf": (
+        f"{_LOCAL}:hf",
+        "any image-text-to-text checkpoint, on this machine (hf:HUB_ID or hf:FOLDER)",
+    ),
+    "qwen2-vl": (f"{_LOCAL}:qwen2_vl", "Qwen2-VL, on this machine (qwen2-vl, or qwen2-vl:HUB_ID)"),
+    "qwen2.5-vl": (f"{_LOCAL}:qwen2_5_vl", "Qwen2.5-VL, on this machine"),
+    "qwen3-vl": (f"{_LOCAL}:qwen3_vl", "Qwen3-VL, on this machine"),
+    "qwen-vl": (f"{_LOCAL}:qwen_vl", "Qwen-VL-Chat of 2023, on this machine"),
+    "seeclick": (f"{_LOCAL}:seeclick", "SeeClick, on this machine"),
     "seq2seq": (
-        "seq2seq",
+        f"{_LOCAL}:seq2seq",
         "encoder-decoder in text only, on this machine (seq2seq:HUB_ID or seq2seq:FOLDER)",
     ),
+    "vllm": (
+        "adapters.vllm.factory:vllm",
+        "any such checkpoint by vLLM's engine, on this machine (vllm:HUB_ID or vllm:FOLDER)",
+    ),
 }
-"""Models on this machine: the factory of each in `adapters.local.factory`, and a line about it."""
+"""Models on this machine: the factory of each, and a line about it."""
 for _name, (_factory, _line) in LOCAL.items():
-    ADAPTERS.add(_name, f"adapters.local.factory:{_factory}", _line)
+    ADAPTERS.add(_name, _factory, _line)
 
 EMBEDDERS: Registry[Embedder] = Registry("embedder", "vlm_eval.embedders", has=("info", "embed"))
 EMBEDDERS.add(

@@ -15,7 +15,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("adapters", "harness", "parsers", "reports")
-HEAVY = ("torch", "transformers", "datasets", "pandas", "pyarrow", "scipy", "PIL", "tiktoken")
+HEAVY = (
+    "torch",
+    "transformers",
+    "vllm",
+    "datasets",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "PIL",
+    "tiktoken",
+)
 SDKS = ("openai", "anthropic", "google.genai", "genai_prices")
 
 

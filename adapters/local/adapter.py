@@ -16,7 +16,7 @@ from adapters.conversation import Finish, Reply, Usage
 from adapters.local.contract import Family
 from adapters.local.prepared import Prepared
 from adapters.local.sampling import DEFAULT_SEED, samples
-from adapters.local.work import Dialogue, Generated, Work, Worker, WorkerStats
+from adapters.local.work import Dialogue, Generated, Ignored, Work, Worker, WorkerStats
 
 if TYPE_CHECKING:
     import torch
@@ -57,7 +57,7 @@ class LocalAdapter:
         self._load = [0] * len(workers)
         self._homes: dict[Dialogue, int] = {}
         self._notices: list[str] = []
-        self._ignored: set[str] = set()
+        self._ignored = Ignored(info.name)
         self._closed = False
         self._info = replace(
             info,
@@ -140,10 +140,7 @@ class LocalAdapter:
     async def _work(self, request: Request, pictures: PictureSource) -> Work:
         encoded = await self._prepared.take(request, pictures)
         generation = request.generation
-        for name in ("effort", "thinking_budget"):
-            if getattr(generation, name) is not None and name not in self._ignored:
-                self._ignored.add(name)
-                self._notices.append(f"{self._info.name} has no {name.replace('_', ' ')}: ignored")
+        self._notices += self._ignored.of(generation)
         work = Work(
             request.unit_id,
             request.repeat,

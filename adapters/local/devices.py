@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from itertools import cycle, islice
 
 from adapters.contract import Fatal
@@ -27,6 +29,15 @@ def devices_of(options: LocalOptions) -> tuple[str, ...]:
     if options.workers is not None:
         return tuple(islice(cycle(names), options.workers))
     return tuple(names)
+
+
+def visible(devices: Sequence[str]) -> dict[str, str]:
+    """The variables by which a child sees these GPUs and no others; none for other devices."""
+    numbers = [int(name.partition(":")[2] or 0) for name in devices if name.startswith("cuda")]
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [name.strip() for name in seen.split(",")] if seen else None
+    chosen = ",".join(names[number] if names else str(number) for number in numbers)
+    return {"CUDA_VISIBLE_DEVICES": chosen} if numbers else {}
 
 
 def _all() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
@@ -133,16 +134,18 @@ def describe(options: LocalOptions, *, loads: bool = False) -> Described:
     return Described(info, load)
 
 
-def check_installed() -> None:
+def check_installed(
+    packages: Sequence[str] = ("torch", "transformers", "accelerate"), install: str = INSTALL
+) -> None:
     """Raises `Fatal` with the line that installs what local models need."""
-    for package in ("torch", "transformers", "accelerate"):
+    for package in packages:
         if find_spec(package) is None:
-            raise Fatal(f"local models need the package '{package}': {INSTALL}")
+            raise Fatal(f"local models need the package '{package}': {install}")
     try:
         installed = version("transformers")
     except PackageNotFoundError:  # Run from a checkout of theirs; it will say what it lacks.
         return
     if tuple(int(part) for part in installed.split(".")[:2]) < OLDEST:
         raise Fatal(
-            f"local models need transformers 5.20 or newer, {installed} is installed: {INSTALL}"
+            f"local models need transformers 5.20 or newer, {installed} is installed: {install}"
         )

@@ -91,12 +91,12 @@ class HuggingFaceFamily:
 
     @property
     def image_rule(self) -> ImageRule | None:
-        if not self._smart:
+        limits = self.pixel_limits
+        if limits is None:
             return image_rules.pixels(
                 self._max_pixels, self._prompter.picture_tokens, "the checkpoint's processor"
             )
-        size = self._processor.image_processor.size
-        return image_rules.qwen_exact(self._factor, size["shortest_edge"], size["longest_edge"])
+        return image_rules.qwen_exact(self._factor, *limits)
 
     @property
     def coordinates(self) -> Coordinates | None:
@@ -122,6 +122,23 @@ class HuggingFaceFamily:
             tensors.pop(name, None)
         types = [tensors.pop(name)[0] for name in _TYPES if name in tensors]
         return Encoded(ids, types[0] if types else None, tensors, built_on)
+
+    def collapsed(self, conversation: Conversation) -> list[int]:
+        """The prompt's ids before pictures are put in, as engines take them that do so themselves:
+        a picture is what the template marks it by. Raises `Fatal`."""
+        return self._prompter.collapsed(conversation)
+
+    def growth(self, width: int, height: int) -> int:
+        """Ids by which a picture of this size lengthens a collapsed prompt."""
+        return self._prompter.growth(width, height)
+
+    @property
+    def pixel_limits(self) -> tuple[int, int] | None:
+        """The fewest and the most pixels of a picture that is not resized; None without limits."""
+        if not self._smart:
+            return None
+        size = self._processor.image_processor.size
+        return int(size["shortest_edge"]), int(size["longest_edge"])
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Family`."""
@@ -265,6 +282,10 @@ class QwenFamily(HuggingFaceFamily):
         if written != expected:
             raise Fatal(f"the chat template wrote {written} picture tokens instead of {expected}")
         return encoded
+
+    def growth(self, width: int, height: int) -> int:
+        """See `HuggingFaceFamily`. The template writes one of a picture's ids."""
+        return self._prompter.picture_tokens(width, height) - 1
 
     def encode_again(self, conversation: Conversation, pictures: Mapping[str, Any]) -> Encoded:
         """See `Recalling`."""

@@ -21,6 +21,8 @@ _THOUGHT = re.compile(r"(</?(?:think|thinking|thought)>|\u25c1/?think\u25b7|\[/?
 """The marks around a thought in a reply."""
 _HERE = "\udfff\udffe\udfff"
 """Where a reply stands while a template is read: like escaped text, it cannot be forged."""
+_BLANK = user(Picture("", "", 0, 0))
+"""A message of a picture alone."""
 
 
 class Prompter:
@@ -54,6 +56,11 @@ class Prompter:
         made = self._processed(self.text(conversation.messages), images)
         return made, self._guard.built_on
 
+    def collapsed(self, conversation: Conversation) -> list[int]:
+        """The prompt's ids with its pictures as the template marks them, before the processor makes
+        room for them. Raises `Fatal`."""
+        return self._ids(self.text(conversation.messages))
+
     def picture_tokens(self, width: int, height: int) -> int:
         """Ids that stand for a picture of this size, as the processor counts them; if it cannot
         tell, a blank picture is prepared."""
@@ -61,24 +68,23 @@ class Prompter:
         with contextlib.suppress(Exception):
             count = self._processor._get_num_multimodal_tokens
             return int(count(image_sizes=[(height, width)])["num_image_tokens"][0])
+        marked, plain = self._rendered([_BLANK]), self._rendered([user("")])
+        return self.growth(width, height) + len(self._ids(marked)) - len(self._ids(plain))
+
+    def growth(self, width: int, height: int) -> int:
+        """Ids by which the processor lengthens a collapsed prompt for a picture of this size."""
         cut: object = width, height
         with contextlib.suppress(Exception):
             # Pictures that are cut into the same rows and columns have as many ids.
             made = self._processor.image_processor.get_number_of_image_patches(height, width)
             cut = made if isinstance(made, tuple) else cut
         if cut not in self._blank:
-            self._blank[cut] = self._blank_tokens(width, height)
+            from PIL.Image import new
+
+            marked = self._rendered([_BLANK])
+            made = self._processed(marked, [new("RGB", (width, height))])
+            self._blank[cut] = len(made["input_ids"][0]) - len(self._ids(marked))
         return self._blank[cut]
-
-    def _blank_tokens(self, width: int, height: int) -> int:
-        from PIL.Image import new
-
-        marked = self._rendered([Message("user", (Picture("", "", width, height),))])
-        plain = self._rendered([Message("user", (Text(""),))])
-        made = self._processed(marked, [new("RGB", (width, height))])
-        return len(made["input_ids"][0]) - len(
-            self._guard.ids(plain, add_special_tokens=self._adds_special(plain))
-        )
 
     def text(self, messages: Sequence[Message]) -> str:
         """The prompt as an escaped string, up to where the next reply begins."""
@@ -109,6 +115,10 @@ class Prompter:
             # Processors differ in what they raise for a prompt that their model does not take.
             raise Fatal(f"the model's processor refuses the prompt: {line(error)}") from error
         return made
+
+    def _ids(self, text: str) -> list[int]:
+        """The ids of an escaped prompt."""
+        return self._guard.ids(text, add_special_tokens=self._adds_special(text))
 
     def _adds_special(self, text: str) -> bool:
         """Whether the tokenizer is to write its first token: templates may have done so."""

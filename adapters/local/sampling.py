@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from adapters.contract import Generation
+from adapters.contract import Generation, Request
 from adapters.local.work import Work
 
 DEFAULT_SEED = 0
@@ -24,10 +24,10 @@ def samples(generation: Generation) -> bool:
     return bool(generation.temperature)
 
 
-def seed_of(work: Work) -> int:
+def seed_of(call: Work | Request) -> int:
     """The seed of one reply's draws."""
-    seed = DEFAULT_SEED if work.generation.seed is None else work.generation.seed
-    text = "\x1f".join((str(seed), work.unit_id, str(work.repeat), work.place))
+    seed = DEFAULT_SEED if call.generation.seed is None else call.generation.seed
+    text = "\x1f".join((str(seed), call.unit_id, str(call.repeat), call.place))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
@@ -75,6 +75,15 @@ class Draw:
 PICTURE_IDS = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
 
 
+def picture_ids(config: Any) -> list[int]:
+    """The ids that stand for pictures, as far as the model could write them."""
+    text = getattr(config, "text_config", None) or config
+    # Some models have picture ids beyond what they can write.
+    written = getattr(text, "vocab_size", None) or 0
+    token_ids = (getattr(config, name, None) for name in PICTURE_IDS)
+    return [token for token in token_ids if isinstance(token, int) and 0 <= token < written]
+
+
 class ForbiddenTokens:
     """A logits processor that forbids the tokens that stand for pictures.
 
@@ -82,12 +91,7 @@ class ForbiddenTokens:
     """
 
     def __init__(self, config: Any, device: str) -> None:
-        text = getattr(config, "text_config", None) or config
-        # Some models have picture ids beyond what they can write.
-        written = getattr(text, "vocab_size", None) or 0
-        token_ids = (getattr(config, name, None) for name in PICTURE_IDS)
-        ids = [token for token in token_ids if isinstance(token, int) and 0 <= token < written]
-        self._ids = torch.tensor(ids, dtype=torch.long, device=device)
+        self._ids = torch.tensor(picture_ids(config), dtype=torch.long, device=device)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         # The scores are a copy that `generate` made for its processors.

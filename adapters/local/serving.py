@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Fault
+from adapters.exchange import Answer
 from adapters.local.errors import line
 from adapters.local.options import LocalOptions
 from adapters.local.work import Generated, Plan, Work, WorkerStats
@@ -54,13 +55,10 @@ class Release:
     unit_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The results of a batch, or why the run must end."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered(Answer):
+    """The results of a batch, with the worker's counts and notices after it."""
 
-    number: int
-    results: list[Generated | Fault]
-    fatal: str | None
     stats: WorkerStats
     notices: list[str]
 
@@ -97,7 +95,7 @@ def _worker(job: Job, send: Send) -> Any:
     return worker
 
 
-def _answer(worker: Any, number: int, done: Future[list[Generated | Fault]]) -> Answer:
+def _answer(worker: Any, number: int, done: Future[list[Generated | Fault]]) -> Answered:
     results: list[Generated | Fault] = []
     fatal: str | None = None
     try:
@@ -106,7 +104,8 @@ def _answer(worker: Any, number: int, done: Future[list[Generated | Fault]]) -> 
         fatal = str(error)
     except Exception as error:
         fatal = f"{type(error).__name__}: {line(error)}"
-    return Answer(number, results, fatal, worker.stats(), worker.notices())
+    stats, notices = worker.stats(), worker.notices()
+    return Answered(number=number, result=results, fatal=fatal, stats=stats, notices=notices)
 
 
 def _plain(tensor: torch.Tensor) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import torch
@@ -34,14 +35,21 @@ def start(options: LocalOptions, info: AdapterInfo, model: Unloaded) -> LocalAda
     """
     devices = devices_of(options)
     where = f"GPUs ({options.device_map})" if options.device_map else ", ".join(devices)
-    long = threading.Timer(LONG_S, _log.info, ("loading %s on %s ...", info.name, where))
-    long.daemon = True
-    long.start()
-    try:
+    with announced(info.name, where):
         if len(devices) > 1:
             return _in_processes(options, info, model, devices)
         loaded = model.load()
         return adapter(options, info, loaded, [thread_worker(loaded, options)])
+
+
+@contextmanager
+def announced(name: str, where: str) -> Iterator[None]:
+    """Log what is being loaded if that takes long."""
+    long = threading.Timer(LONG_S, _log.info, ("loading %s on %s ...", name, where))
+    long.daemon = True
+    long.start()
+    try:
+        yield
     finally:
         long.cancel()
 

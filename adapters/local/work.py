@@ -92,6 +92,25 @@ class Plan:
     open_dialogues: int
 
 
+class Ignored:
+    """Tells of every generation parameter that models on this machine lack, once each."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is the model's."""
+        self._name = name
+        self._told: set[str] = set()
+
+    def of(self, generation: Generation) -> list[str]:
+        """Notices about parameters that are set here for the first time."""
+        names = [
+            name
+            for name in ("effort", "thinking_budget")
+            if getattr(generation, name) is not None and name not in self._told
+        ]
+        self._told.update(names)
+        return [f"{self._name} has no {name.replace('_', ' ')}: ignored" for name in names]
+
+
 class Worker(Protocol):
     """One device with one copy of the model: a thread of this process, or a process.
 

@@ -129,7 +129,7 @@ def test_two_processes_reply_as_one_thread_does_and_one_that_dies_is_replaced_by
         await asyncio.sleep(0.2)
         await local.close()
         await local.close()
-        with pytest.raises(Fatal, match=r"^the model on cpu was closed"):
+        with pytest.raises(Fatal, match=r"^the worker on cpu was closed"):
             await lost
 
     asyncio.run(close())
@@ -141,12 +141,12 @@ def test_the_batch_of_a_process_that_dies_is_asked_again_and_without_any_left_th
 ) -> None:
     # It never gets as far as loading, so that this costs nothing.
     worker = ProcessWorker(options, "cpu")
-    worker._ready.set_result(Ready(Plan(8, 8), None, {}))
+    worker._exchange.ready.set_result(Ready(Plan(8, 8), None, {}))
     local = adapter(model, [worker])
 
     async def main() -> None:
         lost = asyncio.ensure_future(local.ask_many([request(1), request(2)], Pictures()))
-        while not worker._open:
+        while not worker._exchange.open:
             await asyncio.sleep(0.01)
         os.kill(worker.pid, signal.SIGUSR1)
         results = await lost

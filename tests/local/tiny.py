@@ -58,9 +58,10 @@ CORPUS = (
 )
 
 
-def build(family: str, folder: Path, seed: int = 0) -> Path:
+def build(family: str, folder: Path, seed: int = 0, *, wide: bool = False) -> Path:
     """A checkpoint of one of `FAMILIES`, in float32 with logits that differ, in `folder`.
 
+    Heads have 16 dimensions or, if `wide`, 64, which is the least that inference engines take.
     Its generation_config.json samples and punishes repetition, as the published ones do.
     """
     import torch
@@ -69,7 +70,7 @@ def build(family: str, folder: Path, seed: int = 0) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _tokenizer()
     tokenizer.save_pretrained(folder)
-    config = configuration(family, tokenizer.get_vocab())
+    config = configuration(family, tokenizer.get_vocab(), wide=wide)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = AutoModelForImageTextToText.from_config(config)
@@ -121,21 +122,22 @@ def _processor(family: str) -> Any:
     return Qwen2VLImageProcessorPil(size=size, patch_size=patch, merge_size=2)
 
 
-def configuration(family: str, vocabulary: Mapping[str, int]) -> Any:
+def configuration(family: str, vocabulary: Mapping[str, int], *, wide: bool = False) -> Any:
     """The configuration of a tiny model, with the picture token ids of a vocabulary."""
     from transformers import Qwen2_5_VLConfig, Qwen2VLConfig, Qwen3VLConfig
 
     third = family == "qwen3-vl"
     rope: dict[str, object] = {"rope_type": "default", "rope_theta": 1e4}
-    rope |= (
-        {"mrope_section": [4, 2, 2], "mrope_interleaved": True}
-        if third
-        else {"mrope_section": [2, 3, 3]}
-    )
+    times = 4 if wide else 1
+    section = [4, 2, 2] if third else [2, 3, 3]
+    rope["mrope_section"] = [times * part for part in section]
+    if third:
+        rope["mrope_interleaved"] = True
+    hidden = 64 * times
     text: dict[str, object] = {
         "vocab_size": len(vocabulary),
-        "hidden_size": 64,
-        "intermediate_size": 128,
+        "hidden_size": hidden,
+        "intermediate_size": 2 * hidden,
         "num_hidden_layers": 2,
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
@@ -149,20 +151,20 @@ def configuration(family: str, vocabulary: Mapping[str, int]) -> Any:
     }
     vision: dict[str, object] = {"depth": 2, "num_heads": 2, "initializer_range": 0.2}
     if family == "qwen2-vl":
-        vision |= {"embed_dim": 32, "hidden_size": 64, "mlp_ratio": 2}
+        vision |= {"embed_dim": 32, "hidden_size": hidden, "mlp_ratio": 2}
     elif family == "qwen2.5-vl":
         vision |= {
             "hidden_size": 32,
-            "out_hidden_size": 64,
+            "out_hidden_size": hidden,
             "intermediate_size": 64,
             "window_size": 56,
             "fullatt_block_indexes": [1],
         }
     else:
-        text["head_dim"] = 16
+        text["head_dim"] = 16 * times
         vision |= {
             "hidden_size": 32,
-            "out_hidden_size": 64,
+            "out_hidden_size": hidden,
             "intermediate_size": 64,
             "patch_size": 16,
             "num_position_embeddings": 64,

@@ -1,0 +1,227 @@
+"""The process that has vLLM's engine: it loads the model, answers calls, and ends with its parent.
+
+`VllmAdapter` starts it as a child that runs `serve`. It reads a `Job`, answers with `Ready` or with
+a text that says why not, and then answers every `Call`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from adapters.contract import Fault, PixelPicture
+from adapters.conversation import Finish
+from adapters.exchange import Answer
+from adapters.local.errors import line
+from adapters.local.work import Generated
+from adapters.processes import Receive, Send
+
+_FINISHES = {
+    "stop": Finish.STOP,
+    "length": Finish.LENGTH,
+    # It was cut off since it repeated itself, where the engine was told to look for that.
+    "repetition": Finish.LENGTH,
+}
+_TOO_LONG = re.compile(r"maximum (context|model) length|max_model_len", re.IGNORECASE)
+_CAUSE = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Exit): .+")
+_LOG_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The arguments of `AsyncEngineArgs`."""
+
+    arguments: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The model is loaded."""
+
+    context_tokens: int | None
+    facts: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A picture, and what it is known by in the engine's caches."""
+
+    uuid: str
+    pixels: PixelPicture
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A reply to generate; `sampling` are arguments of `SamplingParams`."""
+
+    number: int
+    ids: tuple[int, ...]
+    pictures: tuple[Shown, ...]
+    sampling: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """Nobody waits for the reply to this call any more."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End in good order."""
+
+
+def serve(receive: Receive, send: Send) -> None:
+    """Load the model and answer until told to stop, or until it turns out not to load."""
+    job: Job = receive()
+    asyncio.run(_serve(job, receive, send))
+
+
+async def _serve(job: Job, receive: Receive, send: Send) -> None:
+    try:
+        engine = _engine(job.arguments)
+        ready = _ready(engine)
+    except Exception as error:
+        send(f"vLLM cannot load the model: {_cause(_log()) or line(error)}")
+        return
+    send(ready)
+    inbox: asyncio.Queue[object] = asyncio.Queue()
+    threading.Thread(
+        target=_pump, args=(receive, inbox, asyncio.get_running_loop()), daemon=True
+    ).start()
+    calls: dict[int, asyncio.Task[None]] = {}
+    while not isinstance(message := await inbox.get(), Stop):
+        if isinstance(message, Call):
+            task = asyncio.create_task(_answer(engine, message, send))
+            task.add_done_callback(partial(_forget, calls, message.number))
+            calls[message.number] = task
+        elif isinstance(message, Abort) and message.number in calls:
+            calls[message.number].cancel()
+    engine.shutdown()
+    # Nothing that is left of the engine, a thread say, may hold up the end.
+    os._exit(0)
+
+
+def _forget(calls: dict[int, asyncio.Task[None]], number: int, _: asyncio.Task[None]) -> None:
+    del calls[number]
+
+
+def _pump(receive: Receive, inbox: asyncio.Queue[object], loop: asyncio.AbstractEventLoop) -> None:
+    while True:
+        loop.call_soon_threadsafe(inbox.put_nowait, receive())
+
+
+def _engine(arguments: Mapping[str, object]) -> Any:
+    from vllm import AsyncEngineArgs
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
+
+
+def _ready(engine: Any) -> Ready:
+    import vllm
+
+    config = engine.model_config
+    facts: dict[str, object] = {
+        "vllm": vllm.__version__,
+        "dtype": str(config.dtype).removeprefix("torch."),
+        "device": "cpu",
+    }
+    # Which vLLM has imported.
+    if torch := sys.modules.get("torch"):
+        facts["torch"] = torch.__version__
+        if torch.cuda.is_available():
+            facts["device"] = torch.cuda.get_device_name(0)
+    return Ready(int(config.max_model_len), facts)
+
+
+async def _answer(engine: Any, call: Call, send: Send) -> None:
+    try:
+        answer = await _answered(engine, call)
+    except asyncio.CancelledError:
+        answer = Answer(call.number, None)
+    send(answer)
+
+
+async def _answered(engine: Any, call: Call) -> Answer:
+    from vllm.exceptions import VLLMValidationError
+    from vllm.v1.engine.exceptions import EngineDeadError
+
+    started = time.monotonic()
+    try:
+        output = await _generated(engine, call)
+    except VLLMValidationError as error:
+        if _TOO_LONG.search(str(error)):
+            return Answer(call.number, Generated((), Finish.TOO_LONG, 0, 0, 0.0))
+        return Answer(call.number, None, fatal=f"vLLM refuses the prompt: {line(error)}")
+    except EngineDeadError as error:
+        return Answer(call.number, None, fatal=f"vLLM ended: {_cause(_log()) or line(error)}")
+    except Exception as error:
+        # What the engine raises for a call that failed hides the reason behind one of its own.
+        reason = error.__cause__ or error
+        return Answer(call.number, _fault(f"{type(reason).__name__}: {line(reason)}"))
+    (reply,) = output.outputs
+    finish = _FINISHES.get(str(reply.finish_reason))
+    if finish is None:
+        return Answer(call.number, _fault(f"the reply ended with '{reply.finish_reason}'"))
+    seconds = time.monotonic() - started
+    prompt, cached = len(output.prompt_token_ids), int(output.num_cached_tokens or 0)
+    return Answer(call.number, Generated(tuple(reply.token_ids), finish, prompt, cached, seconds))
+
+
+async def _generated(engine: Any, call: Call) -> Any:
+    """The engine's output for a call."""
+    from PIL import Image
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    prompt: dict[str, object] = {"prompt_token_ids": list(call.ids)}
+    if call.pictures:
+        sized = [(picture.pixels.width, picture.pixels.height) for picture in call.pictures]
+        images = [
+            Image.frombytes("RGB", size, picture.pixels.data)
+            for size, picture in zip(sized, call.pictures, strict=True)
+        ]
+        prompt["multi_modal_data"] = {"image": images}
+        prompt["multi_modal_uuids"] = {"image": [picture.uuid for picture in call.pictures]}
+    parameters = SamplingParams(
+        **call.sampling, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY
+    )
+    # One, once the reply is whole.
+    outputs = [output async for output in engine.generate(prompt, parameters, str(call.number))]
+    return outputs[-1]
+
+
+def _fault(reason: str) -> Fault:
+    return Fault("server", f"vLLM failed: {reason}")
+
+
+def _log() -> str:
+    """The end of what this process and the engine's own have written to standard error."""
+    try:
+        size = os.fstat(2).st_size
+        return os.pread(2, _LOG_BYTES, max(0, size - _LOG_BYTES)).decode(errors="replace")
+    except OSError:  # Not a file, where it was started by hand.
+        return ""
+
+
+def _cause(log: str) -> str:
+    """The first error of the last traceback in a log, "" without any.
+
+    What `AsyncLLM` raises when one of its processes fails says only that it did.
+
+    >>> _cause("ERROR [core.py:9] ValueError: No memory. Try less.\\nRuntimeError: Engine core ...")
+    'ValueError: No memory. Try less.'
+    """
+    found = [match[0] for match in map(_CAUSE.search, log.splitlines()) if match]
+    inner = [text for text in found if "Engine core" not in text and "EngineDead" not in text]
+    return line(ValueError(inner[-1])) if inner else ""

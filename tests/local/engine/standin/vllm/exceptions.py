@@ -1,0 +1,14 @@
+class VLLMError(Exception):
+    pass
+
+
+class VLLMClientError(VLLMError):
+    pass
+
+
+class VLLMServerError(VLLMError):
+    pass
+
+
+class VLLMValidationError(VLLMClientError):
+    pass
