@@ -257,7 +257,7 @@ class Deferred:
         except ValueError as error:
             outcome = Fault("malformed", f"its result cannot be read ({error})")
         if isinstance(outcome, Reply):
-            return replace(outcome, tier="batch")
+            return outcome
         if isinstance(outcome, Fatal):
             self.fatal = self.fatal or outcome
             self._note_again(id, attempt, "refused", 0.0)

@@ -89,13 +89,12 @@ class Deferral:
                 passed = True
                 wait_s = FIRST_WAIT_S
             await remote.send()
-            if not remote.open:
-                if self.deferred.full is not None:
-                    raise self.deferred.full
-                return
+            live, waits = self.directory.batches.live, self.plan.settings.wait
+            if not remote.open and self.deferred.full is not None:
+                raise self.deferred.full
             for line in remote.to_do():
                 say(line)
-            if not self.plan.settings.wait:
+            if not live or not waits:
                 return
             say(remote.told)
             await engine.sleep(wait_s * random.uniform(1 - WAIT_VARIES, 1 + WAIT_VARIES))

@@ -51,6 +51,11 @@ def complete(
     refuse_without_effect(settings, lacks)
     if "batch" in settings.tier and EPISODES not in lacks:
         raise UserError("--tier batch: a live page does not wait a day for an answer; leave it out")
+    if "batch" in settings.tier and not settings.preflight:
+        raise UserError(
+            "--no-preflight: without the first call, a mistake comes back after a day on every "
+            "request of a batch; leave it out"
+        )
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError("give --repeats or --shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ class Nightly:
             outcome = Fatal(plain["fatal"])
         else:
             finish = Finish(plain.get("finish", "stop"))
-            outcome = _reply(plain["text"], plain["tokens"], finish)
+            outcome = replace(_reply(plain["text"], plain["tokens"], finish), tier="batch")
         return Result(plain["id"], outcome)
 
     async def upload(self, token: str, path: Path) -> str:

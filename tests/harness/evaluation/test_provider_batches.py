@@ -242,6 +242,11 @@ def test_a_run_that_waits_is_told_so_and_not_merged(place: Path) -> None:
     assert call("batches", "run").code == 3
 
 
+def test_the_first_call_cannot_be_left_out(place: Path) -> None:
+    with pytest.raises(UserError, match="--no-preflight"):
+        session(Provider(), preflight=False)
+
+
 def test_a_session_can_wait_until_everything_is_answered(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
