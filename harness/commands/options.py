@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -13,12 +10,12 @@ from click.core import ParameterSource
 
 from harness.errors import UserError
 from harness.settings import GROUPS, SETTINGS, Setting, Settings, read_settings
-from harness.settings.values import alternatives, describe, pairs
+from harness.settings.config import config_value, read_toml, unknown_key
+from harness.settings.values import alternatives
 
 F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 MOST_USED = "Most used"
-PAIRS = "KEY=VALUE"
 
 
 class Value(click.ParamType[Any]):
@@ -149,7 +146,7 @@ def config_option() -> Callable[[F], F]:
     """`--config FILE`: defaults for the other options of the command, from a TOML file.
 
     Keys are the long names of options without the dashes (`max-cost = 5`). What is given on the
-    command line takes precedence.
+    command line takes precedence. `-` is standard input.
     """
 
     def fill(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
@@ -163,18 +160,13 @@ def config_option() -> Callable[[F], F]:
         is_eager=True,
         expose_value=False,
         callback=fill,
-        help="TOML file with options; the command line takes precedence.",
+        help="TOML file with options (-: standard input); the command line takes precedence.",
     )
 
 
 def _read_config(path: str, command: click.Command) -> dict[str, Any]:
     """The file as a click default map. Raises `UserError` for unknown keys and broken files."""
-    try:
-        content = tomllib.loads(Path(path).read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"--config {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"--config {path}: not TOML: {error}") from error
+    content = read_toml(path, f"--config {path}")
     options = {
         spelling.removeprefix("--"): option
         for option in command.params
@@ -186,9 +178,7 @@ def _read_config(path: str, command: click.Command) -> dict[str, Any]:
     for key, value in content.items():
         option = options.get(key)
         if option is None:
-            near = difflib.get_close_matches(key, options, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise UserError(f"--config {path}: unknown key '{key}'{hint}")
+            raise UserError(f"--config {path}: {unknown_key(key, options)}")
         try:
             defaults[str(option.name)] = _config_value(option, value)
         except ValueError as error:
@@ -197,16 +187,9 @@ def _read_config(path: str, command: click.Command) -> dict[str, Any]:
 
 
 def _config_value(option: click.Option, value: Any) -> Any:
-    if not isinstance(option, SettingOption):
-        if option.is_flag != isinstance(value, bool):
-            wanted = "true or false" if option.is_flag else "a value"
-            raise ValueError(f"expected {wanted}, not {value!r}")
-        return value
-    if isinstance(value, dict):
-        if option.setting.metavar != PAIRS:
-            raise ValueError(f"expected {describe(option.setting.type)}, not a table")
-        value = pairs(value)
-    elif isinstance(value, list) and not (option.setting.repeatable or option.setting.one_text):
-        raise ValueError(f"expected one value, not {value!r}")
-    read = option.setting.read(value)
-    return list(read) if option.setting.repeatable else read
+    if isinstance(option, SettingOption):
+        return config_value(option.setting, value)
+    if option.is_flag != isinstance(value, bool):
+        wanted = "true or false" if option.is_flag else "a value"
+        raise ValueError(f"expected {wanted}, not {value!r}")
+    return value

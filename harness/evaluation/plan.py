@@ -25,7 +25,7 @@ from harness.policies import is_policy
 from harness.policies.contract import Policy
 from harness.protocols import AskingProtocol, open_protocol
 from harness.runs import Repaired, Setup, StepKey, repair, settled_before
-from harness.settings import OF_MODEL, SETTINGS, Settings, directory_of, on_record
+from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,21 @@ class Plan:
 
 
 def plan_run(
-    settings: Settings, instance: Adapter | Policy | None = None, *, asks: bool = True
+    settings: Settings,
+    instance: Adapter | Policy | None = None,
+    *,
+    asks: bool = True,
+    starts: bool = True,
+    folder: Path = RUNS,
 ) -> Plan:
     """Open everything that a run needs, each part once.
 
     `instance` is an adapter or policy object, used instead of the one that the settings name.
     Mistakes in the settings come to light first, then a missing key, then whatever is wrong with
     the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
-    key is needed and nothing is loaded. Raises `UserError` or `Fatal` with one line.
+    key is needed and nothing is loaded. Without `starts`, everything is checked, but no model is
+    loaded and no run on disk is touched. `folder` is where the directory of the run lies unless
+    the settings name it. Raises `UserError` or `Fatal` with one line.
     """
     settings = with_address(with_time(with_protocol(settings_to_redo(settings))))
     asked = settings = kind_of(settings).given(settings)
@@ -171,7 +178,9 @@ def plan_run(
     elif not is_policy(settings.model):
         model = open_model(settings, asks=asks)
     info = model.info if model else None
-    settings, protocol, directory = _completed(settings, info, is_own=instance is not None)
+    settings, protocol, directory = _completed(
+        settings, info, folder, is_own=instance is not None
+    )
     kind = kind_of(settings)(settings, protocol)
     kind.open()
     if model is None:
@@ -190,9 +199,9 @@ def plan_run(
     plan = Plan(settings, selected, kind, model, directory, roles=roles)
     if settings.redo:
         begun = replace(asked, out=None, max_tokens=None)
-        *_, usual = _completed(begun, info, is_own=instance is not None)
+        *_, usual = _completed(begun, info, folder, is_own=instance is not None)
         plan = replace(plan, redo=redo_of(settings, usual, setup_of(plan)))
-    if not asks:
+    if not asks or not starts:
         return plan
     if plan.redo is not None:
         plan.redo.begin(directory, setup_of(plan))
@@ -204,7 +213,7 @@ def plan_run(
 
 
 def _completed(
-    settings: Settings, info: AdapterInfo | None, *, is_own: bool
+    settings: Settings, info: AdapterInfo | None, folder: Path, *, is_own: bool
 ) -> tuple[Settings, AskingProtocol, Path]:
     """The settings with all that was left open, the protocol that has them, and the directory."""
 
@@ -216,9 +225,9 @@ def _completed(
 
     if settings.max_tokens is not None:
         whole, protocol = opened(settings.max_tokens)
-        return whole, protocol, directory_of(whole)
+        return whole, protocol, directory_of(whole, folder)
     whole, protocol = opened(default_limit(settings, info))
-    directory, begun = place_of(whole)
+    directory, begun = place_of(whole, folder)
     if begun is not None:
         whole, protocol = opened(begun)
     return whole, protocol, directory

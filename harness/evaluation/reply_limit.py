@@ -16,7 +16,7 @@ from adapters import AdapterInfo, Reply
 from adapters.contract import Generation
 from adapters.conversation import Finish
 from harness.runs import UnitRecord, manifest_before
-from harness.settings import SETTINGS, Settings, directory_of
+from harness.settings import RUNS, SETTINGS, Settings, directory_of
 from parsers import PARSE_FAILURES
 from parsers.records import Status
 from parsers.reply_text import ends_in_thought, without_thinking
@@ -39,13 +39,14 @@ def default_limit(settings: Settings, info: AdapterInfo | None) -> Limits:
     return (THINKING if thinks else USUAL,)
 
 
-def place_of(settings: Settings) -> tuple[Path, Limits | None]:
+def place_of(settings: Settings, folder: Path = RUNS) -> tuple[Path, Limits | None]:
     """The directory of a run whose limit was left open, and the limit if it was begun with another.
 
     A run that was begun goes on with its own limit. Models that think used to have the usual one,
     and their runs a name that follows from it. Raises `RunError` for a run that cannot be read.
     """
-    places = [directory_of(settings), directory_of(replace(settings, max_tokens=(USUAL,)))]
+    usual = replace(settings, max_tokens=(USUAL,))
+    places = [directory_of(settings, folder), directory_of(usual, folder)]
     for place in places:
         begun = manifest_before(place)
         if begun is None:

@@ -267,9 +267,13 @@ def directory_name(settings: Settings) -> str:
     return f"{name}-{settings.benchmark}-{offered}-{short}"
 
 
-def directory_of(settings: Settings) -> Path:
-    """Where a run lies: in the folder that was named, or in one named by its settings."""
-    return Path(settings.out or Path("runs") / directory_name(settings))
+RUNS = Path("runs")
+"""Where the directories of runs lie."""
+
+
+def directory_of(settings: Settings, folder: Path = RUNS) -> Path:
+    """Where a run lies: in the directory that was named, or in `folder`, named by its settings."""
+    return Path(settings.out or folder / directory_name(settings))
 
 
 def written(name: str) -> str:

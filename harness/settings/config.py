@@ -1,0 +1,83 @@
+"""Settings in TOML files: what `--config` takes, and what a sweep is written in."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.settings.setting import Setting
+from harness.settings.values import describe, pairs
+
+PAIRS = "KEY=VALUE"
+STDIN = "-"
+"""Stands for standard input where a file is expected."""
+
+
+def read_toml(path: str, what: str) -> dict[str, Any]:
+    """The content of a TOML file, or of standard input (`-`).
+
+    `what` is what an error calls the file. Raises `UserError`.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        return tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise UserError(f"{what}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{what}: not TOML: {error}") from error
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """The complaint about a key that there is not."""
+    near = difflib.get_close_matches(key, list(known), n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"unknown key '{key}'{hint}"
+
+
+def config_value(setting: Setting, value: Any) -> Any:
+    """The value that a file gives to a setting.
+
+    Raises ValueError naming what was expected.
+    """
+    if isinstance(value, dict):
+        if setting.metavar != PAIRS:
+            raise ValueError(f"expected {describe(setting.type)}, not a table")
+        value = pairs(value)
+    elif isinstance(value, list) and not (setting.repeatable or setting.one_text):
+        raise ValueError(f"expected one value, not {value!r}")
+    read = setting.read(value)
+    return list(read) if setting.repeatable else read
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """A table as TOML that reads back as it was; values are those that `tomllib` returns.
+
+    >>> print(toml_text({"model": 'a "b"', "role": {"planner": "c"}, "seed": 1, "split": ["x"]}))
+    "model" = "a \\"b\\""
+    "role" = {"planner" = "c"}
+    "seed" = 1
+    "split" = ["x"]
+    """
+    return "\n".join(f"{_text(key)} = {_written(value)}" for key, value in table.items())
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = (f"{_text(key)} = {_written(one)}" for key, one in value.items())
+        return "{" + ", ".join(inner) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text(value) if isinstance(value, str) else str(value)
+
+
+def _text(text: str) -> str:
+    # The escapes of JSON are among those of TOML, which wants one more.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
