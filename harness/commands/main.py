@@ -23,6 +23,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
             "harness.commands.play:play",
             "Play the environment of recorded tasks with a baseline.",
         ),
+        "sweep": ("harness.commands.sweep:sweep", "Carry out many runs from one file."),
         "batches": (
             "harness.commands.batches:batches",
             "Show or cancel a run's batches at a provider.",

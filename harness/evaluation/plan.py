@@ -178,9 +178,7 @@ def plan_run(
     elif not is_policy(settings.model):
         model = open_model(settings, asks=asks)
     info = model.info if model else None
-    settings, protocol, directory = _completed(
-        settings, info, folder, is_own=instance is not None
-    )
+    settings, protocol, directory = _completed(settings, info, folder, is_own=instance is not None)
     kind = kind_of(settings)(settings, protocol)
     kind.open()
     if model is None:

@@ -41,6 +41,9 @@ from harness.runs import RunDirectory, RunError, UnitRecord, open_run
 from harness.settings import Settings, of_session
 from harness.tables import counted
 
+STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
+"""What a session that ended early has on record of its end."""
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -174,6 +177,9 @@ async def carry_out(
                 await model.adapter.close()
             for role in plan.roles.values():
                 await role.close()
+        if stopped is not None:
+            reached = isinstance(stopped, CostLimitReached)
+            directory.note_measured({STOPPED: str(stopped), REACHED_COST_LIMIT: reached})
         directory.sync()
         run = open_run(plan.directory)
         records = run.records()

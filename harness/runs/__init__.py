@@ -17,6 +17,7 @@ from harness.runs.directory import (
     SERVER_LOG,
     SUMMARY,
     RunDirectory,
+    is_in_use,
     manifest_before,
     repair,
     settled_before,
@@ -25,8 +26,16 @@ from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInU
 from harness.runs.files import STEPS
 from harness.runs.kinds import KINDS
 from harness.runs.live_steps import Done, LiveStep, Sight, steps_taken
-from harness.runs.manifest import Manifest, Redone, Session, Setup, check_same, difference
-from harness.runs.on_record import StepKey
+from harness.runs.manifest import (
+    MANIFEST,
+    Manifest,
+    Redone,
+    Session,
+    Setup,
+    check_same,
+    difference,
+)
+from harness.runs.on_record import StepKey, read_cost, read_settled
 from harness.runs.pictures import SentPicture, made_again, sent_picture
 from harness.runs.recorded import RecordedCalls, name_of
 from harness.runs.records import (
@@ -52,6 +61,7 @@ from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
 __all__ = [
     "BLOBS",
     "KINDS",
+    "MANIFEST",
     "SCHEMA",
     "SERVER_LOG",
     "STEP",
@@ -94,12 +104,15 @@ __all__ = [
     "check_same",
     "difference",
     "digest_of",
+    "is_in_use",
     "made_again",
     "manifest_before",
     "merge",
     "name_of",
     "open_run",
     "packed",
+    "read_cost",
+    "read_settled",
     "repair",
     "result_of",
     "roles_of",

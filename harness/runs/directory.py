@@ -46,6 +46,7 @@ SUMMARY, TABLE = "summary.json", "steps.parquet"
 LOCK = ".lock"
 SERVER_LOG = "server.log"
 """The output of a server that was started for the run."""
+_LOOK_S = 0.2
 
 
 class RunDirectory:
@@ -254,11 +255,27 @@ def _remove_folders(created: Sequence[Path]) -> None:
             folder.rmdir()
 
 
+def is_in_use(path: Path) -> bool:
+    """Whether a process is working on the run at `path`."""
+    if not (path / LOCK).exists():
+        return False
+    lock = FileLock(path / LOCK, thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return True
+    except OSError:
+        return False
+    lock.release()
+    return False
+
+
 def _lock(path: Path) -> FileLock:
     # The system lets go of this lock when the process ends, however it ends.
     lock = FileLock(path / LOCK, thread_local=False)
     try:
-        lock.acquire(blocking=False)
+        # Whoever only looks whether it is held has it for an instant (`is_in_use`).
+        lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 10)
     except Timeout:
         raise RunInUse(f"another process{_owner(path)} is working on {path}") from None
     except OSError as error:

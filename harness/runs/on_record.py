@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,6 +130,11 @@ def read_on_record(path: Path) -> OnRecord:
             recorded.add(head.key, head.id, line)
     lost = frozenset(key for key, head in settled.items() if not ids.issuperset(head.calls))
     return OnRecord(frozenset(settled), recorded, shared, spent, lost)
+
+
+def read_cost(path: Path) -> float:
+    """What the calls on record of the run at `path` have cost in US dollars. Raises `RunError`."""
+    return math.fsum(head.cost or 0.0 for head in read_records(path / CALLS, CallHead))
 
 
 def _latest(path: Path) -> dict[StepKey, StepHead]:

@@ -1,0 +1,65 @@
+"""A cell's process: `vlm-eval run` with its options on standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.settings.config import STDIN, toml_text
+
+COMMAND = ("-P", "-m", "harness", "run", "--config", STDIN)
+"""-P: modules in the current folder must not hide others of the same name."""
+
+
+class Child:
+    """The process of a cell; what it prints goes to the end of a file."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @classmethod
+    async def start(cls, options: Mapping[str, Any], log: Path) -> Child:
+        """Start a run with these options, which may hold what no command line should show."""
+        # It finds the same packages as this process, wherever they are installed.
+        paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+        with log.open("ab") as output:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *COMMAND,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, "PYTHONPATH": paths},
+                # Ctrl-C reaches the sweep alone, which passes it on once.
+                process_group=0,
+            )
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.write(toml_text(options).encode())
+            await process.stdin.drain()
+        process.stdin.close()
+        return cls(process)
+
+    async def ended(self) -> int:
+        """Wait for its exit status; negative where a signal ended it."""
+        return await self._process.wait()
+
+    def interrupt(self) -> None:
+        """Ask it to finish the calls under way; the second time it does not wait for them."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """End it and the processes of its group at once."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,0 +1,182 @@
+"""A sweep's file: tables of options, of which lists multiply."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adapters.secrets import masked
+from harness.errors import UserError
+from harness.settings import SETTINGS, Setting, Settings, read_settings
+from harness.settings.config import PAIRS, config_value, read_toml, unknown_key
+from harness.settings.values import read as read_value
+
+DEFAULTS, RUN = "defaults", "run"
+MAX_COST_TOTAL = "max-cost-total"
+"""The key of what all cells together may cost; all others are options of `run`."""
+MOST_CELLS = 10_000
+REFUSED = {
+    "out": "the sweep names the directories of its runs; say --out DIR to `vlm-eval sweep`",
+    "wait": "say --wait to `vlm-eval sweep`",
+    **dict.fromkeys(
+        ("redo", "from", "repair"), "it is for one run at a time; use `vlm-eval run` for it"
+    ),
+}
+"""Options of `run` that a sweep's file cannot have."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a sweep.
+
+    label: the model, and the options in which it differs from other cells of that model.
+    place: where it stands in the file, for errors.
+    options: what the file says, by option, as TOML has it.
+    settings: the same, read.
+    """
+
+    label: str
+    place: str
+    options: Mapping[str, Any]
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """What a file says: its cells, and what they may cost together in US dollars."""
+
+    path: str
+    cells: tuple[Cell, ...]
+    max_cost_total: float | None = None
+
+
+@dataclass
+class _Table:
+    """A `[[run]]` with the defaults: the values of each option, of which a cell has one."""
+
+    place: str
+    values: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def read_sweep(path: str) -> SweepFile:
+    """Read the file of a sweep.
+
+    Raises `UserError` for what is no such file, for an option that `run` does not have, and for a
+    value that an option does not take; the message names the place in the file.
+    """
+    content = read_toml(path, path)
+    for key in content:
+        if key not in (DEFAULTS, RUN):
+            raise UserError(
+                f"{path}: {unknown_key(key, (DEFAULTS, RUN))} (options of all runs stand under "
+                f"[{DEFAULTS}], those of some under [[{RUN}]])"
+            )
+    defaults = content.get(DEFAULTS, {})
+    runs = content.get(RUN, [])
+    if not isinstance(defaults, dict):
+        raise UserError(f"{path}: [{DEFAULTS}] is a table")
+    if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):
+        raise UserError(f"{path}: it has no [[{RUN}]], so there is nothing to run")
+    defaults = dict(defaults)
+    total = _total(defaults.pop(MAX_COST_TOTAL, None), path)
+    tables = [
+        _table(path, f"[[{RUN}]] {number}", defaults, run) for number, run in enumerate(runs, 1)
+    ]
+    return SweepFile(path, tuple(_cells(path, tables)), total)
+
+
+def _total(value: object, path: str) -> float | None:
+    if value is None:
+        return None
+    try:
+        read: float = read_value(SETTINGS["max_cost"].type, value)
+    except ValueError as error:
+        raise UserError(f"{path}: [{DEFAULTS}] {MAX_COST_TOTAL}: {error}") from error
+    return read
+
+
+def _table(path: str, place: str, defaults: Mapping[str, Any], run: Mapping[str, Any]) -> _Table:
+    known, table = _known(), _Table(place)
+    for key, value in {**defaults, **run}.items():
+        where = f"{path}: {place if key in run else f'[{DEFAULTS}]'}"
+        if key == MAX_COST_TOTAL:
+            raise UserError(f"{where}: {key} is of the whole sweep; put it under [{DEFAULTS}]")
+        if key not in known:
+            raise UserError(f"{where}: {unknown_key(key, (*known, MAX_COST_TOTAL))}")
+        if key in REFUSED:
+            raise UserError(f"{where}: {key}: {REFUSED[key]}")
+        table.values[key] = _alternatives(known[key], value, f"{where}: {key}")
+    if "model" not in table.values:
+        raise UserError(f"{path}: {place}: it names no model")
+    return table
+
+
+def _alternatives(setting: Setting, value: Any, where: str) -> list[Any]:
+    """The values that a setting takes in turn.
+
+    A list of an option that may be repeated is one value; a list of such lists is several.
+    """
+    several = isinstance(value, list)
+    if several and setting.repeatable:
+        several = any(isinstance(one, list) for one in value)
+    values: list[Any] = value if several else [value]
+    if not values:
+        raise UserError(f"{where}: an empty list leaves nothing to run")
+    for one in values:
+        try:
+            config_value(setting, one)
+        except ValueError as error:
+            raise UserError(f"{where}: {error}") from error
+    return values
+
+
+def _cells(path: str, tables: Sequence[_Table]) -> Iterator[Cell]:
+    number = sum(math.prod(map(len, table.values.values())) for table in tables)
+    if number > MOST_CELLS:
+        raise UserError(f"{path}: {number:,} runs are more than {MOST_CELLS:,}")
+    expanded = [(table.place, options) for table in tables for options in _multiplied(table)]
+    shown = [shown_options(options) for _, options in expanded]
+    values: dict[tuple[str, str], set[str]] = {}
+    keys = {key for options in shown for key in options}
+    for told in shown:
+        for key in keys:
+            values.setdefault((told["model"], key), set()).add(repr(told.get(key)))
+    for (place, options), told in zip(expanded, shown, strict=True):
+        try:
+            settings = read_settings({k.replace("-", "_"): v for k, v in options.items()})
+        except ValueError as error:
+            raise UserError(f"{path}: {place}: {error}") from error
+        varied = (key for key in told if len(values[told["model"], key]) > 1)
+        differs = (f"{key}={_told(told[key])}" for key in varied)
+        yield Cell(" ".join([settings.model, *differs]), place, options, settings)
+
+
+def _multiplied(table: _Table) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*table.values.values()):
+        yield dict(zip(table.values, values, strict=True))
+
+
+def _known() -> dict[str, Setting]:
+    """The settings by their keys in a file."""
+    return {setting.option.removeprefix("--"): setting for setting in SETTINGS.values()}
+
+
+def shown_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they may be shown, secrets masked."""
+    known, shown = _known(), dict(options)
+    for key, value in options.items():
+        if known[key].metavar == PAIRS:
+            shown[key] = masked(dict(config_value(known[key], value)))
+    return shown
+
+
+def _told(value: Any) -> str:
+    """A value in a label."""
+    if isinstance(value, list):
+        return ",".join(map(_told, value))
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={_told(one)}" for key, one in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)

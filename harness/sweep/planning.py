@@ -1,0 +1,200 @@
+"""Opens every cell of a sweep once, so that mistakes come to light before anything is paid."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adapters import Fatal, UnknownName
+from adapters.prices import source
+from harness.errors import UserError
+from harness.evaluation.estimate import Estimate, estimate
+from harness.evaluation.estimated_calls import EXPECTED_REPLY
+from harness.evaluation.evaluate import CONFIRM_FROM, check_cost_limit
+from harness.evaluation.plan import Plan, plan_run
+from harness.runs import RunError
+from harness.sweep.expansion import CellPlan, Cost, Expansion
+from harness.sweep.file import Cell, SweepFile, shown_options
+from harness.tables import Column, Grid, rows_of
+from harness.tables import counted as number_of
+
+HERE = "this machine"
+"""The slot of models that are loaded here: one at a time has the device."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A cell and its estimate."""
+
+    plan: CellPlan
+    estimate: Estimate
+
+
+def plan_cells(
+    file: SweepFile,
+    folder: Path,
+    say: Callable[[str], None],
+    *,
+    before: Expansion | None = None,
+    counted: list[Counted] | None = None,
+) -> tuple[CellPlan, ...]:
+    """Check every cell of a file: its settings, key, prices and data.
+
+    Costs are estimated where money is divided or has to be confirmed; `before` has the estimates of
+    an earlier start. With `counted` every cell is estimated anew and added there, and no key is
+    needed. Raises `UserError` for the first cell that cannot be run, and for two equal ones.
+    """
+    known = {cell.directory: cell for cell in before.cells} if before else {}
+    planned: dict[str, tuple[Cell, CellPlan]] = {}
+    for number, cell in enumerate(file.cells, 1):
+        if len(file.cells) > 1:
+            say(f"planning {number} of {len(file.cells)}: {cell.label}")
+        where = f"{file.path}: {cell.place} ({cell.label})"
+        try:
+            plan = plan_run(cell.settings, asks=counted is None, starts=False, folder=folder)
+            _check_money(plan, file.max_cost_total)
+            own = _cell_plan(cell, plan)
+            if own.directory in planned:
+                other, _ = planned[own.directory]
+                raise UserError(
+                    f"the same run as {other.place} ({other.label}); leave one of them out"
+                )
+            own = _priced(own, cell, plan, file, known.get(own.directory), counted)
+            asyncio.run(_close(plan))
+        except (UserError, Fatal, UnknownName, RunError) as error:
+            raise UserError(f"{where}: {error}") from error
+        planned[own.directory] = cell, own
+    return tuple(own for _, own in planned.values())
+
+
+def _check_money(plan: Plan, total: float | None) -> None:
+    if total is not None and plan.spends and plan.settings.max_cost is None:
+        plan = replace(plan, settings=replace(plan.settings, max_cost=total))
+    check_cost_limit(plan)
+
+
+def _cell_plan(cell: Cell, plan: Plan) -> CellPlan:
+    info = plan.model.info
+    slot = info.endpoint or info.provider
+    if plan.model.policy is not None:
+        slot = ""
+    elif plan.model.on_this_machine or info.runs_here:
+        slot = HERE
+    return CellPlan(
+        label=cell.label,
+        directory=plan.directory.name,
+        options=shown_options(cell.options),
+        dialogues=plan.dialogues,
+        slot=slot,
+        spends=plan.spends,
+        most_calls=plan.most_calls,
+    )
+
+
+def _priced(
+    own: CellPlan,
+    cell: Cell,
+    plan: Plan,
+    file: SweepFile,
+    before: CellPlan | None,
+    counted: list[Counted] | None,
+) -> CellPlan:
+    """The cell with what it is estimated to cost, where that matters."""
+    settings = plan.settings
+    divided = file.max_cost_total is not None
+    matters = plan.spends and (divided or not (settings.yes or settings.max_cost is not None))
+    if counted is None and not matters:
+        return own
+    prices = source()
+    same = before is not None and (before.priced_by, before.options) == (prices, own.options)
+    if counted is None and before is not None and same and settings.prices is None:
+        return replace(own, priced_by=prices, cost=before.cost)
+    found = estimate(plan)
+    expected, high = (found.cases[name].cost for name in ("expected", "high"))
+    if expected is not None and high is not None:
+        own = replace(own, cost=Cost(expected, high))
+    own = replace(own, priced_by=prices)
+    if counted is not None:
+        counted.append(Counted(own, found))
+    return own
+
+
+async def _close(plan: Plan) -> None:
+    await plan.kind.close()
+    if plan.model.load is None:
+        await plan.model.adapter.close()
+    for role in plan.roles.values():
+        await role.close()
+
+
+def to_confirm(cells: Sequence[tuple[Cell, CellPlan]], total: float | None) -> str:
+    """What a user has to agree to before the cells start; "" where that was said beforehand.
+
+    As with a run: `yes`, `max-cost` or a limit for all together answer beforehand, and a few calls
+    need no answer.
+    """
+    asked = [
+        plan
+        for cell, plan in cells
+        if plan.spends and not cell.settings.yes and cell.settings.max_cost is None
+    ]
+    calls = sum(plan.most_calls for plan in asked)
+    if total is not None or calls <= CONFIRM_FROM:
+        return ""
+    known = [plan.cost for plan in asked if plan.cost is not None]
+    text = f"{number_of(len(asked), 'run')} may cost money: at most {calls:,} calls"
+    if known:
+        low, high = sum(cost.expected for cost in known), sum(cost.high for cost in known)
+        text += f", about ${low:,.2f} and at most ${high:,.2f}"
+    if len(known) < len(asked):
+        text += f" (without {number_of(len(asked) - len(known), 'run')} of unknown price)"
+    return text
+
+
+def estimate_grid(cells: Sequence[Counted]) -> Grid:
+    """The table of `--dry-run`: a row per cell, and one for all of them."""
+    rows = [_row(one.plan.label, [one]) for one in cells]
+    if len(rows) > 1:
+        rows.append(_row("all runs", cells))
+    columns = (Column("run", "left"), *map(Column, ("units", "calls", "in", "out", *_COSTS)))
+    notes = (
+        f"in, out: tokens with replies of {EXPECTED_REPLY}; at most: with the longest replies that "
+        "are allowed. Prompt caches and what is on record are ignored.",
+    )
+    return Grid("", columns, rows_of(rows), footnotes=notes)
+
+
+_COSTS = ("cost", "at most")
+
+
+def _row(label: str, cells: Sequence[Counted]) -> tuple[str, ...]:
+    estimates = [one.estimate for one in cells]
+    least, most = (sum(map(of, estimates)) for of in (_least, _most))
+    tokens = (
+        sum(getattr(e.cases["expected"], way) for e in estimates) for way in ("input", "output")
+    )
+    costs = [[e.cases[name].cost for e in estimates] for name in ("expected", "high")]
+    return (
+        label,
+        f"{sum(one.plan.dialogues for one in cells):,}",
+        f"{most:,}" if least == most else f"{least:,}-{most:,}",
+        *(f"{number:,}" for number in tokens),
+        *(_sum(of_case) for of_case in costs),
+    )
+
+
+def _least(one: Estimate) -> int:
+    return one.calls_at_least
+
+
+def _most(one: Estimate) -> int:
+    return one.calls_at_most
+
+
+def _sum(costs: Sequence[float | None]) -> str:
+    known = [cost for cost in costs if cost is not None]
+    if not known:
+        return "unknown"
+    return f"${sum(known):,.2f}" + ("" if len(known) == len(costs) else " and more")
