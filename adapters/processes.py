@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 import os
 import pickle
 import queue
@@ -36,6 +37,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copyreg import dispatch_table
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, BinaryIO, Self, cast
@@ -50,10 +52,27 @@ _PIPE_BYTES = 1 << 20
 """The most that Linux lets anybody ask for, unless it was told otherwise."""
 _ENDING_S = 5.0
 """Seconds that a child may take to exit after it closed its pipe."""
+_CHUNK = 1 << 20
+LONGEST_LINE = 256 << 20
+"""Longest message of a child that is another program, in bytes."""
 
 
 class ChildEnded(Exception):
     """A child process ended; the message has its exit status and last line of standard error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A child that is another program than this Python.
+
+    It reads a line of JSON for every message and writes one for every answer, which is received as
+    bytes and never unpickled. When its standard input closes, it has to end, together with what it
+    has started.
+
+    words: the command that starts it.
+    """
+
+    words: tuple[str, ...]
 
 
 def available_cpus() -> int:
@@ -68,29 +87,28 @@ class Child:
 
     def __init__(
         self,
-        entry: str,
+        entry: str | Program,
         *,
         environment: Mapping[str, str] | None = None,
         reducers: Reducers | None = None,
     ) -> None:
-        """Start the child and return at once.
+        """Start the child and return at once. Raises OSError if there is no such program.
 
         Args:
             entry: the function that the child calls with `Receive` and `Send`, as `module:function`
-                or `path.py:function`. A path loads the file without its package.
+                or `path.py:function`. A path loads the file without its package. Or a program.
             environment: variables to set in the child in addition to those of this process.
             reducers: how to pickle objects for the child that pickle does not handle well.
         """
-        # The child finds the same packages as this process, wherever they are installed.
-        paths = [path or str(Path.cwd()) for path in sys.path]
+        self._lines = _Lines() if isinstance(entry, Program) else None
+        words, variables = _started(entry)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._process = subprocess.Popen(
-            # -P: modules in the folder of the program must not hide others of the same name.
-            [sys.executable, "-P", __file__, entry],
+            words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **(environment or {})},
+            env={**os.environ, **variables, **(environment or {})},
             bufsize=0,
             # Ctrl-C does not reach it, from its first instruction on. It gets no session of its
             # own, because Linux may share processor time by session and favour the children.
@@ -113,17 +131,25 @@ class Child:
 
     def send(self, message: object) -> None:
         """Send a message. Raises `ChildEnded`."""
+        stream = cast(BinaryIO, self._process.stdin)
         try:
-            send(cast(BinaryIO, self._process.stdin), message, self._reducers)
+            if self._lines is None:
+                send(stream, message, self._reducers)
+            else:
+                _write(stream, memoryview(json.dumps(message).encode() + b"\n"))
         except OSError:
             raise self._ended() from None
 
     def receive(self) -> Any:
         """Wait for a message. Raises `ChildEnded`."""
+        stream = cast(BinaryIO, self._process.stdout)
         try:
-            return receive(cast(BinaryIO, self._process.stdout))
+            return receive(stream) if self._lines is None else self._lines.next(stream)
         except (EOFError, OSError):
             raise self._ended() from None
+        except _TooLong:
+            self.end()
+            raise ChildEnded(f"a message of more than {LONGEST_LINE} bytes") from None
 
     def end(self) -> None:
         """Kill the process and those of its group; a thread that is sending or receiving gets
@@ -165,7 +191,7 @@ class Pool:
 
     def __init__(
         self,
-        entry: str,
+        entry: str | Program,
         count: int,
         *,
         name: str,
@@ -334,6 +360,43 @@ def receive(stream: BinaryIO) -> Any:
     plain = _read(stream, length)
     # The bytes come from a process that this one started, or that started this one.
     return pickle.loads(plain, buffers=[_read(stream, size) for size in lengths])  # noqa: S301
+
+
+class _TooLong(Exception):
+    pass
+
+
+class _Lines:
+    """The lines of a stream, without their ends."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def next(self, stream: BinaryIO) -> bytes:
+        """Wait for the next line. Raises EOFError, OSError, `_TooLong`."""
+        looked = 0
+        while (end := self._rest.find(b"\n", looked)) < 0:
+            looked = len(self._rest)
+            if looked > LONGEST_LINE:
+                raise _TooLong
+            read = stream.read(_CHUNK)
+            if not read:
+                raise EOFError
+            self._rest += read
+        line = bytes(self._rest[:end])
+        del self._rest[: end + 1]
+        return line
+
+
+def _started(entry: str | Program) -> tuple[list[str], dict[str, str]]:
+    """The command that starts a child, and the variables that it needs."""
+    if isinstance(entry, Program):
+        return list(entry.words), {}
+    # The child finds the same packages as this process, wherever they are installed.
+    paths = [path or str(Path.cwd()) for path in sys.path]
+    # -P: modules in the folder of the program must not hide others of the same name.
+    words = [sys.executable, "-P", __file__, entry]
+    return words, {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _widen(pipe: BinaryIO) -> None:

@@ -14,6 +14,7 @@ from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.errors import DataError
+from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
@@ -65,6 +66,11 @@ BENCHMARKS.add(
     "miniwob",
     "harness.benchmarks.miniwob.benchmark:BENCHMARK",
     "MiniWoB++ (Liu et al. 2018): 56 small web pages, or 74 more, played live in Chromium",
+)
+BENCHMARKS.add(
+    "browsergym",
+    "harness.benchmarks.browsergym.benchmark:browsergym",
+    "tasks of BrowserGym, such as browsergym:webarena.*, live (vlm-eval check browsergym)",
 )
 BENCHMARKS.add(
     "steps",
@@ -125,9 +131,13 @@ BENCHMARKS.add(
 
 
 def benchmark(name: str) -> Benchmark:
-    """Return the benchmark of that name. Raises `DataError` if there is none."""
+    """Return the benchmark of that name, which may carry an argument (`browsergym:webarena.*`).
+
+    Raises `DataError` if there is none.
+    """
     try:
-        return BENCHMARKS.make(name)
+        known, argument = BENCHMARKS.split(name)
+        return BENCHMARKS.make(known, argument or None)
     except UnknownName as error:
         raise DataError(str(error)) from error
 
@@ -162,12 +172,12 @@ def open_benchmark(
     *,
     splits: Sequence[str] | None = None,
     data: Path | None = None,
-    seed: int | None = None,
+    settings: Settings | None = None,
 ) -> Dataset[Any]:
-    """Open a benchmark by name; see `Benchmark.open`. `seed` is for what it draws at random."""
+    """Open a benchmark by name; see `Benchmark.open`. `settings` are those of a run."""
     found = benchmark(name)
-    if seed is not None:
-        found = found.drawn(seed)
+    if settings is not None:
+        found = found.of_run(settings)
     opened = found.open(splits=splits, data=data)
     return replace(opened, declared=opened.declared or found.declared)
 

@@ -37,6 +37,7 @@ class Benchmark(ABC):
     Attributes:
         protocol: how its units are asked about if the user names no protocol.
         pictures: whether there are pictures to show with its units.
+        own_python: whether what it asks about lives under another Python (`--env-python`).
         name: its name in the registry, and in every row and run.
         description: one line about it.
         splits: all its splits; () if the files determine them.
@@ -61,6 +62,7 @@ class Benchmark(ABC):
 
     protocol: ClassVar[str]
     pictures: ClassVar[bool] = False
+    own_python: ClassVar[bool] = False
     scorers: ClassVar[Mapping[str, Callable[[Prediction, Any], float | None]]] = {}
 
     @property
@@ -89,8 +91,9 @@ class Benchmark(ABC):
             DataError: the data is unavailable or not in the expected format.
         """
 
-    def drawn(self, seed: int) -> Self:
-        """The benchmark with what it draws at random drawn by a run's seed; most draw nothing."""
+    def of_run(self, settings: Settings) -> Self:
+        """The benchmark with what it takes of a run's settings, such as the seed that it draws by;
+        most take nothing."""
         return self
 
     def holds(self, data: Path) -> bool:

@@ -9,39 +9,53 @@ class Counting(EpisodeBenchmark):
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from harness.benchmarks.contract import Benchmark
-from harness.live.pool import Limits
+from harness.live.pool import Foreign, Limits
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes
+from harness.settings import Settings
 
 
 @dataclass(frozen=True)
 class EpisodeBenchmark(Benchmark):
     """A benchmark whose units are episodes: a live page and an agent taking turns.
 
-    Attributes:
-        world: where its episodes take place, as `package.module:Class` (`harness.live.World`).
-        limits: how long an action and an episode may take.
-        viewport: width and height of screenshots in pixels, for estimates.
-        attributes: what AutoWebGLM's form of its pages shows of elements.
-        seed: that of a run, by which it draws what its episodes begin with.
+    seed: that of a run, by which it draws what its episodes begin with.
     """
 
     seed: int = 42
 
-    world: ClassVar[str]
-    limits: ClassVar[Limits] = Limits()
-    viewport: ClassVar[tuple[int, int]] = (1280, 720)
-    attributes: ClassVar[Attributes] = MIND2WEB_ATTRIBUTES
     protocol = "coordinates"
     pictures = True
 
-    def drawn(self, seed: int) -> Self:
-        """See `Benchmark.drawn`."""
-        return replace(self, seed=seed)
+    @property
+    @abstractmethod
+    def world(self) -> str | Foreign:
+        """Where its episodes take place: `package.module:Class` of a `harness.live.World`, or a
+        program. Raises `UserError`."""
+
+    @property
+    def limits(self) -> Limits:
+        """How long an action and an episode may take."""
+        return Limits()
+
+    @property
+    def viewport(self) -> tuple[int, int]:
+        """Width and height of screenshots in pixels, for estimates."""
+        return 1280, 720
+
+    @property
+    def attributes(self) -> Attributes:
+        """What AutoWebGLM's form of its pages shows of elements."""
+        return MIND2WEB_ATTRIBUTES
+
+    def of_run(self, settings: Settings) -> Self:
+        """See `Benchmark.of_run`."""
+        return replace(self, seed=settings.seed)
 
     def options(self) -> Mapping[str, Any]:
         """What its world is opened with, as plain values. Raises `UserError`."""

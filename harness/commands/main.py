@@ -46,6 +46,12 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
             "Write the questions of a run to a file.",
         ),
     },
+    "Environments": {
+        "check": (
+            "harness.commands.check:check",
+            "Say what an environment of BrowserGym needs and lacks.",
+        ),
+    },
     "Rank": {
         "rank": ("harness.commands.rank:rank", "Rank the candidates of a benchmark."),
         "recall": ("harness.commands.recall:recall", "Measure the recall of a ranker."),

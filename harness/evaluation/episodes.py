@@ -174,7 +174,7 @@ class Episodes(UnitKind):
 
     @property
     def _source(self) -> EpisodeBenchmark:
-        source = benchmark(self.settings.benchmark)
+        source = benchmark(self.settings.benchmark).of_run(self.settings)
         if not isinstance(source, EpisodeBenchmark):
             raise TypeError(f"{source.name} has episodes and no world for them")
         return source

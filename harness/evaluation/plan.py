@@ -250,7 +250,7 @@ def open_data(settings: Settings) -> Selected:
         settings.benchmark,
         splits=settings.splits or None,
         data=Path(settings.data) if settings.data else None,
-        seed=settings.seed,
+        settings=settings,
     )
     among = {s.selects: getattr(settings, name) for name, s in SETTINGS.items() if s.selects}
     for key, _, value in (condition.partition("=") for condition in settings.only):

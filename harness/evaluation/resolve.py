@@ -15,7 +15,7 @@ from harness.protocols import (
     open_protocol,
     settled_settings,
 )
-from harness.settings import EPISODES, SETTINGS, Settings, written
+from harness.settings import EPISODES, OWN_PYTHON, SETTINGS, Settings, written
 
 
 def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProtocol:
@@ -99,6 +99,8 @@ def _missing(
         )
     if not settings.with_server:
         missing["server"] = "without --with-server; add that, or leave it out"
+    if not benchmark(settings.benchmark).own_python:
+        missing[OWN_PYTHON] = f"on {settings.benchmark}, which runs under this Python; leave it out"
     if not settings.redo:
         missing["redo"] = "without --redo; add that, or leave it out"
     if "batch" not in settings.tier:

@@ -27,7 +27,7 @@ from harness.records import SEGMENT_ID, Earlier, Row
 from harness.runs.episodes import EPISODE, STEPS, EpisodeTask
 from harness.settings import Settings
 from parsers.actions import Action
-from parsers.live import IDLE, LIMIT, STOP, STOPPED, WITHHELD
+from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
 from parsers.records import OPERATIONS, Prediction, Status, StepInfo
 
 BEGIN = "begin"
@@ -178,7 +178,7 @@ class StepByStep(AskingProtocol):
                     # An element as it stood on its page would not say so.
                     earlier = earlier and replace(earlier, segment="")
                 told = told.then(words, earlier)
-                if action.name == STOP and not seen.ended:
+                if action.name in STOPS and not seen.ended:
                     end = STOPPED
         found = {"reward": seen.reward, "steps": number, "end": end}
         # Few steps can be over before three replies in a row named no action.

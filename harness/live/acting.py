@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import urlsplit
 
 from harness.live.tab import LiveTab
 from parsers.actions import Action
-from parsers.live import STOP
+from parsers.live import STOPS
 from parsers.settling import FAR
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST_TYPED = 200
 """Longest text that is typed key by key, in characters; a longer one is inserted as a whole."""
+USUAL_WAIT_MS, LONGEST_WAIT_MS = 1000, 10_000
 _KEYS = re.compile(r"[!-~]{1,40}")
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _SCROLLED = 0.8
@@ -71,9 +72,15 @@ class Hands:
                 key = _text(given.get("key"))
                 if not _KEYS.fullmatch(key):
                     raise NotDone("that is no name of a key")
+                if action.element is not None or action.point is not None:
+                    self._told("focus", *self._where(action))
                 self._page.keyboard.press(key)
+            case "KEYS":
+                self._write(_text(given.get("value")))
             case "SCROLL":
                 self._scroll(action)
+            case "SCROLL_BY":
+                self._scroll_by(given.get("delta_x"), given.get("delta_y"))
             case "DRAG":
                 self._drag(action)
             case "GOTO":
@@ -82,7 +89,11 @@ class Hands:
                 self._page.go_back(wait_until="domcontentloaded")
             case "FORWARD":
                 self._page.go_forward(wait_until="domcontentloaded")
-            case name if name != STOP:
+            case "WAIT":
+                wanted = given.get("ms")
+                wait = wanted if _is_number(wanted) else USUAL_WAIT_MS
+                self._page.wait_for_timeout(min(max(0, wait), LONGEST_WAIT_MS))
+            case name if name not in STOPS:
                 raise NotDone("there is no such action")
 
     def _click(self, action: Action) -> None:
@@ -102,9 +113,13 @@ class Hands:
             return
         self._page.mouse.click(*place)
         self._told("replace")
-        if not value:
+        if value:
+            self._write(value)
+        else:
             self._page.keyboard.press("Delete")
-        elif len(value) <= LONGEST_TYPED and value.isprintable():
+
+    def _write(self, value: str) -> None:
+        if len(value) <= LONGEST_TYPED and value.isprintable():
             self._page.keyboard.type(value)
         else:
             self._page.keyboard.insert_text(value)
@@ -118,6 +133,13 @@ class Hands:
         self._page.mouse.move(*(self._place(action) if somewhere else middle))
         width, height = (_SCROLLED * length for length in self._size)
         self._page.mouse.wheel(way[0] * width, way[1] * height)
+        self._tab.call("frames")
+
+    def _scroll_by(self, *deltas: Any) -> None:
+        if not all(map(_is_number, deltas)):
+            raise NotDone("scrolling needs how far to the right and down")
+        self._page.mouse.move(self._size[0] / 2, self._size[1] / 2)
+        self._page.mouse.wheel(deltas[0] / self._scale, deltas[1] / self._scale)
         self._tab.call("frames")
 
     def _drag(self, action: Action) -> None:
@@ -177,7 +199,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return -FAR <= value <= FAR

@@ -74,6 +74,13 @@ def found(executable: Path | str | None = None, *, purpose: str, extra: str) -> 
     return path
 
 
+def launching(executable: Path) -> str:
+    """A program, as text, that starts the browser by `launcher.py`."""
+    words = [sys.executable, "-I", "-S", str(Path(launcher.__file__))]
+    words.append(str(executable.absolute()))
+    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+
+
 @contextmanager
 def running(
     playwright: Playwright, executable: Path, *, hosts: Sequence[str] = ()
@@ -118,8 +125,6 @@ def _network(hosts: Sequence[str]) -> Iterator[str]:
 def _launcher(folder: Path, executable: Path) -> Path:
     """A program that starts the browser by `launcher.py`: Playwright takes a path and no words."""
     path = folder / "chromium"
-    words = [sys.executable, "-I", "-S", str(Path(launcher.__file__))]
-    words.append(str(executable.resolve() if not executable.is_absolute() else executable))
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    path.write_text(launching(executable), encoding="utf-8")
     path.chmod(0o700)
     return path

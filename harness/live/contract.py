@@ -65,13 +65,19 @@ class Seen(Sight):
     """What an agent sees of a live page: the content of an observation.
 
     page: digest of the page, "" without.
+    tabs: titles and addresses of the browser's tabs, where an agent may have several.
+    tab: number of the one that is seen, from 0.
     """
 
     page: str = ""
+    tabs: tuple[tuple[str, str], ...] = ()
+    tab: int = 0
 
     def to_plain(self) -> dict[str, Any]:
-        """The same as values of JSON."""
+        """The same as values of JSON; tabs are left out where there are none."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
+        if not self.tabs:
+            del plain["tabs"], plain["tab"]
         return plain
 
     @classmethod

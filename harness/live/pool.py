@@ -1,5 +1,7 @@
 """Worlds in worker processes, lent to one episode at a time.
 
+A world is a class of ours, or another program (`Foreign`) that lives by the same limits.
+
 worlds = Worlds("package.module:Class", options, count=2, limits=Limits())
 environment = await worlds.open({"task": "click-test", "seed": "7"})
 first = await environment.act(None)
@@ -16,12 +18,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from adapters.contract import Fatal, Fault
-from adapters.processes import ChildEnded, Lease, Pool, Receive, Send
+from adapters.processes import ChildEnded, Lease, Pool, Program, Receive, Send
 from harness.dialogue import Observation
 from harness.errors import UserError
 from harness.printing import printable
@@ -29,8 +31,6 @@ from parsers.actions import Action
 
 _ENTRY = f"{__name__}:serve"
 _CLEARINGS = 20
-START_S = 60.0
-"""Limit for starting a worker with what it needs, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,34 @@ class Limits:
 
     step_s: for one action, or for beginning an episode.
     episode_s: for all actions of an episode together.
+    start_s: for starting a worker with what it needs.
     """
 
     step_s: float = 30.0
     episode_s: float = 300.0
+    start_s: float = 60.0
+
+
+class Foreign(Protocol):
+    """A world that is another program.
+
+    It is told its options first, then `["ready", null]`, `["begin", EPISODE]`, and what `told`
+    makes of every action. It answers each but the options with a line.
+    """
+
+    @property
+    def program(self) -> Program:
+        """How it is started."""
+        ...
+
+    def told(self, action: Mapping[str, Any]) -> tuple[str, Any]:
+        """An action, given as plain values, in the words of the program."""
+        ...
+
+    def read(self, line: bytes) -> tuple[str, Any]:
+        """An answer as workers of ours give it, `done` with content and blobs. Raises ValueError
+        for anything else: nothing that a program writes is taken on trust."""
+        ...
 
 
 class Worlds:
@@ -52,16 +76,17 @@ class Worlds:
     """
 
     def __init__(
-        self, entry: str, options: Mapping[str, Any], *, count: int, limits: Limits
+        self, entry: str | Foreign, options: Mapping[str, Any], *, count: int, limits: Limits
     ) -> None:
         self._limits = limits
+        self._foreign = None if isinstance(entry, str) else entry
         # Workers are killed, and cannot clear up what they and their browsers leave.
         self._folder = TemporaryDirectory(prefix="vlm-eval-worlds-", ignore_cleanup_errors=True)
         self._pool = Pool(
-            _ENTRY,
+            _ENTRY if self._foreign is None else self._foreign.program,
             count,
             name="worlds",
-            first=(entry, dict(options)),
+            first=dict(options) if self._foreign else (entry, dict(options)),
             environment={"TMPDIR": self._folder.name},
         )
         self._free = asyncio.Semaphore(count)
@@ -74,7 +99,8 @@ class Worlds:
     async def open(self, episode: Mapping[str, Any]) -> Episode:
         """Wait for a free worker and lend it to an episode."""
         await self._free.acquire()
-        return Episode(self._pool, self._pool.lend(), self._free, dict(episode), self._limits)
+        worker = _Worker(self._pool, self._pool.lend(), self._free, self._foreign)
+        return Episode(worker, dict(episode), self._limits)
 
     async def close(self) -> None:
         """Kill the workers, whatever they are doing. May be repeated."""
@@ -87,20 +113,39 @@ class Worlds:
             await asyncio.sleep(0.1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """A worker on loan."""
+
+    pool: Pool
+    lease: Lease
+    free: asyncio.Semaphore
+    foreign: Foreign | None
+
+    def act(self, action: Any) -> tuple[str, Any]:
+        """The message of an action given as plain values."""
+        plain = msgspec.to_builtins(action)
+        return ("act", plain) if self.foreign is None else self.foreign.told(plain)
+
+    def ask(self, message: object) -> tuple[str, Any]:
+        """Send a message and return the kind of the answer, and the answer; blocks.
+
+        Raises `ChildEnded`, and ValueError for what is no answer.
+        """
+        answer: Any = self.lease.ask(message)
+        found: tuple[str, Any] = answer if self.foreign is None else self.foreign.read(answer)
+        return found
+
+    def give_back(self) -> None:
+        self.lease.give_back()
+        self.free.release()
+
+
 class Episode:
     """An episode in a worker: an `Environment`."""
 
-    def __init__(
-        self,
-        pool: Pool,
-        lease: Lease,
-        free: asyncio.Semaphore,
-        episode: Mapping[str, Any],
-        limits: Limits,
-    ) -> None:
-        self._pool = pool
-        self._lease = lease
-        self._free = free
+    def __init__(self, worker: _Worker, episode: Mapping[str, Any], limits: Limits) -> None:
+        self._worker = worker
         self._episode = episode
         self._limits = limits
         self._left_s = limits.episode_s
@@ -113,16 +158,15 @@ class Episode:
         gone. Raises `Fatal` for what the user has to mend.
         """
         if action is None:
-            await self._ask(("ready", None), START_S, "start")
+            await self._ask(("ready", None), self._limits.start_s, "start")
             return await self._timed(("begin", self._episode))
-        return await self._timed(("act", msgspec.to_builtins(action)))
+        return await self._timed(self._worker.act(action))
 
     async def close(self) -> None:
         """Give the worker back. May be repeated."""
         if not self._closed:
             self._closed = True
-            self._lease.give_back()
-            self._free.release()
+            self._worker.give_back()
 
     async def _timed(self, message: tuple[str, Any]) -> Observation:
         loop = asyncio.get_running_loop()
@@ -135,8 +179,9 @@ class Episode:
         return Observation(content, blobs)
 
     async def _ask(self, message: object, limit_s: float, what: str) -> Any:
+        worker = self._worker
         future = asyncio.get_running_loop().run_in_executor(
-            self._pool.threads, self._lease.ask, message
+            worker.pool.threads, worker.ask, message
         )
         try:
             async with asyncio.timeout(limit_s):
@@ -146,18 +191,20 @@ class Episode:
         except BaseException as error:
             # What the worker is doing cannot be taken back: neither over a limit nor when this is
             # cancelled may another episode meet it.
-            self._lease.end()
+            worker.lease.end()
             await asyncio.wait([future])
             if not future.cancelled():
                 future.exception()
             if isinstance(error, TimeoutError):
                 raise Fault("timeout", f"no {what} within {limit_s:g} s") from None
+            if isinstance(error, ValueError | OSError):
+                raise Fault("connection", f"the environment failed: {error}") from None
             raise
         if kind == "fatal":
-            self._lease.end()
+            worker.lease.end()
             raise Fatal(answer)
         if kind == "failed":
-            self._lease.end()
+            worker.lease.end()
             raise Fault("connection", f"the environment failed: {answer}")
         return answer
 

@@ -11,6 +11,7 @@ reports all follow from the declarations in `harness.settings.declared`.
 from harness.settings.declared import (
     ELEMENTS,
     EPISODES,
+    OWN_PYTHON,
     PICTURES,
     STEPS,
     NoneRule,
@@ -43,6 +44,7 @@ __all__ = [
     "FACTS",
     "GROUPS",
     "OF_MODEL",
+    "OWN_PYTHON",
     "PICTURES",
     "RUNS",
     "SETTINGS",

@@ -33,6 +33,8 @@ STEPS, ELEMENTS, PICTURES = "recorded steps", "elements of pages", "pictures"
 """What some kinds of units are not or do not have; their runs have no such settings on record."""
 EPISODES = "episodes"
 """What other kinds of units are not."""
+OWN_PYTHON = "a Python of its own"
+"""What few benchmarks need."""
 
 _model = partial(setting, group="Model", about="model")
 _data = partial(setting, group="Data", about="data", forbids_ranking=True, told_by="population")
@@ -596,6 +598,12 @@ class Settings:
         "Number of processes in which episodes take place. Default: one per processor.",
         metavar="N",
         needs=(EPISODES,),
+    )
+    env_python: str | None = _running(
+        None,
+        "Python of the environment that BrowserGym is installed in (docs/browsergym.md).",
+        metavar="PATH",
+        needs=(OWN_PYTHON,),
     )
     preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
     progress: Literal["auto", "bar", "plain", "off"] = _running(

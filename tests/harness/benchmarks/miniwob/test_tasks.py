@@ -38,7 +38,7 @@ def test_the_published_tasks_have_a_hundred_episodes_and_all_others_are_another_
 @needs_miniwob
 def test_the_seed_of_a_page_is_a_text_that_follows_from_run_task_and_number() -> None:
     def seeds(seed: int) -> dict[str, Any]:
-        opened = open_benchmark("miniwob", seed=seed)
+        opened = open_benchmark("miniwob", settings=Settings(seed=seed))
         return {unit.unit_id: unit.detail.asked.parameters["seed"] for unit in opened.entries}
 
     first = seeds(7)

@@ -1,0 +1,1 @@
+"""Tasks of BrowserGym, played in an environment of their own (docs/browsergym.md)."""

@@ -1,0 +1,26 @@
+"""A Python in which a stand-in for BrowserGym is installed."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+FAKE = Path(__file__).with_name("fake")
+_STARTS = (
+    "import sys, runpy; sys.path.insert(0, {fake!r}); "
+    "sys.dont_write_bytecode = True; runpy.run_path(sys.argv[2], run_name='__main__')"
+)
+
+
+@pytest.fixture
+def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The path of a program that is started as a Python is."""
+    monkeypatch.setenv("MINIWOB_URL", "file:///pages/")
+    path = tmp_path / "python"
+    words = shlex.join([sys.executable, "-c", _STARTS.format(fake=str(FAKE))])
+    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    path.chmod(0o700)
+    return str(path)

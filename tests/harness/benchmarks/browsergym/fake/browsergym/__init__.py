@@ -1,0 +1,1 @@
+"""Stands in for BrowserGym in tests of the worker."""

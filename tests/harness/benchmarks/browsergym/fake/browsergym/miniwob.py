@@ -1,0 +1,1 @@
+"""A suite that can be imported."""
