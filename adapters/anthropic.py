@@ -151,6 +151,7 @@ class AnthropicAdapter(ApiAdapter):
             context_tokens=prices.context_tokens("anthropic", model),
             image_rule=self._facts.rule,
             coordinates="absolute",
+            cache_minimum=self._facts.cache_minimum,
             tiers=(*self.tier_words, "batch"),
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )

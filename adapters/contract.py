@@ -199,6 +199,9 @@ class AdapterInfo(ModelInfo):
     takes_pictures: bool = True
     image_rule: ImageRule | None = None
     coordinates: Coordinates | None = None
+    cache_minimum: int | None = None
+    """Tokens that a prefix must have for the provider's prompt cache to keep it, None if there is
+    no such cache or nobody knows."""
     tiers: tuple[Tier, ...] = ()
     """The tiers that a request may ask for (`Request.tier`), and batch if the adapter is
     `Deferrable`; whether the provider sells them for this model is for its prices, or for itself,

@@ -74,10 +74,12 @@ def google(
 
 @dataclass(frozen=True, slots=True)
 class GeminiFacts:
-    """`levels`: thinking is set by a level (else by a budget) and temperature is left alone."""
+    """`levels`: thinking is set by a level (else by a budget) and temperature is left alone.
+    `cache_minimum`: a shorter prefix is not cached."""
 
     rule: ImageRule
     levels: bool
+    cache_minimum: int = 4096
 
 
 def facts_of(model: str, resolution: str | None) -> GeminiFacts:
@@ -85,7 +87,9 @@ def facts_of(model: str, resolution: str | None) -> GeminiFacts:
     if re.match(r"gemini-[12]\.", model):
         few = {"low": 64, "medium": 256}.get(resolution or "")
         return GeminiFacts(
-            image_rules.gemini_fixed(few) if few else image_rules.gemini_tiles(), levels=False
+            image_rules.gemini_fixed(few) if few else image_rules.gemini_tiles(),
+            levels=False,
+            cache_minimum=2048,
         )
     tokens = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
     return GeminiFacts(image_rules.gemini_fixed(tokens[resolution or "high"]), levels=True)
@@ -177,6 +181,7 @@ class GoogleAdapter(ApiAdapter):
             context_tokens=prices.context_tokens("google", model),
             image_rule=self._facts.rule,
             coordinates="per-mille",
+            cache_minimum=self._facts.cache_minimum,
             tiers=(*self.tier_words, "batch"),
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)

@@ -23,6 +23,7 @@ from adapters.thinking import thinking_of
 
 HOSTS = ("api.openai.com", "openai.azure.com")
 CACHE_LIFE_S = 30 * 60.0
+CACHE_MINIMUM = 1024
 
 
 def openai_endpoint(base_url: str | None, api_key: str | None) -> Endpoint:
@@ -100,6 +101,7 @@ def openai(
         thinking=thinking_of(model, extra_body),
         image_rule=rule,
         coordinates=coordinates,
+        cache_minimum=CACHE_MINIMUM if endpoint.is_official else None,
         tiers=(*ChatAdapter.tier_words, "batch"),
     )
     if facts is None:

@@ -97,7 +97,7 @@ def run(dry_run: bool, **_: Any) -> int:
 def heading(plan: Plan) -> Iterator[str]:
     """What is about to be done, defaults included."""
     from harness.evaluation import reply_limit
-    from harness.evaluation.estimate import cost_line
+    from harness.evaluation.estimate import batches_line, cost_line
     from harness.evaluation.tiers import tier_lines
     from harness.tables import counted
 
@@ -127,6 +127,8 @@ def heading(plan: Plan) -> Iterator[str]:
     if limit := reply_limit.heading(settings, plan.model.info):
         yield f"{'limit:':<9} {limit}"
     yield from tier_lines(settings, plan.model.info, plan.model.sheet)
+    if batches := batches_line(plan):
+        yield batches
     if cost := cost_line(plan):
         yield f"{'cost:':<9} {cost}"
     yield from dataset.notices

@@ -31,6 +31,7 @@ from harness.evaluation.model import DEAREST_PICTURE, text_tokens
 from harness.evaluation.plan import Plan
 from harness.evaluation.rescoring import Calls, StepKey
 from harness.evaluation.run import roles_to_preflight, wants_preflight
+from harness.evaluation.tier_table import Traffic, table_lines, waves_line
 from harness.evaluation.units import Question
 from harness.tables import counted
 
@@ -61,6 +62,7 @@ class Estimate:
     too_long: prompts over the model's context.
     cases: by the names in `CASES`; the highest cost includes the preflight calls.
     roles: the part of those who are asked beside the model under test.
+    traffic: what is sent to that model, for its tiers.
     """
 
     steps: int = 0
@@ -75,6 +77,7 @@ class Estimate:
     too_long: int = 0
     cases: dict[str, Case] = field(default_factory=_cases)
     roles: dict[str, RoleEstimate] = field(default_factory=dict)
+    traffic: Traffic = field(default_factory=Traffic)
 
 
 def estimate(plan: Plan, recorded: Mapping[StepKey, Calls] | None = None) -> Estimate:
@@ -117,6 +120,12 @@ def _first_of_its_parent(call: EstimatedCall, repeat: int, counted_once: set[str
     return is_new
 
 
+def batches_line(plan: Plan) -> str | None:
+    """How long a run in batches takes, for the user; None for others. Raises `DataError`."""
+    calls = _first_calls(plan) if "batch" in plan.settings.tier else None
+    return None if calls is None else waves_line(calls)
+
+
 def cost_line(plan: Plan) -> str | None:
     """What a call of a run may cost and what the run, for the user; None where nothing is spent.
 
@@ -152,6 +161,9 @@ def _count(
             done = sum(record.role == role for record in recorded.values())
             of_role = RoleEstimate(max(0, least - done), max(0, most - done))
         _add_cases(of_role, made)
+        if not role:
+            wanted = (of_role.calls_at_least + of_role.calls_at_most) / 2
+            result.traffic.add(made, wanted, question.sources)
         result.calls_at_least += of_role.calls_at_least
         result.calls_at_most += of_role.calls_at_most
         for name, case in of_role.cases.items():
@@ -186,12 +198,20 @@ def call_at_most(plan: Plan) -> float | None:
     models = (plan.model, *plan.roles.values())
     if not plan.spends or any(model.spends and model.pricing() is None for model in models):
         return None
+    calls = _first_calls(plan)
+    if calls is None:
+        return None
+    cases = (*(call.cases["high"] for call in calls), *preflight_calls(plan))
+    return max((case.cost or 0.0 for case in cases), default=0.0)
+
+
+def _first_calls(plan: Plan) -> list[EstimatedCall] | None:
+    """The calls of the first unit that is asked about, None if there is none."""
     # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
     for group in plan.by_group():
         for question in group.questions_of(group.dataset):
             if question.record.invalid is None:
-                cases = [call.cases["high"] for call in estimated_calls(group, question, {})]
-                return max((c.cost or 0.0 for c in (*cases, *preflight_calls(group))), default=0.0)
+                return estimated_calls(group, question, {})
     return None
 
 
@@ -256,7 +276,7 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     )
     if result.too_long:
         text.append(f"{result.too_long} prompts exceed the model's context and will not be sent")
-    return text
+    return [*text, *table_lines(plan, result.traffic)]
 
 
 def resuming_lines(plan: Plan) -> list[str]:

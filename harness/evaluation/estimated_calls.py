@@ -13,7 +13,7 @@ from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
 from adapters.conversation import Tier
 from adapters.lexical_embedder import embedded
 from adapters.prices import PriceSheet
-from harness.dialogue import Act, Ask, Embed, Observation, hold
+from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_turns
 from harness.engine import first_request
 from harness.evaluation.model import generation, tokens_of
 from harness.evaluation.plan import Plan
@@ -55,12 +55,18 @@ class EstimatedCall:
     prompt: its tokens if earlier replies were empty.
     info: who is asked.
     cases: what it takes in each case.
+    turn: which turn of its dialogue it belongs to, from 0; calls of one turn are asked side by
+        side. Turns that are on record do not count.
+    prefix: tokens of the earlier conversation that it goes on from, which a prompt cache may have;
+        0 where it begins one.
     """
 
     call: Ask | Embed
     prompt: int
     info: ModelInfo
     cases: Mapping[str, Case]
+    turn: int = 0
+    prefix: int = 0
 
     @property
     def role(self) -> str:
@@ -76,7 +82,9 @@ def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[Est
     """The calls of a dialogue that are not on record."""
     # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
     reply_tokens: dict[int, tuple[Conversation, tuple[int, ...]]] = {}
+    prefixes: dict[int, int] = {}
     calls: list[EstimatedCall] = []
+    turns = 0
 
     def answer(ask: Ask) -> Reply:
         if ask.place in recorded:
@@ -99,7 +107,9 @@ def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[Est
             ),
             "high": _at_most(model.sheet, model.info, most + high, limit, model.tiers, is_free),
         }
-        calls.append(EstimatedCall(ask, prompt, model.info, cases))
+        prefix = prefixes.get(id(ask.conversation.earlier), 0)
+        prefixes[id(ask.conversation)] = cases["expected"].input
+        calls.append(EstimatedCall(ask, prompt, model.info, cases, turns - 1, prefix))
         reply_tokens[id(ask.conversation)] = (
             ask.conversation,
             (low, mean + expected, high + model.upper_reply(limit)),
@@ -113,14 +123,25 @@ def estimated_calls(plan: Plan, question: Question, recorded: Calls) -> list[Est
             usual = _usual(role.sheet, role.info, tokens, 0)
             high = _at_most(role.sheet, role.info, role.upper_tokens(call.texts), 0)
             cases = {"low": usual, "expected": usual, "high": high}
-            calls.append(EstimatedCall(call, tokens, role.info, cases))
+            calls.append(EstimatedCall(call, tokens, role.info, cases, turns - 1))
         return embedded(call.texts)
 
     def act(call: Act) -> Observation:
         assert question.glimpse is not None
         return question.glimpse
 
-    hold(plan.protocol.dialogue(*question.asked), answer, embed=embed, act=act)
+    def results(asked: tuple[Call, ...]) -> list[Result]:
+        nonlocal turns
+        turns += any(isinstance(call, Ask) and call.place not in recorded for call in asked)
+        given: list[Result] = []
+        for call in asked:
+            if isinstance(call, Ask):
+                given.append(answer(call))
+            else:
+                given.append(embed(call) if isinstance(call, Embed) else act(call))
+        return given
+
+    hold_turns(plan.protocol.dialogue(*question.asked), results)
     return calls
 
 

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from adapters import Adapter
 from harness.errors import UserError
 from harness.evaluation.display import Display
-from harness.evaluation.estimate import cost_line, resuming_lines
+from harness.evaluation.estimate import batches_line, cost_line, resuming_lines
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.run import Finished, carry_out
 from harness.evaluation.tiers import tier_lines
@@ -122,6 +122,8 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
         display.say(notice)
     for told in tier_lines(plan.settings, plan.model.info, plan.model.sheet):
         display.say(told)
+    if batches := await asyncio.to_thread(batches_line, plan):
+        display.say(batches)
     if line := await asyncio.to_thread(cost_line, plan):
         display.say(f"cost: {line}")
     finished = await carry_out(

@@ -67,7 +67,8 @@ def test_a_rehearsal_needs_no_key_and_uses_the_documented_rule() -> None:
     assert "calls:     14 (counted; plus one preflight call)" in rehearsed.out
     assert "by the documented rule (OpenAI" in rehearsed.out
     assert "an estimate" in rehearsed.out
-    costs = [float(cost) for cost in re.findall(r"\$([\d.]+)", rehearsed.out)]
+    cases = r"^(?:low|expected|high): .*\$([\d.]+)$"
+    costs = [float(cost) for cost in re.findall(cases, rehearsed.out, re.M)]
     assert len(costs) == 3
     assert costs == sorted(costs)
 
