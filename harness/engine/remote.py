@@ -287,12 +287,12 @@ class Remote:
         self._forget(pack)
 
     async def _close(self, pack: Pack) -> None:
-        self.log.note(pack.n, "drained", again=self.deferred.again_in(pack))
-        self._forget(pack)
         batch = RemoteBatch(pack.id, pack.status, True, where=pack.where)
         # What the provider keeps of it goes in its time; it is only a matter of tidiness.
         with contextlib.suppress(Fault):
             await self.deferring.clean(batch, pack.uploaded or "")
+        self.log.note(pack.n, "drained", again=self.deferred.again_in(pack))
+        self._forget(pack)
 
     def _forget(self, pack: Pack) -> None:
         self.deferred.forget(pack)

@@ -21,6 +21,7 @@ from adapters.deferred.contract import (
     RemoteBatch,
     Result,
 )
+from tests.harness.commands.tool import steps
 
 ANSWERS = (
     "ELEMENT: A\nACTION: CLICK\nVALUE: None",
@@ -210,3 +211,11 @@ def refuses(times: int, kind: str = "full") -> Callable[[str], None]:
             raise QueueFull("rate_limit", "the queue is full")
 
     return on_create
+
+
+def told(run: Path) -> list[dict[str, Any]]:
+    """The lines of steps without what batches may change: costs and tiers."""
+    kept = []
+    for line in steps(run):
+        kept.append({k: v for k, v in line.items() if k not in ("cost", "tiers", "checksum")})
+    return sorted(kept, key=lambda line: (line["unit_id"], line["repeat"]))

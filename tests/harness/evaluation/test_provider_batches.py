@@ -14,7 +14,7 @@ from harness.errors import UserError
 from harness.evaluation import deferral
 from harness.runs import Run
 from tests.harness.commands.tool import call, calls, steps
-from tests.harness.evaluation.deferring import Nightly, Provider, refuses
+from tests.harness.evaluation.deferring import Nightly, Provider, refuses, told
 
 SELECTION: dict[str, Any] = {
     "benchmark": "sample",
@@ -44,14 +44,6 @@ def to_the_end(provider: Provider, out: str = "run", most: int = 20, **more: Any
             return run
         provider.answer()
     raise AssertionError(f"not complete after {most} sessions")
-
-
-def told(run: Path) -> list[dict[str, Any]]:
-    """The lines of steps without what batches may change: costs and tiers."""
-    kept = []
-    for line in steps(run):
-        kept.append({k: v for k, v in line.items() if k not in ("cost", "tiers", "checksum")})
-    return sorted(kept, key=lambda line: (line["unit_id"], line["repeat"]))
 
 
 def test_a_run_in_batches_is_the_run_at_once(place: Path) -> None:
