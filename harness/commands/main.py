@@ -28,6 +28,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
             "harness.commands.batches:batches",
             "Show or cancel a run's batches at a provider.",
         ),
+        "launch": ("harness.commands.launch:launch", "Print scripts that run shards on a cluster."),
         "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
     },
     "Look": {

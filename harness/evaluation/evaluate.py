@@ -22,7 +22,7 @@ from harness.evaluation.run import Finished, carry_out
 from harness.evaluation.tiers import tier_lines
 from harness.policies.contract import Policy
 from harness.runs import Run, open_run
-from harness.settings import read_settings
+from harness.settings import Settings, read_settings
 
 CONFIRM_FROM = 100
 """More calls than this to a model that costs money have to be confirmed."""
@@ -156,10 +156,14 @@ def check_cost_limit(plan: Plan) -> None:
             )
 
 
+def is_agreed(settings: Settings) -> bool:
+    """Whether the user has said beforehand that a run may cost money."""
+    return settings.yes or settings.max_cost is not None
+
+
 def is_confirmed(plan: Plan) -> bool:
     """Whether a run may start without asking: it is free or short, or was confirmed beforehand."""
-    confirmed = plan.settings.yes or plan.settings.max_cost is not None
-    return confirmed or not plan.spends or plan.most_calls <= CONFIRM_FROM
+    return is_agreed(plan.settings) or not plan.spends or plan.most_calls <= CONFIRM_FROM
 
 
 def check_confirmed(plan: Plan) -> None:
