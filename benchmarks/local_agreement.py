@@ -69,17 +69,22 @@ def asked(options: argparse.Namespace, out: Path, **changes: Any) -> Told:
     started = time.monotonic()
     result = asyncio.run(carry_out(plan_run(settings), watching, lambda record: None, print))
     seconds = time.monotonic() - started
-    replies: dict[str, list[Any]] = {}
-    for line in (out / "calls.jsonl").read_text().splitlines():
-        call = json.loads(line)
-        replies.setdefault(call["unit_id"], []).append((call["place"], call["reply"]["native"]))
     manifest = json.loads((out / "manifest.json").read_text())
     return Told(
-        {step: tuple(sorted(own, key=lambda call: call[0])) for step, own in replies.items()},
+        replies_of(out),
         {record.unit_id: record.prediction for record in result.records},
         seconds,
         manifest["sessions"][-1]["measured"]["model"]["counts"]["reused"],
     )
+
+
+def replies_of(run: Path) -> dict[str, tuple[Any, ...]]:
+    """Every step's replies in a run of local models, by place."""
+    replies: dict[str, list[Any]] = {}
+    for line in (run / "calls.jsonl").read_text().splitlines():
+        call = json.loads(line)
+        replies.setdefault(call["unit_id"], []).append((call["place"], call["reply"]["native"]))
+    return {step: tuple(sorted(own, key=lambda call: call[0])) for step, own in replies.items()}
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:

@@ -31,21 +31,26 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 # Run as a script or as a module, from anywhere.
 sys.path.append(str(Path(__file__).parents[1]))
 
-from adapters import AdapterInfo
+from adapters import AdapterInfo, make
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded
+from adapters.local.loading import quiet
+from adapters.local.memory import give_back
 from adapters.local.worker import ThreadWorker
+from adapters.vllm.adapter import VllmAdapter
+from benchmarks.local_agreement import replies_of
 from benchmarks.model_shapes import build
 from benchmarks.naive_adapter import Naive
 from benchmarks.pretended_worker import PretendedWorker
 from benchmarks.shape_figures import SHAPES
-from benchmarks.two_rounds import Measured, kernel_time, measure, opened, questions
+from benchmarks.two_rounds import Clocked, Measured, kernel_time, measure, opened, questions
 from harness.evaluation.plan import Plan
 
 HEAD = "way        steps   steps/h  tokens/s  rows prompt starved   idle  still   memory naive"
@@ -98,6 +103,26 @@ class Bench:
         dtype = getattr(torch, self._arguments.dtype)
         adapter = LocalAdapter(self._info, self.loaded.family, [worker], threads=4, dtype=dtype)
         return measure(name, self._at(name), adapter, self._arguments.device)
+
+    def vllm(self, name: str, **options: object) -> Measured:
+        """vLLM's engine with the same weights, once those here are let go."""
+        quiet()
+        checkpoint = self._folder / "model"
+        self.loaded.model.save_pretrained(checkpoint)
+        del self.loaded
+        give_back(self._arguments.device)
+        adapter = make(
+            f"vllm:{checkpoint}",
+            dtype=self._arguments.dtype,
+            max_pixels=self._arguments.max_pixels,
+            **options,
+        )
+        assert isinstance(adapter, VllmAdapter)
+        return measure(name, self._at(name), Clocked(adapter), self._arguments.device)
+
+    def replies(self, name: str) -> dict[str, tuple[Any, ...]]:
+        """What a way of asking was answered, by step."""
+        return replies_of(self._folder / name)
 
     def kernels(self, name: str, *, compiled: bool = False) -> str:
         """How much of the time the GPU computed, in words."""

@@ -44,20 +44,24 @@ _TINY: Numbers = {
     "max_position_embeddings": 32_768,
     "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
 }
+_TINY_VISION: Numbers = {
+    "depth": 2,
+    "num_heads": 2,
+    "hidden_size": 32,
+    "out_hidden_size": 64,
+    "intermediate_size": 64,
+    "window_size": 56,
+    "fullatt_block_indexes": [1],
+}
+_WIDE: Numbers = {
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [8, 12, 12]},
+}
 HF: Mapping[str, tuple[str, Numbers, Numbers]] = {
-    "tiny": (
-        "qwen2.5-vl",
-        _TINY,
-        {
-            "depth": 2,
-            "num_heads": 2,
-            "hidden_size": 32,
-            "out_hidden_size": 64,
-            "intermediate_size": 64,
-            "window_size": 56,
-            "fullatt_block_indexes": [1],
-        },
-    ),
+    "tiny": ("qwen2.5-vl", _TINY, _TINY_VISION),
+    # Heads of 64 dimensions, the least that vLLM takes.
+    "tiny-wide": ("qwen2.5-vl", {**_TINY, **_WIDE}, {**_TINY_VISION, "out_hidden_size": 256}),
     "qwen2-vl-7b": (
         "qwen2-vl",
         _QWEN2,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
+from adapters.contract import AdapterInfo, PictureSource, Request
 from adapters.conversation import Reply
 from adapters.local.adapter import LocalAdapter
 from adapters.prices import PriceSheet
+from adapters.vllm.adapter import VllmAdapter
 from benchmarks.kernel_time import KernelTime, watched
 from benchmarks.naive_adapter import Naive
 from harness.dialogue import Ask
@@ -29,7 +32,8 @@ Work = Callable[[Awaitable[Finished]], Awaitable[Finished]]
 @dataclass(frozen=True, slots=True)
 class Measured:
     """One way of asking: what it did in how many seconds, from the first step opened to the last
-    one done. `prompt` is the mean length of a prompt in tokens. `starved` and `idle` are shares of
+    one done. `rows` is the mean size of a batch, of vLLM how many calls it was asked at once.
+    `prompt` is the mean length of a prompt in tokens. `starved` and `idle` are shares of
     the time since the first batch, `still` is what the device itself counted between two batches;
     `memory` is in bytes. None is what was not measured."""
 
@@ -124,14 +128,50 @@ def questions(plan: Plan, most: int | None, few: int) -> tuple[list[str], list[s
     return ids, texts
 
 
-def measure(name: str, plan: Plan, adapter: LocalAdapter | Naive, device: str) -> Measured:
+class Clocked:
+    """An adapter that is asked call by call, with the seconds from the first to the last reply."""
+
+    def __init__(self, adapter: VllmAdapter) -> None:
+        self._adapter = adapter
+        self._times: list[float] = []
+        self.notices, self.close = adapter.notices, adapter.close
+
+    @property
+    def info(self) -> AdapterInfo:
+        return self._adapter.info
+
+    @property
+    def seconds(self) -> float:
+        return max(self._times) - min(self._times)
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        self._times.append(time.monotonic())
+        reply = await self._adapter.ask(request, pictures)
+        self._times.append(time.monotonic())
+        return reply
+
+    def counts(self) -> dict[str, int]:
+        """Replies and tokens so far."""
+        return dict(self._adapter.counts)
+
+
+def measure(
+    name: str, plan: Plan, adapter: LocalAdapter | Naive | Clocked, device: str
+) -> Measured:
     """Carry out a run and read its clocks. Raises SystemExit when it does not end."""
     with MostMemory(device) as memory:
         result = asyncio.run(_carried_out(plan, adapter))
     waits = result.starvation
-    if not result.complete or waits is None:
+    if not result.complete or (waits is None and not isinstance(adapter, Clocked)):
         raise SystemExit(f"{name}: the run did not end: {result.stopped}")
     steps = sum(record.asked for record in result.records)
+    if isinstance(adapter, Clocked):
+        counts = adapter.counts()
+        prompt = (counts["prompt_tokens"] + counts["cached_tokens"]) / counts["replies"]
+        tokens = counts["generated_tokens"]
+        at_once = min(adapter.info.concurrency, steps)
+        return Measured(name, steps, tokens, adapter.seconds, at_once, prompt)
+    assert waits is not None
     rows = waits.rows / waits.batches
     if isinstance(adapter, Naive):
         tokens, seconds = adapter.tokens, waits.total_s
@@ -170,7 +210,7 @@ def kernel_time(plan: Plan, adapter: LocalAdapter, seconds: float) -> KernelTime
 
 
 async def _carried_out(
-    plan: Plan, adapter: LocalAdapter | Naive, around: Work | None = None
+    plan: Plan, adapter: LocalAdapter | Naive | Clocked, around: Work | None = None
 ) -> Finished:
     @contextlib.contextmanager
     def observer(total: int, done: int) -> Iterator[Observer]:

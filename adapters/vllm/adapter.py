@@ -50,7 +50,7 @@ class VllmAdapter:
         self._family = family
         self._notices: list[str] = []
         self._ignored = Ignored(info.name)
-        self._counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         # As with our own models: a reply ends where the checkpoint says, and names no picture.
         self._limits = {
             "stop_token_ids": list(family.stop_ids),
@@ -100,7 +100,7 @@ class VllmAdapter:
 
     def measured(self) -> Mapping[str, object]:
         """Facts about what the engine runs, and its counts of tokens."""
-        return {**self._ready.facts, "counts": dict(self._counts)}
+        return {**self._ready.facts, "counts": dict(self.counts)}
 
     def notices(self) -> list[str]:
         notices, self._notices = self._notices, []
@@ -129,7 +129,7 @@ class VllmAdapter:
     def _reply(self, ids: tuple[int, ...], result: Generated, sent: Mapping[str, object]) -> Reply:
         text = self._family.decode(result.ids)
         usage = Usage(input=result.prompt, cached=result.cached, output=len(result.ids))
-        self._counts.update(
+        self.counts.update(
             replies=1,
             prompt_tokens=usage.input - usage.cached,
             cached_tokens=usage.cached,
