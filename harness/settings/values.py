@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from adapters.conversation import Tier
+
 SWITCHES = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
@@ -221,7 +223,11 @@ def per_round(text: str) -> tuple[int, ...]:
 
 def tiers(text: str) -> tuple[str, ...]:
     """`flex`, or `flex,default` with what to fall back to."""
-    return tuple(part.strip() for part in text.split(","))
+    parts = tuple(part.strip() for part in text.split(","))
+    for part in parts:
+        if part not in get_args(Tier):
+            raise ValueError(f"'{part}' is not a tier ({', '.join(get_args(Tier))})")
+    return parts
 
 
 def history(text: str) -> int | str:

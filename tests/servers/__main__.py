@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from tests.servers.answers import Answer, Ask, error
+from tests.servers.answers import Answer, Ask, error, no_capacity
 from tests.servers.batches import Switches
 from tests.servers.server import WireServer
 
@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--reply", action="append", help="per round; the last one stays")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds per answer")
     parser.add_argument("--fail-every", type=int, default=0, help="every n-th request gets a 500")
+    parser.add_argument("--full", type=int, default=0, help="so many flex requests get a 429 first")
     parser.add_argument("--batch-polls", type=int, default=1, help="looks until a batch is over")
     parser.add_argument(
         "--switch",
@@ -38,7 +39,10 @@ def main() -> None:
     def react(ask: Ask) -> Answer:
         if given.fail_every and ask.number % given.fail_every == 0:
             return error(500, "now and then")
-        return Answer(text=replies[min(ask.rounds, len(replies) - 1)], delay_s=given.delay)
+        if ask.tier == "flex" and server.count_on("flex") <= given.full:
+            return no_capacity()
+        text = replies[min(ask.rounds, len(replies) - 1)]
+        return Answer(text=text, delay_s=given.delay, tier=ask.tier)
 
     switches = Switches(polls=given.batch_polls)
     for name, _, value in (text.partition("=") for text in given.switch):

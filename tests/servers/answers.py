@@ -36,6 +36,13 @@ class Ask:
         return str(self.body.get("model", ""))
 
     @property
+    def tier(self) -> str:
+        """The tier that it asks for, in the provider's word; "" if it names none."""
+        return str(
+            self.body.get("serviceTier" if self.provider == "google" else "service_tier", "")
+        )
+
+    @property
     def text(self) -> str:
         """The text of the last message."""
         content = self.messages[-1].get("parts", self.messages[-1].get("content", ""))
@@ -57,7 +64,8 @@ class Answer:
     `usage` has the names input, cached, cache_write, output, reasoning, pictures, as totals; each
     wire format puts them its own way. `thinking_as` is the field of a served model's thoughts.
     `param` and `code` are the server's words about an error. `drip_s` is the time between two bytes
-    of the body, of which only half comes if it is torn (`tear`).
+    of the body, of which only half comes if it is torn (`tear`). `tier` is the provider's word for
+    the tier that served.
     """
 
     text: str = "fine"
@@ -68,6 +76,7 @@ class Answer:
     details: bool = True
     thinking: str = ""
     thinking_as: str = "reasoning_content"
+    tier: Any = ""
     model: str = ""
     status: int = 200
     message: str = ""
@@ -93,6 +102,11 @@ def error(
     """An HTTP error; `headers` are written with underscores (`retry_after="3"`)."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Answer(status=status, message=message, code=code, param=param, headers=named)
+
+
+def no_capacity() -> Answer:
+    """OpenAI's answer on flex where there is no room at the moment."""
+    return error(429, "Resource Unavailable", "resource_unavailable")
 
 
 def html() -> Answer:

@@ -67,6 +67,10 @@ class WireServer:
     def count(self) -> int:
         return len(self.asks)
 
+    def count_on(self, tier: str) -> int:
+        """How many requests asked for a tier, in the provider's word."""
+        return sum(ask.tier == tier for ask in self.asks)
+
     def answer(self, provider: Provider, path: str, headers: dict[str, str], body: Any) -> Answer:
         """Record a request and say what it gets. The ask comes back with the answer's number."""
         with self._lock:
@@ -177,6 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(answer.status)
             self.send_header("content-type", answer.content_type)
             self.send_header("content-length", str(len(body)))
+            if answer.tier:
+                self.send_header("x-gemini-service-tier", str(answer.tier))
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.end_headers()

@@ -74,6 +74,8 @@ def _openai(ask: Ask, answer: Answer) -> Json:
         "model": answer.model or f"{ask.model}-2026-01-01",
         "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
     }
+    if answer.tier:
+        body["service_tier"] = answer.tier
     if answer.usage is not None:
         use = answer.usage
         body["usage"] = {
@@ -150,6 +152,8 @@ def _anthropic(ask: Ask, answer: Answer) -> Json:
     if answer.details:
         body["usage"] |= {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
         body["usage"]["output_tokens_details"] = {"thinking_tokens": use.get("reasoning", 0)}
+    if answer.tier:
+        body["usage"]["service_tier"] = answer.tier
     return body
 
 

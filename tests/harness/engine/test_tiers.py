@@ -1,0 +1,202 @@
+"""Calls on a tier that has no capacity: waited for, given up, or sent on another one.
+
+The clock of the loop jumps from timer to timer, so that hours pass in no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from adapters.contract import Fault, Request
+from adapters.conversation import Reply, Tier, Usage
+from harness.engine import (
+    Engine,
+    EnginePolicy,
+    Job,
+    Observer,
+    Outcome,
+    Pricing,
+    RetryPolicy,
+    TooManyFailures,
+)
+from harness.engine.limits import RateLimit, TierChoice
+from tests.harness.engine.support import Log, Model, echo, engine, rounds, two_rounds
+from tests.harness.engine.virtual import hold, virtually
+
+FLEX = RetryPolicy(attempts=40, patience_s=3600.0)
+
+
+class Notices(Observer):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.told.append(text)
+
+
+def full(request: Request) -> Fault:
+    return Fault("unavailable", "openai answered 429: Resource Unavailable", None, 429)
+
+
+def capacity(
+    has_room: Callable[[float], bool], asked: list[tuple[float, str]]
+) -> Callable[[Request], Reply]:
+    """Answers on flex while there is room, and at any time on other tiers."""
+
+    def answer(request: Request) -> Reply:
+        now = asyncio.get_running_loop().time()
+        asked.append((now, request.tier))
+        if request.tier == "flex" and not has_room(now):
+            raise full(request)
+        return Reply(echo(request).text, usage=Usage(10, output=2), tier=request.tier)
+
+    return answer
+
+
+def driver(
+    model: Model, *tiers: Tier, log: Log | None = None, observer: Observer | None = None
+) -> Engine:
+    policy = EnginePolicy(retry=FLEX, tiers=tiers)
+    return engine(model, log or Log(), policy=policy, observer=observer)
+
+
+def one(step: str) -> Job:
+    return Job(step, rounds("round-1"))
+
+
+def test_calls_are_sent_on_the_tier_asked_for() -> None:
+    model, log = Model(lambda request: Reply("x", usage=Usage(1), tier=request.tier)), Log()
+    [outcome] = hold(driver(model, "priority", log=log), [two_rounds("a")])
+    assert [request.tier for request in model.asked] == ["priority"] * 2
+    assert [record.reply.tier for record in log.records] == ["priority"] * 2
+    assert outcome.tiers == {"priority": 2}
+
+
+def test_without_a_tier_requests_name_none() -> None:
+    model = Model()
+    [outcome] = hold(driver(model), [two_rounds("a")])
+    assert {request.tier for request in model.asked} == {""}
+    assert outcome.tiers == {}
+
+
+def test_capacity_is_waited_for_as_long_as_the_patience_lasts() -> None:
+    asked: list[tuple[float, str]] = []
+    model = Model(capacity(lambda now: now > 1000, asked), concurrency=8)
+    outcomes = hold(driver(model, "flex"), [one(f"s{n}") for n in range(8)])
+    assert all(outcome.settled for outcome in outcomes)
+    assert {tier for _, tier in asked} == {"flex"}
+    # Backing off: a try every minute or so by the end, not a hail of them.
+    assert Counter(tier for now, tier in asked if now > 200)["flex"] < 8 * 35
+
+
+def test_calls_without_capacity_are_given_up_but_end_no_session() -> None:
+    asked: list[tuple[float, str]] = []
+    model = Model(capacity(lambda now: False, asked), concurrency=40)
+    outcomes = hold(driver(model, "flex"), [one(f"s{n:02}") for n in range(60)])
+    assert len(outcomes) == 60
+    assert not any(outcome.settled for outcome in outcomes)
+    assert {str(outcome.error).partition(":")[0] for outcome in outcomes} == {
+        "unavailable after 40 tries"
+    }
+
+
+def test_other_failures_in_a_row_do_end_it_on_flex() -> None:
+    def limited(request: Request) -> Reply:
+        raise Fault("rate_limit", "slow down", None, 429)
+
+    with pytest.raises(TooManyFailures):
+        hold(driver(Model(limited, concurrency=8), "flex"), [one(f"s{n}") for n in range(60)])
+
+
+def test_no_capacity_halves_the_calls_in_flight() -> None:
+    limit = RateLimit(8)
+    for _ in range(8):
+        limit.succeeded()
+    assert limit.limit == 8
+    ticket = limit.sent()
+    limit.failed(ticket, "unavailable", 30.0, now=1.0)
+    assert limit.limit == 4
+    # The wait that the server asks for is that of the tier's calls, not of all.
+    assert limit.admits(0, now=1.0)
+
+
+def test_calls_fall_back_after_the_patience_and_come_back_when_there_is_room() -> None:
+    asked: list[tuple[float, str]] = []
+    room = [False]
+
+    def slow(request: Request) -> Reply:
+        return capacity(lambda now: room[0] or now > 8000, asked)(request)
+
+    async def answered(request: Request) -> Reply:
+        reply = slow(request)
+        await asyncio.sleep(60)
+        return reply
+
+    model, log, notices = Model(answered, concurrency=2), Log(), Notices()
+    jobs = [one(f"s{n:03}") for n in range(400)]
+    outcomes = hold(driver(model, "flex", "default", log=log, observer=notices), jobs)
+    assert all(outcome.settled for outcome in outcomes)
+    first_default = next(now for now, tier in asked if tier == "default")
+    assert 900 < first_default <= 3600 + 60
+    # Before that nothing was sent on default; afterwards flex is tried once in a while only.
+    between = [tier for now, tier in asked if first_default < now < 8000]
+    assert Counter(between)["flex"] <= 2 * (8000 - first_default) / TierChoice.PAUSE_S + 2
+    assert Counter(between)["default"] > 20
+    # With room again, all calls are on flex again after one pause.
+    late = [tier for now, tier in asked if now > 8000 + TierChoice.PAUSE_S + 60]
+    assert set(late) == {"flex"}
+    served = Counter(record.reply.tier for record in log.records)
+    assert served == Counter(tier for outcome in outcomes for tier in outcome.tiers)
+    assert any("calls are sent on default" in line for line in notices.told)
+    assert len(notices.told) <= 3
+
+
+def test_a_call_that_fell_back_counts_all_of_its_tries() -> None:
+    asked: list[tuple[float, str]] = []
+    log = Log()
+    model = Model(capacity(lambda now: False, asked))
+    [outcome] = hold(driver(model, "flex", "default", log=log), [one("a")])
+    assert outcome.settled
+    assert [tier for _, tier in asked] == ["flex"] * 40 + ["default"]
+    assert log.records[0].attempts == 41
+
+
+def test_the_first_call_waits_for_capacity_and_tells_a_wrong_address_soon() -> None:
+    asked: list[tuple[float, str]] = []
+    model = Model(capacity(lambda now: now > 900, asked))
+    reply = virtually(driver(model, "flex").preflight(None))
+    assert reply.tier == "flex"
+
+    def nobody(request: Request) -> Reply:
+        raise Fault("connection", "nobody there")
+
+    async def failing() -> float:
+        with pytest.raises(Exception, match="nobody there"):
+            await driver(Model(nobody), "flex").preflight(None)
+        return asyncio.get_running_loop().time()
+
+    assert virtually(failing()) < 60
+
+
+def test_calls_without_capacity_cost_nothing() -> None:
+    asked: list[tuple[float, str]] = []
+    model = Model(capacity(lambda now: now > 300, asked))
+    pricing = Pricing(lambda reply: 0.1, lambda request: 1.0)
+    policy = EnginePolicy(retry=FLEX, tiers=("flex",), max_cost=1.05)
+    run = engine(model, Log(), policy=policy, pricing=pricing)
+    outcomes: list[Outcome] = hold(run, [one("a")])
+    assert outcomes[0].settled
+    assert run.spent == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("tiers", [(), ("flex",), ("batch",)])
+def test_with_one_tier_there_is_nowhere_to_go(tiers: tuple[Tier, ...]) -> None:
+    choice = TierChoice(tiers)
+    wanted = "flex" if tiers == ("flex",) else ""
+    assert choice.tier(0.0) == wanted
+    assert choice.give_up(0.0) == ""
+    assert choice.tier(1.0) == wanted
