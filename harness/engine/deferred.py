@@ -257,7 +257,8 @@ class Deferred:
         except ValueError as error:
             outcome = Fault("malformed", f"its result cannot be read ({error})")
         if isinstance(outcome, Reply):
-            return outcome
+            # A batch is what is billed, whatever a reply in it says.
+            return replace(outcome, tier="batch")
         if isinstance(outcome, Fatal):
             self.fatal = self.fatal or outcome
             self._note_again(id, attempt, "refused", 0.0)
