@@ -23,7 +23,7 @@ from harness.benchmarks.files import (
 )
 from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
 from harness.benchmarks.mind2web_fields import decode_operation, recorded_row
-from harness.benchmarks.parquet import Kind, Record, opened, wide_rows
+from harness.benchmarks.parquet import Kind, Record, column_names, opened, wide_rows
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.step_numbers import Unplaced
 from harness.errors import DataError
@@ -179,6 +179,20 @@ class Mind2Web(StepBenchmark):
                 copy.files, wanted, self.splits, self.default_splits, f"{REPO} on the hub"
             )
         return open_files(self.name, layout, files, origin, notices)
+
+    def holds(self, data: Path) -> bool:
+        """A folder of parquet files in the columns of the benchmark, such as a recorded task's."""
+        try:
+            files = local_files(data)
+            return all(set(Mind2WebLayout().required) <= _columns(one.path) for one in files)
+        except DataError:
+            return False
+
+
+def _columns(path: Path) -> set[str]:
+    """Raises `DataError`."""
+    with opened(path) as file:
+        return set(column_names(file))
 
 
 def _is_of(split: str, name: str) -> bool:

@@ -49,7 +49,9 @@ def check(file: Path | None, **_: Any) -> int:
     for source in found:
         splits = [settings.splits]
         if file is not None and not settings.splits:
-            splits = [(split,) for split in source.splits] or [()]
+            # Files of steps are of one split each, by their names or all of them.
+            each = () if isinstance(source, StepBenchmark) else source.splits
+            splits = [(split,) for split in each] or [()]
         try:
             for some in splits:
                 sound &= _check(source, replace(settings, benchmark=source.name, splits=some))

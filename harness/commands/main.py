@@ -42,6 +42,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     },
     "Data": {
         "data": ("harness.commands.data:data", "Check, repack and import data files."),
+        "record": (
+            "harness.commands.record:record",
+            "Record a task on a site of your own.",
+        ),
         "snapshot": (
             "harness.commands.snapshot:snapshot",
             "Write the questions of a run to a file.",

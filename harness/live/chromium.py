@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adapters import launcher
 from harness.errors import UserError
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _HOST = re.compile(r"[A-Za-z0-9.-]+")
 _FLAGS = (
-    "--headless",
-    "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -94,16 +92,9 @@ def running(
     from playwright.sync_api import Error
 
     with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
+        flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
         try:
-            browser = playwright.chromium.launch(
-                executable_path=_launcher(Path(folder), executable),
-                # One window per click is enough.
-                ignore_default_args=["--disable-popup-blocking"],
-                args=[*_FLAGS, *_ALONE, *_network(hosts)],
-                handle_sigint=False,
-                handle_sigterm=False,
-                handle_sighup=False,
-            )
+            browser = playwright.chromium.launch(**launching(Path(folder), executable, flags))
         except Error as error:
             reason = error.message.splitlines()[0]
             raise UserError(f"{executable} does not start: {reason}") from None
@@ -111,6 +102,22 @@ def running(
             yield browser
         finally:
             browser.close()
+
+
+def launching(folder: Path, executable: Path, flags: Sequence[str]) -> dict[str, Any]:
+    """What Playwright's `launch` takes to start a browser that ends with this process.
+
+    `folder` has to be there as long as the browser runs.
+    """
+    return {
+        "executable_path": _launcher(folder, executable),
+        # One window per click is enough.
+        "ignore_default_args": ["--disable-popup-blocking"],
+        "args": [*_FLAGS, *flags],
+        "handle_sigint": False,
+        "handle_sigterm": False,
+        "handle_sighup": False,
+    }
 
 
 def _network(hosts: Sequence[str]) -> Iterator[str]:

@@ -2,9 +2,11 @@
 // `describe` is put before this (`harness/live/describe.js`); `options` are its own and these:
 //   exact: whether the target is what was pointed at; else it is what the pointer would meet in it.
 //   limit: for the characters of the HTML.
+//   hides: whether an element is to be hidden with all that is in it.
 // The HTML comes in pieces of a kind and a text, so that texts can be changed where they stand:
-// "markup", "text", "value" (of an attribute), "verbatim", and "frame" (the id of its element).
-({ root = document.documentElement, target, exact = false, shadows = false, limit = Infinity, ...options }) => {
+// "markup", "text", "value" (of an attribute, which is named third), "verbatim", "frame" (the id of
+// its element), "hide" and "show" (around what is to be hidden).
+({ root = document.documentElement, target, exact = false, shadows = false, limit = Infinity, hides = () => false, ...options }) => {
   const VOID = "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split(" ");
   const VERBATIM = "style script xmp iframe noembed noframes plaintext noscript".split(" ");
   const HTML = "http://www.w3.org/1999/xhtml";
@@ -13,11 +15,11 @@
 
   const pieces = [];
   let left = limit;
-  const add = (kind, text) => {
+  const add = (kind, text, ...more) => {
     left -= text.length;
     const last = pieces.at(-1);
     if (kind === "markup" && last?.[0] === "markup") last[1] += text;
-    else pieces.push([kind, text]);
+    else pieces.push([kind, text, ...more]);
   };
   const open = (element) => {
     const tag = element.namespaceURI === HTML ? element.localName : element.tagName;
@@ -26,7 +28,7 @@
     for (const { name, value } of element.attributes) {
       if (id && name === "backend_node_id") continue;
       add("markup", ` ${name}="`);
-      add("value", value);
+      add("value", value, name);
       add("markup", '"');
     }
     add("markup", id ? ` backend_node_id="${id}">` : ">");
@@ -44,6 +46,10 @@
       add("verbatim", node.data);
       add("markup", "-->");
     } else if (node.nodeType === Node.ELEMENT_NODE) {
+      if (hides(node)) {
+        add("hide", "");
+        stack.push(["show", ""]);
+      }
       const tag = open(node);
       if (VOID.includes(node.localName)) continue;
       stack.push(`</${tag}>`);

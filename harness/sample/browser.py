@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from harness.errors import UserError, suggestion
 from harness.live.chromium import found, running
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def visit(browser: Browser, site: str) -> Iterator[Page]:
         page = context.new_page()
         failures: list[str] = []
         page.on("pageerror", lambda error: failures.append(str(error)))
-        page.goto(f"https://{site}.example/")
+        page.goto(address(site))
         yield page
         if failures:
             raise RuntimeError(f"a script of {site} failed: {failures[0]}")
@@ -54,11 +55,24 @@ def visit(browser: Browser, site: str) -> Iterator[Page]:
 
 
 def _serve(route: Route, site: str) -> None:
-    name = urlsplit(route.request.url).path.rsplit("/", 1)[-1]
+    body, kind = served(site, route.request.url)
+    route.fulfill(body=body, content_type=kind)
+
+
+def address(site: str) -> str:
+    """The address of a site's first page. Raises `UserError` for a site that there is none of."""
+    known = sorted(path.name for path in SITES.iterdir() if path.is_dir())
+    if site not in known:
+        raise UserError(f"the sample has no site '{site}'; {suggestion(site, known)}")
+    return f"https://{site}.example/"
+
+
+def served(site: str, url: str) -> tuple[str, str]:
+    """What a site answers to a request: the content, and its media type."""
+    name = urlsplit(url).path.rsplit("/", 1)[-1]
     for path in (SITES / site / name, SITES / name):
         if path.suffix in (".js", ".css") and path.is_file():
             break
     else:
         path = SITES / "shell.html"
-    kind = f"{_KINDS[path.suffix]}; charset=utf-8"
-    route.fulfill(body=path.read_text(encoding="utf-8"), content_type=kind)
+    return path.read_text(encoding="utf-8"), f"{_KINDS[path.suffix]}; charset=utf-8"

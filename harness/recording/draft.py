@@ -1,0 +1,249 @@
+"""A trajectory while it is recorded: a file per step, so that nothing is lost but the open step.
+
+OUT/unfinished/task.json          where it began, and the ids
+OUT/unfinished/0001.jpg           the page before the first action
+OUT/unfinished/0001.step          the page's elements and HTML, the action, notes; without secrets
+OUT/task-1a2b3c4d.parquet         a finished trajectory
+OUT/task-1a2b3c4d.txt             its steps in words, with what the format cannot hold
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import get_args
+from uuid import uuid4
+
+import msgspec
+
+from harness.errors import UserError
+from harness.live.nodes import Box, Node, find, tree_of
+from harness.recording import columns
+from harness.recording.candidates import Target, positives, target_of
+from harness.recording.columns import Op, Step, Trajectory
+from harness.recording.masking import Secrets, masked_page
+from harness.recording.pages import Described, html_of
+
+UNFINISHED = "unfinished"
+_LARGEST = 256_000_000
+_NOWHERE = Box(0, 0, 0, 0)
+NO_POSITIVE = "the element cannot be seen on the page: no model is asked about this step"
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """Where a trajectory began, and its ids. `secrets`: whether anything was hidden in it."""
+
+    annotation_id: str
+    url: str
+    website: str
+    domain: str = ""
+    subdomain: str = ""
+    secrets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A recorded step. url: of the page; entry: its number in the tab's history."""
+
+    action_uid: str
+    op: Op
+    value: str
+    page: Described
+    url: str = ""
+    entry: int = -1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Target:
+        """The element that was acted on; one that cannot be seen if the page does not have it."""
+        try:
+            return target_of(find(tree_of(self.page.nodes), self.page.labelled))
+        except KeyError:
+            lost = Node("", self.page.tag or "html", {}, {}, _NOWHERE, False, False)
+            return Target(lost, lost)
+
+    def step(self, picture: bytes | None) -> Step:
+        """The same as a step of a trajectory."""
+        target = self.target
+        *_, root = target.top.ancestors()
+        if not target.top.id:
+            root = tree_of(self.page.nodes)
+        html = html_of(self.page.pieces)
+        return Step(self.action_uid, self.op, self.value, root, html, target, picture)
+
+
+class Draft:
+    """The trajectory under way in a folder.
+
+    folder: where it is kept.
+    steps: what has been recorded so far.
+    """
+
+    def __init__(self, folder: Path, begun: Begun, steps: Sequence[Taken] = ()) -> None:
+        self.begun = begun
+        self.steps = list(steps)
+        self._out = folder
+        self.folder = folder / UNFINISHED
+
+    @classmethod
+    def begin(cls, out: Path, url: str, *, website: str, domain: str, subdomain: str) -> Draft:
+        """Begin a trajectory in a folder, which is made.
+
+        Raises:
+            UserError: there is an unfinished one.
+        """
+        if (out / UNFINISHED).exists():
+            raise UserError(
+                f"{out / UNFINISHED} holds a recording that was interrupted: go on with it "
+                "(--resume), or delete it (--discard)"
+            )
+        begun = Begun(str(uuid4()), url, website, domain, subdomain)
+        draft = cls(out, begun)
+        draft.folder.mkdir(parents=True)
+        draft._write("task.json", msgspec.json.encode(begun))
+        return draft
+
+    @classmethod
+    def resume(cls, out: Path) -> Draft:
+        """Go on with an unfinished trajectory, without a step that was not written as a whole.
+
+        Raises:
+            UserError: there is none, or its files cannot be read.
+        """
+        folder = out / UNFINISHED
+        try:
+            begun = msgspec.json.decode((folder / "task.json").read_bytes(), type=Begun)
+        except FileNotFoundError:
+            raise UserError(f"there is no unfinished recording in {out}") from None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise UserError(f"{folder / 'task.json'} cannot be read: {error}") from None
+        draft = cls(out, begun)
+        while (path := draft._path(len(draft.steps), "step")).exists():
+            draft.steps.append(_read(path))
+        return draft
+
+    def add(self, taken: Taken, picture: bytes | None, secrets: Secrets) -> Taken:
+        """Write a step without secrets, and return it as it was written."""
+        at = len(self.steps)
+        written = self._put(at, taken, picture, secrets)
+        self.steps.append(written)
+        if secrets and not self.begun.secrets:
+            self._note_secrets()
+        return written
+
+    def undo(self) -> Taken | None:
+        """Remove the last step; None if there is none."""
+        if not self.steps:
+            return None
+        at = len(self.steps) - 1
+        self._path(at, "step").unlink(missing_ok=True)
+        self._path(at, "jpg").unlink(missing_ok=True)
+        return self.steps.pop()
+
+    def hide(self, secrets: Secrets) -> None:
+        """Hide secrets in the steps that have been written."""
+        for at, taken in enumerate(self.steps):
+            picture = self._path(at, "jpg")
+            data = picture.read_bytes() if picture.exists() else None
+            self.steps[at] = self._put(at, taken, data, secrets)
+        self._note_secrets()
+
+    def finish(self, sentence: str, secrets: Secrets) -> Path:
+        """Write the trajectory, and remove the draft. Returns the parquet file."""
+        begun = self.begun
+        trajectory = Trajectory(
+            begun.annotation_id,
+            secrets.masked(sentence),
+            begun.website,
+            begun.domain,
+            begun.subdomain,
+        )
+        pictures = (self._path(at, "jpg") for at in range(len(self.steps)))
+        steps = [
+            taken.step(path.read_bytes() if path.exists() else None)
+            for taken, path in zip(self.steps, pictures, strict=True)
+        ]
+        target = self._out / f"task-{begun.annotation_id[:8]}.parquet"
+        part = target.with_suffix(".part")
+        columns.write(part, columns.rows(trajectory, steps))
+        lines = [trajectory.confirmed_task, "", *self.lines()]
+        target.with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        part.replace(target)
+        self.discard()
+        return target
+
+    def lines(self) -> list[str]:
+        """The steps in words, each with its notes."""
+        return [line for at in range(len(self.steps)) for line in self.told(at)]
+
+    def told(self, at: int) -> list[str]:
+        """A step in words, and its notes."""
+        taken = self.steps[at]
+        return [
+            f"{at + 1:3}  {taken.step(None).words}",
+            *(f"     note: {one}" for one in taken.notes),
+        ]
+
+    def discard(self) -> None:
+        """Remove the draft."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _put(self, at: int, taken: Taken, picture: bytes | None, secrets: Secrets) -> Taken:
+        hidden = masked_page(taken.page, secrets)
+        value, url = secrets.masked(taken.value), secrets.masked(taken.url)
+        written = replace(taken, page=hidden.page, value=value, url=url)
+        if not positives(written.target) and NO_POSITIVE not in written.notes:
+            written = replace(written, notes=(*written.notes, NO_POSITIVE))
+        if picture is not None:
+            self._write(self._path(at, "jpg").name, painted(picture, hidden.boxes))
+        self._write(self._path(at, "step").name, zlib.compress(msgspec.json.encode(written), 6))
+        return written
+
+    def _note_secrets(self) -> None:
+        self.begun = msgspec.structs.replace(self.begun, secrets=True)
+        self._write("task.json", msgspec.json.encode(self.begun))
+
+    def _path(self, at: int, suffix: str) -> Path:
+        return self.folder / f"{at + 1:04}.{suffix}"
+
+    def _write(self, name: str, data: bytes) -> None:
+        part = self.folder / f"{name}.part"
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self.folder / name)
+
+
+def painted(picture: bytes, boxes: Sequence[Sequence[float]]) -> bytes:
+    """A picture with boxes painted over, each a little larger; the same bytes without boxes."""
+    if not boxes:
+        return picture
+    from PIL import Image, ImageDraw
+
+    with Image.open(BytesIO(picture)) as image:
+        image.load()
+        draw = ImageDraw.Draw(image)
+        for x, y, width, height in boxes:
+            draw.rectangle((x - 2, y - 2, x + width + 2, y + height + 2), fill="black")
+        out = BytesIO()
+        image.save(out, "JPEG", quality=85)
+    return out.getvalue()
+
+
+def _read(path: Path) -> Taken:
+    """Raises `UserError`."""
+    try:
+        unpacked = zlib.decompressobj().decompress(path.read_bytes(), _LARGEST)
+        taken = msgspec.json.decode(unpacked, type=Taken)
+        tree_of(taken.page.nodes)
+        if taken.op not in get_args(Op):
+            raise ValueError(taken.op)
+    except (OSError, zlib.error, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}; delete it to go on without it") from None
+    return taken

@@ -1,0 +1,452 @@
+"""From what a person does in a browser to steps of a trajectory.
+
+Every press and key that could change a page is held back by `listen.js`. The page is recorded, the
+step is written, and the same press or key is done again, now for the page. A field is one step
+however many keys are pressed in it: it ends with what is done elsewhere, and stands before that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+from harness.printing import printable
+from harness.recording.columns import Op
+from harness.recording.draft import Draft, Taken
+from harness.recording.masking import MASK, Secrets, masked_page
+from harness.recording.pages import Described
+from harness.recording.tab import TALLEST, Message, Picture, Tab
+
+RELEASE_S = 20.0
+"""How long a mouse button may be held down until it counts as let go, in seconds."""
+LONGEST_COOKIE = 16
+"""Values of cookies from this length on are hidden wherever pages repeat them, in characters."""
+_DOUBLE_S = 0.5
+_PICTURES = 3
+_UNHELD = "the element shows a picture that is drawn or played; the place in it is not held"
+_DRAWN = ("canvas", "video", "object", "embed", "iframe", "frame", "map")
+
+
+@dataclass(slots=True)
+class Gesture:
+    """A press, key or paste that is held back."""
+
+    tab: Tab
+    frame: str
+    message: Message
+
+    @property
+    def number(self) -> int:
+        return int(self.message["number"])
+
+    @property
+    def about(self) -> Message:
+        found: Message = self.message["about"]
+        return found
+
+    @property
+    def field(self) -> tuple[Tab, str, int] | None:
+        """The field that it is done in."""
+        number = self.about["field"]
+        return (self.tab, self.frame, number) if number else None
+
+
+@dataclass(slots=True)
+class Filling:
+    """A field that is being filled in: the step that is open.
+
+    before: the page before, with its picture.
+    pressed: whether it began with a press of the mouse.
+    value: what a person has entered so far; None if nothing.
+    """
+
+    gesture: Gesture
+    before: Taken
+    picture: bytes | None
+    pressed: bool
+    value: str | None = None
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Turns gestures into steps, one after the other.
+
+    say: told what is to be said to the person, line by line.
+    marking: whether the next press says what is to be hidden, and nothing else.
+    tabs: those that are watched.
+    """
+
+    draft: Draft
+    say: Callable[[str], None]
+    secrets: Secrets = field(default_factory=Secrets)
+    marking: bool = False
+    tabs: list[Tab] = field(default_factory=list)
+    _queue: asyncio.Queue[Gesture | Callable[[], Any]] = field(default_factory=asyncio.Queue)
+    _filling: Filling | None = None
+    _releases: dict[tuple[Tab, str, int], asyncio.Future[Any]] = field(default_factory=dict)
+    _moved: set[tuple[Tab, str, int]] = field(default_factory=set)
+    _others: dict[str, int] = field(default_factory=dict)
+    _last: tuple[float, Any] = (0.0, None)
+    _entry: tuple[Tab, int] | None = None
+
+    def heard(self, tab: Tab, frame: str, message: Message) -> None:
+        """Take what a page's script world tells."""
+        match message["what"]:
+            case "release":
+                self._release(tab, frame, message["number"]).set_result(message["path"])
+            case "moved":
+                self._moved.add((tab, frame, message["number"]))
+            case "input":
+                filling = self._filling
+                place = (filling.gesture.tab, filling.gesture.frame) if filling else None
+                if filling and place == (tab, frame) and message["own"]:
+                    filling.value = message["value"]
+            case "other":
+                self.beside(message["name"])
+            case _:
+                self._queue.put_nowait(Gesture(tab, frame, message))
+
+    def beside(self, name: str) -> None:
+        """Note what happened and is no step; the next step says so."""
+        self._others[name] = self._others.get(name, 0) + 1
+
+    async def work(self) -> None:
+        """Record gestures until cancelled."""
+        while True:
+            gesture = await self._queue.get()
+            try:
+                if isinstance(gesture, Gesture):
+                    await self._handle(gesture)
+                else:
+                    await gesture()
+            finally:
+                self._queue.task_done()
+
+    async def do(self, command: Callable[[], Any]) -> None:
+        """Carry out a command of the person after the gestures before it."""
+        self._queue.put_nowait(command)
+        await self._queue.join()
+
+    async def calm(self) -> None:
+        """Wait until all that has been done is recorded, and done on the page."""
+        for _ in range(2):
+            for tab in self.tabs:
+                await tab.drained()
+            await self._queue.join()
+
+    async def settle(self) -> None:
+        """End the field that is open, which makes its step."""
+        filling, self._filling = self._filling, None
+        if filling is None:
+            return
+        gesture = filling.gesture
+        value: str | None = None
+        with suppress(_error()):
+            await gesture.tab.drained()
+            value = filling.value
+            await gesture.tab.call(gesture.frame, "close")
+        value = filling.value
+        about, notes = gesture.about, list(filling.before.notes)
+        taken = filling.before
+        if value is None:
+            if filling.pressed and about["kind"] != "select":
+                self._write(taken, filling.picture)
+            elif filling.pressed:
+                self.say("     (a list was opened, and nothing chosen in it: no step)")
+            return
+        op: Op = "SELECT" if about["kind"] == "select" else "TYPE"
+        words = " ".join(value.split())
+        if about["secret"] and words:
+            self._hide(words)
+            notes.append(f"what was typed is hidden, and stands as {MASK}")
+            words = MASK
+        elif words != value.strip():
+            notes.append("line breaks of the text are held as blanks")
+        if about["several"]:
+            notes.append("the list takes several options, of which the first is held")
+        if not words:
+            op = "CLICK"
+            notes.append("the field was emptied, which the format cannot hold")
+        self._write(replace(taken, op=op, value=words, notes=tuple(notes)), filling.picture)
+
+    async def undo(self) -> None:
+        """Take the last step back, and go to the page on which it was done."""
+        if self._filling is not None:
+            await self._close()
+            self.say("     (the open step is dropped)")
+            return
+        taken = self.draft.undo()
+        if taken is None:
+            self.say("     (there is no step to undo)")
+            return
+        self.say(f"     (step {len(self.draft.steps) + 1} is removed)")
+        if self._entry is None:
+            return
+        tab, now = self._entry
+        with suppress(_error()):
+            now = await self._history(tab)
+            if taken.entry not in (-1, now):
+                await tab.send("Page.navigateToHistoryEntry", entryId=taken.entry)
+                self._entry = tab, taken.entry
+                self.say("     (back to the page before it)")
+                return
+        self.say("     (the page itself is as it was left: bring it back if that matters)")
+
+    async def _close(self) -> None:
+        filling, self._filling = self._filling, None
+        if filling is not None:
+            with suppress(_error()):
+                await filling.gesture.tab.call(filling.gesture.frame, "close")
+
+    def _release(self, tab: Tab, frame: str, number: int) -> asyncio.Future[Any]:
+        known = self._releases
+        return known.setdefault((tab, frame, number), asyncio.get_running_loop().create_future())
+
+    async def _handle(self, gesture: Gesture) -> None:
+        try:
+            match gesture.message["what"]:
+                case "press":
+                    await self._press(gesture)
+                case "key":
+                    await self._key(gesture)
+                case "paste":
+                    await self._begin(gesture)
+                case "composed":
+                    await self._composed(gesture)
+        except _error() as error:
+            if not gesture.tab.page.is_closed():
+                reason = printable(error.message.splitlines()[0])[:120]
+                self.say(f"     (not recorded, and not done: the page went away; {reason})")
+        finally:
+            self._moved.clear()
+            self._releases.pop((gesture.tab, gesture.frame, gesture.number), None)
+            with suppress(_error()):
+                await gesture.tab.call(gesture.frame, "done", gesture.number)
+
+    async def _press(self, gesture: Gesture) -> None:
+        if self.marking:
+            await self._mark(gesture)
+            return
+        if not self._is_in_open(gesture):
+            await self.settle()
+            if gesture.about["kind"]:
+                taken, picture = await self._before(gesture, "CLICK")
+                self._filling = Filling(gesture, taken, picture, pressed=True)
+                await gesture.tab.call(gesture.frame, "open", gesture.number, False)
+                await self._press_again(gesture)
+                return
+            taken, picture = await self._before(gesture, "CLICK")
+            path = await self._path(gesture)
+            if path:
+                self.beside("dragging with the mouse")
+                await self._press_again(gesture)
+                return
+            self._write(taken, picture)
+            await self._press_again(gesture)
+            await gesture.tab.drained()
+            if (gesture.tab, gesture.frame, gesture.number) in self._moved:
+                self.draft.undo()
+                self.say("     (dropped: the page put something else there; press again)")
+            return
+        await self._press_again(gesture)
+
+    async def _press_again(self, gesture: Gesture) -> None:
+        path = await self._path(gesture)
+        point = gesture.message["point"]
+        now, key = asyncio.get_running_loop().time(), (gesture.tab, gesture.frame, point)
+        double = self._last[1] == key and now - self._last[0] < _DOUBLE_S
+        self._last = (now, key)
+        await gesture.tab.press(
+            gesture.frame,
+            gesture.number,
+            path or [point],
+            modifiers=gesture.message["modifiers"],
+            count=2 if double else 1,
+        )
+
+    async def _path(self, gesture: Gesture) -> Sequence[Sequence[float]]:
+        """The way of a drag; empty for a click."""
+        released = self._release(gesture.tab, gesture.frame, gesture.number)
+        try:
+            async with asyncio.timeout(RELEASE_S):
+                path: Sequence[Sequence[float]] = await asyncio.shield(released)
+                return path
+        except TimeoutError:
+            return []
+
+    async def _key(self, gesture: Gesture) -> None:
+        about, key = gesture.about, gesture.message["key"]
+        if key == "Enter" and about["kind"] != "select":
+            await self._enter(gesture)
+        elif self._is_in_open(gesture):
+            await gesture.tab.key(gesture.frame, gesture.message)
+        elif about["kind"]:
+            await self._begin(gesture)
+        elif key == " ":
+            await self.settle()
+            self._write(*await self._before(gesture, "CLICK"))
+            await gesture.tab.key(gesture.frame, gesture.message)
+        else:
+            # Pressed while something else was held.
+            await gesture.tab.key(gesture.frame, gesture.message)
+
+    async def _enter(self, gesture: Gesture) -> None:
+        lines = gesture.about["lines"]
+        if not (lines and self._is_in_open(gesture)):
+            await self.settle()
+        taken, picture = await self._before(gesture, "ENTER")
+        if not lines:
+            self._write(taken, picture)
+            await gesture.tab.key(gesture.frame, gesture.message)
+            return
+        # Where several lines can be written, only what comes of it shows what it is for.
+        before = await self._value(gesture)
+        await gesture.tab.key(gesture.frame, gesture.message)
+        after = await self._value(gesture)
+        if before is None or after is None or len(after) <= len(before):
+            await self.settle()
+            self._write(taken, picture)
+        elif not self._is_in_open(gesture):
+            self._filling = Filling(gesture, replace(taken, op="TYPE"), picture, False, after)
+            await gesture.tab.call(gesture.frame, "open", gesture.number, True)
+
+    async def _value(self, gesture: Gesture) -> str | None:
+        with suppress(_error()):
+            value: str | None = await gesture.tab.call(gesture.frame, "value", gesture.number)
+            return value
+        return None
+
+    async def _begin(self, gesture: Gesture) -> None:
+        """The first key or paste in a field."""
+        if not self._is_in_open(gesture):
+            await self.settle()
+            taken, picture = await self._before(gesture, "TYPE")
+            self._filling = Filling(gesture, taken, picture, pressed=False)
+            await gesture.tab.call(gesture.frame, "open", gesture.number, True)
+        if gesture.message["what"] == "paste":
+            await gesture.tab.insert(gesture.message["text"])
+        else:
+            await gesture.tab.key(gesture.frame, gesture.message)
+
+    async def _composed(self, gesture: Gesture) -> None:
+        await self.settle()
+        taken, picture = await self._before(gesture, "TYPE")
+        note = "typed with an input method: the page may show the first signs already"
+        taken = replace(taken, notes=(*taken.notes, note))
+        self._filling = Filling(gesture, taken, picture, pressed=False)
+
+    async def _mark(self, gesture: Gesture) -> None:
+        self.marking = False
+        await self.settle()
+        text = await gesture.tab.call(gesture.frame, "mark", gesture.number)
+        if len(text) > 200:
+            self.say("     (that element is hidden from now on, but is too long to be looked for)")
+        elif self._hide(" ".join(text.split())):
+            self.say("     (hidden, in the steps so far as well)")
+        else:
+            self.say("     (hidden: what is in that element, or is typed there)")
+
+    def _hide(self, text: str) -> bool:
+        if not self.secrets.add(text):
+            return False
+        if self.draft.steps:
+            self.draft.hide(self.secrets)
+        return True
+
+    def _is_in_open(self, gesture: Gesture) -> bool:
+        return self._filling is not None and gesture.field == self._filling.gesture.field
+
+    async def _before(self, gesture: Gesture, op: Op) -> tuple[Taken, bytes | None]:
+        """The page as it is, and a step on it without a value."""
+        tab = gesture.tab
+        for cookie in await tab.page.context.cookies():
+            if len(cookie.get("value", "")) >= LONGEST_COOKIE:
+                self._hide(cookie["value"])
+        page, notes = await tab.look(gesture.frame, gesture.number)
+        for node in page.nodes:
+            if node["id"] in page.hidden and node.get("live", {}).get("input_value"):
+                self._hide(node["live"]["input_value"])
+        picture = await self._picture(gesture)
+        page, taken = await self._unmoved(gesture, page, picture)
+        if taken is None:
+            notes.append("the page kept changing where it shows secrets: it has no picture")
+        elif picture.cut_at:
+            notes.append(f"the page is longer than its picture, which ends at {TALLEST} pixels")
+        if page.cut:
+            notes.append("the page is too large: its end is missing")
+        if gesture.about["file"]:
+            notes.append("a file is chosen, which the format cannot hold")
+        if page.tag in _DRAWN:
+            notes.append(_UNHELD)
+        if await tab.is_closed(gesture.frame, gesture.number):
+            notes.append("the inside of the element is closed: all of it counts as one")
+        notes = [*await self._arrived(tab), *self._notes_beside(), *notes]
+        entry = self._entry[1] if self._entry else -1
+        url = tab.page.url
+        step = Taken(str(uuid4()), op, "", page, url, entry, tuple(notes))
+        return step, taken
+
+    async def _picture(self, gesture: Gesture) -> Picture:
+        point = gesture.message.get("point")
+        return await gesture.tab.picture(gesture.frame, gesture.number, point)
+
+    async def _unmoved(
+        self, gesture: Gesture, page: Described, picture: Picture
+    ) -> tuple[Described, bytes | None]:
+        """A page and a picture that show secrets in the same places."""
+        if not self.secrets and not page.hidden:
+            return page, picture.data
+        tab = gesture.tab
+        for _ in range(_PICTURES):
+            again, _ = await tab.look(gesture.frame, gesture.number)
+            boxes = masked_page(again, self.secrets).boxes
+            if boxes == masked_page(page, self.secrets).boxes:
+                return page, picture.data
+            page, picture = again, await self._picture(gesture)
+        return page, None
+
+    async def _arrived(self, tab: Tab) -> list[str]:
+        """How the page was come to, where no step says so."""
+        before = self._entry
+        history = await tab.send("Page.getNavigationHistory")
+        at = history["currentIndex"]
+        entry = history["entries"][at]
+        self._entry = tab, entry["id"]
+        if before is None:
+            return []
+        if before[0] is not tab:
+            return ["in another tab than the step before"]
+        known = [one["id"] for one in history["entries"]]
+        if before[1] == entry["id"]:
+            return []
+        if before[1] in known and known.index(before[1]) > at:
+            return ["the page was gone back to"]
+        if entry.get("transitionType") in ("typed", "address_bar", "generated", "keyword"):
+            return ["the page was gone to by its address"]
+        return []
+
+    async def _history(self, tab: Tab) -> int:
+        history = await tab.send("Page.getNavigationHistory")
+        return int(history["entries"][history["currentIndex"]]["id"])
+
+    def _notes_beside(self) -> list[str]:
+        others, self._others = self._others, {}
+        return [
+            f"before it, and not held: {name}{f' ({times} times)' if times > 1 else ''}"
+            for name, times in others.items()
+        ]
+
+    def _write(self, taken: Taken, picture: bytes | None) -> None:
+        self.draft.add(taken, picture, self.secrets)
+        for line in self.draft.told(len(self.draft.steps) - 1):
+            self.say(line)
+
+
+def _error() -> Any:
+    from playwright.async_api import Error
+
+    return Error

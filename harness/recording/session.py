@@ -1,0 +1,252 @@
+"""One sitting: a browser that is watched, and what the person says in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import UserError
+from harness.live.chromium import found, launching
+from harness.printing import say
+from harness.recording.draft import Draft
+from harness.recording.recorder import Recorder
+from harness.recording.script import Script, play
+from harness.recording.tab import Tab
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Page
+
+WIDTH, HEIGHT = 1280, 720
+"""The part of the page that can be seen, in pixels, as in the data."""
+HELP = "u: undo the last step, s: hide what is pressed next, q: the task is done"
+_LOADING_MS = 30_000
+_SCRIPT_MS = 10_000
+
+Served = Callable[[str], tuple[str, str]]
+"""From an address to content and media type, for sites that are not on the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """How to record.
+
+    first: address of the page to begin with.
+    script: what is done instead of by a person, without a window.
+    sentence: the task in words; "" to be asked at the end.
+    browser: path of Chromium; the system's if None.
+    """
+
+    first: str
+    script: Script | None = None
+    sentence: str = ""
+    browser: Path | None = None
+    served: Served | None = None
+
+
+def check_display() -> None:
+    """Raises `UserError` where no window can be opened."""
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.platform.startswith("linux") and not shown:
+        raise UserError(
+            "recording opens a window, and there is no display (DISPLAY is not set): run it on a "
+            "desktop, over ssh -X or under xvfb-run, or give --script FILE"
+        )
+
+
+def record_task(draft: Draft, sitting: Sitting) -> Path | None:
+    """Record until the person is done, and write the trajectory; None if it was left unfinished.
+
+    Raises:
+        UserError: playwright, Chromium or the page is missing, or a script cannot go on.
+    """
+    if sitting.script is None:
+        check_display()
+    executable = found(sitting.browser, purpose="recording", extra="record")
+    return asyncio.run(_record(draft, sitting, executable))
+
+
+async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | None:
+    lines = None if sitting.script else Lines()
+    async with _browser(executable, visible=sitting.script is None) as context:
+        recorder = Recorder(draft, say)
+        tabs = Tabs(recorder)
+        context.on("page", tabs.adopt)
+        if sitting.served is not None:
+            await context.route("**/*", _answering(sitting.served))
+        page = await context.new_page()
+        await tabs.watched(page)
+        await _open(page, draft, sitting.first)
+        working = asyncio.create_task(recorder.work())
+        ending = asyncio.create_task(_until_done(recorder, page, sitting, lines, tabs))
+        try:
+            await asyncio.wait([working, ending], return_when=asyncio.FIRST_COMPLETED)
+            for task in (working, ending):
+                if task.done():
+                    task.result()
+            await recorder.do(recorder.settle)
+        finally:
+            working.cancel()
+            ending.cancel()
+    return await _finish(draft, recorder, sitting, lines)
+
+
+async def _until_done(
+    recorder: Recorder, page: Page, sitting: Sitting, lines: Lines | None, tabs: Tabs
+) -> None:
+    if lines is None:
+        assert sitting.script is not None
+        await play(sitting.script, page, recorder)
+        return
+    say(f"recording {page.url}: act in the window of the browser. In this terminal, {HELP}.")
+    closed = asyncio.create_task(tabs.closed.wait())
+    while True:
+        line = asyncio.create_task(lines.next())
+        await asyncio.wait([line, closed], return_when=asyncio.FIRST_COMPLETED)
+        if not line.done():
+            line.cancel()
+            return
+        match (line.result() or "q").strip().lower():
+            case "u" | "undo":
+                await recorder.do(recorder.undo)
+            case "s" | "secret":
+                recorder.marking = True
+                say("     (press what is to be hidden: a field, or a text)")
+            case "q" | "quit":
+                closed.cancel()
+                return
+            case _:
+                say(f"     ({HELP})")
+
+
+async def _finish(
+    draft: Draft, recorder: Recorder, sitting: Sitting, lines: Lines | None
+) -> Path | None:
+    if not draft.steps:
+        draft.discard()
+        say("nothing was recorded")
+        return None
+    sentence = sitting.sentence or (sitting.script.goal if sitting.script else "")
+    if not sentence and lines is not None:
+        say("What was the task? One sentence, as one would ask somebody to do it:")
+        sentence = (await lines.next() or "").strip()
+    if not sentence:
+        return None
+    return draft.finish(sentence, recorder.secrets)
+
+
+async def _open(page: Page, draft: Draft, first: str) -> None:
+    from playwright.async_api import Error
+
+    url = draft.steps[-1].url if draft.steps else first
+    try:
+        await page.goto(url, timeout=_LOADING_MS, wait_until="domcontentloaded")
+    except Error as error:
+        if not draft.steps:
+            draft.discard()
+        raise UserError(f"{url} cannot be opened: {error.message.splitlines()[0]}") from None
+
+
+@asynccontextmanager
+async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserContext]:
+    from playwright.async_api import Error, async_playwright
+
+    # The pages of frames are in the same process as the page around them, so that one session of
+    # the DevTools protocol reaches all.
+    flags = ["--disable-site-isolation-trials"]
+    if not visible:
+        flags += ["--headless"]
+    # Chromium refuses its sandbox to the administrator.
+    rooted = hasattr(os, "geteuid") and os.geteuid() == 0
+    with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
+        async with async_playwright() as playwright:
+            given = launching(Path(folder), executable, flags)
+            try:
+                browser = await playwright.chromium.launch(
+                    **given, headless=not visible, chromium_sandbox=not rooted
+                )
+            except Error as error:
+                reason = error.message.splitlines()[0]
+                raise UserError(f"{executable} does not start: {reason}") from None
+            context = await browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+            if not visible:
+                context.set_default_timeout(_SCRIPT_MS)
+            try:
+                yield context
+            finally:
+                with suppress(Error):
+                    await browser.close()
+
+
+def _answering(served: Served) -> Callable[[Any], Any]:
+    async def answer(route: Any) -> None:
+        body, kind = served(route.request.url)
+        await route.fulfill(body=body, content_type=kind)
+
+    return answer
+
+
+class Tabs:
+    """The pages of a browser. closed: set when the last of them is."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.closed = asyncio.Event()
+        self._recorder = recorder
+        self._watching: dict[Page, asyncio.Task[None]] = {}
+
+    def adopt(self, page: Page) -> None:
+        """Watch a page that has been opened."""
+        self._watching[page] = asyncio.create_task(self._watch(page))
+
+    async def watched(self, page: Page) -> None:
+        """Wait until a page is watched."""
+        await self._watching[page]
+
+    async def _watch(self, page: Page) -> None:
+        from playwright.async_api import Error
+
+        page.on("close", self._closed)
+        # Without a listener, dialogs would be dismissed before anybody can read them.
+        page.on("dialog", self._asked)
+        page.on("crash", lambda _: say("     (the page crashed)"))
+        tab = Tab(page, self._recorder.heard)
+        with suppress(Error):
+            await tab.watch()
+            self._recorder.tabs.append(tab)
+
+    def _asked(self, dialog: Any) -> None:
+        self._recorder.beside(f"a dialog of the page ({dialog.type}) and its answer")
+
+    def _closed(self, page: Page) -> None:
+        self._watching.pop(page, None)
+        if not self._watching:
+            self.closed.set()
+
+
+class Lines:
+    """Lines that are typed into the terminal, read in a thread of their own."""
+
+    def __init__(self) -> None:
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    async def next(self) -> str | None:
+        """The next line; None at the end of the input."""
+        return await self._lines.get()
+
+    def _read(self) -> None:
+        for line in iter(sys.stdin.readline, ""):
+            self._put(line)
+        self._put(None)
+
+    def _put(self, line: str | None) -> None:
+        with suppress(RuntimeError):  # The loop may have ended.
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
