@@ -221,7 +221,7 @@ class Draft:
 
 
 def painted(picture: bytes, boxes: Sequence[Sequence[float]]) -> bytes:
-    """A picture with boxes painted over, each a little larger; the same bytes without boxes."""
+    """A picture with boxes painted over; the same bytes without boxes."""
     if not boxes:
         return picture
     from PIL import Image, ImageDraw
@@ -230,7 +230,7 @@ def painted(picture: bytes, boxes: Sequence[Sequence[float]]) -> bytes:
         image.load()
         draw = ImageDraw.Draw(image)
         for x, y, width, height in boxes:
-            draw.rectangle((x - 2, y - 2, x + width + 2, y + height + 2), fill="black")
+            draw.rectangle((x, y, x + width, y + height), fill="black")
         out = BytesIO()
         image.save(out, "JPEG", quality=85)
     return out.getvalue()

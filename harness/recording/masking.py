@@ -27,6 +27,7 @@ SAFE = frozenset({"id", "class", "type", "name", "role", "style", "for"})
 """Attributes of hidden elements that say nothing of their content."""
 
 _BETWEEN = r"[\s\u00a0\u200b-]*"
+_EDGE = 3
 _FIELDS = frozenset({"input", "textarea", "select", "option", "button", "img"})
 
 
@@ -76,7 +77,7 @@ class Masked:
     """A page without secrets, and the boxes of its picture in which they stand."""
 
     page: Described
-    boxes: tuple[tuple[float, float, float, float], ...]
+    boxes: tuple[tuple[float, ...], ...]
 
 
 def masked_page(page: Described, secrets: Secrets) -> Masked:
@@ -103,12 +104,13 @@ def masked_page(page: Described, secrets: Secrets) -> Masked:
         if any(fields[part] != node[part] for part in fields):
             changed[at] = {**node, **fields}
             if node["tag"] in _FIELDS:
-                boxes.append(tuple(_drawn(page.nodes, at)["box"]))
-        if node["id"] in page.hidden:
-            boxes.append(tuple(node["box"]))
+                boxes.append(_inner(_drawn(page.nodes, at)["box"]))
+        # The edge of a field stays, and all of one in which there is nothing.
+        if node["id"] in page.hidden and (node["tag"] != "input" or node["live"]):
+            boxes.append(_inner(node["box"]) if node["tag"] in _FIELDS else tuple(node["box"]))
     nodes = tuple(changed.get(at, node) for at, node in enumerate(page.nodes))
     pieces = _masked_pieces(page.pieces, secrets)
-    found = tuple(box for box in dict.fromkeys(boxes) if len(box) == 4 and box[2] * box[3] > 0)
+    found = tuple(box for box in dict.fromkeys(boxes) if len(box) == 4 and min(box[2:]) > 0)
     return Masked(replace(page, nodes=nodes, pieces=pieces), found)
 
 
@@ -125,6 +127,11 @@ def _inside(nodes: Sequence[Mapping[str, Any]], hidden: Collection[str]) -> set[
         if node["id"] in hidden or node["parent"] in found:
             found.add(at)
     return found
+
+
+def _inner(box: Sequence[float]) -> tuple[float, ...]:
+    x, y, width, height = box
+    return (x + _EDGE, y + _EDGE, width - 2 * _EDGE, height - 2 * _EDGE)
 
 
 def _drawn(nodes: Sequence[Mapping[str, Any]], at: int) -> Mapping[str, Any]:
