@@ -94,7 +94,7 @@ def running(
     with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
         flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
         try:
-            browser = playwright.chromium.launch(**launching(Path(folder), executable, flags))
+            browser = playwright.chromium.launch(**launch_arguments(Path(folder), executable, flags))
         except Error as error:
             reason = error.message.splitlines()[0]
             raise UserError(f"{executable} does not start: {reason}") from None
@@ -104,7 +104,7 @@ def running(
             browser.close()
 
 
-def launching(folder: Path, executable: Path, flags: Sequence[str]) -> dict[str, Any]:
+def launch_arguments(folder: Path, executable: Path, flags: Sequence[str]) -> dict[str, Any]:
     """What Playwright's `launch` takes to start a browser that ends with this process.
 
     `folder` has to be there as long as the browser runs.

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
-from harness.live.chromium import found, launching
+from harness.live.chromium import found, launch_arguments
 from harness.printing import say
 from harness.recording.draft import Draft
 from harness.recording.recorder import Recorder
@@ -167,7 +167,7 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
     rooted = hasattr(os, "geteuid") and os.geteuid() == 0
     with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
         async with async_playwright() as playwright:
-            given = launching(Path(folder), executable, flags)
+            given = launch_arguments(Path(folder), executable, flags)
             try:
                 browser = await playwright.chromium.launch(
                     **given, headless=not visible, chromium_sandbox=not rooted

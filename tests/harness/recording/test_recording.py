@@ -57,7 +57,7 @@ def test_a_task_done_by_hand_gives_the_rows_that_the_samples_builder_made(
         given = ["--model", model, "--data", str(out), "--progress", "off"]
         assert run("run", *given, "--out", str(tmp_path / model)) == 0
     steps = open_run(tmp_path / "oracle").steps()
-    assert steps["step_success"].tolist() == [1.0] * 8
+    assert steps["success"].tolist() == [True] * 8
 
 
 LOGIN = {
