@@ -94,7 +94,8 @@ def running(
     with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
         flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
         try:
-            browser = playwright.chromium.launch(**launch_arguments(Path(folder), executable, flags))
+            given = launch_arguments(Path(folder), executable, flags)
+            browser = playwright.chromium.launch(**given)
         except Error as error:
             reason = error.message.splitlines()[0]
             raise UserError(f"{executable} does not start: {reason}") from None
