@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from adapters.conversation import Picture
-from harness.page import Box, Brackets, Candidate
+from harness.page import Box, Brackets, Candidate, Style
 from parsers.records import Description, Gold, Operation, StepInfo
 
 T = TypeVar("T")
@@ -75,9 +75,9 @@ class Scene(Protocol):
         """The same with a box and a mark drawn on each of them (SeeAct's image annotation)."""
         ...
 
-    def refined(self, ids: Mapping[str, str]) -> str:
-        """The page pruned to elements and written with ids of their own (AutoWebGLM's form), by
-        node id; empty where no page is known."""
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
+        """The page pruned to elements and written with ids of their own (AutoWebGLM's form, unless
+        another is asked for), by node id; empty where no page is known."""
         ...
 
 
@@ -200,6 +200,20 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """The browser of a live page.
+
+    tabs: titles and addresses, where there may be several.
+    tab: number of the one that is seen, from 0.
+    """
+
+    url: str = ""
+    title: str = ""
+    tabs: tuple[tuple[str, str], ...] = ()
+    tab: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What a protocol knows of a step: the page before it, the task, the actions so far.
 
@@ -209,6 +223,7 @@ class Step:
     scene: looks up further views of the page while the dialogue is open.
     page_size: width and height of the screenshot in pixels, None without one.
     tokens: counts the tokens of a text as the model under test does; None: by cl100k.
+    window: the browser of a live page, None for a recorded one.
     """
 
     step_id: str
@@ -222,6 +237,7 @@ class Step:
     page_size: tuple[int, int] | None = None
     turns: tuple[Turn, ...] = ()
     tokens: Callable[[str], int] | None = field(default=None, compare=False, repr=False)
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from parsers.calls import Call, read_calls
 from parsers.functions import action_of, spelled_action
 from parsers.records import Prediction, Status
-from parsers.reply_text import Nothing, open_reply, refuses
+from parsers.reply_text import Nothing, open_reply, refuses, without_thinking
 
 _BID = Argument("bid", "element")
 _BUTTON = Argument(
@@ -76,7 +76,7 @@ def answer_in(text: str) -> str:
     >>> answer_in("It is click('3').\\n<action>click('4')</action>"), answer_in("click('3')")
     ("click('4')", "click('3')")
     """
-    found = _TAGGED.findall(text)
+    found = _TAGGED.findall(without_thinking(text))
     return found[-1] if found else text
 
 

@@ -12,9 +12,10 @@ from harness.dialogue import Ask, Dialogue, hold
 from harness.evaluation.step_predictions import under
 from harness.page import Page
 from harness.protocols import Lettering, Needs, StepProtocol
+from harness.protocols.action_strings import ON_RECORDED_PAGES
 from harness.records import Choice, Row, Step
 from parsers import browsergym
-from parsers.actions import Action, ActionSpace, Counterpart, Value
+from parsers.actions import Action, ActionSpace, Value
 from parsers.browsergym import FUNCTIONS, STOPS
 from parsers.letters import letter
 from parsers.records import Prediction, Status
@@ -48,14 +49,7 @@ class ActionStrings(StepProtocol):
     needs = Needs(pictures="none", picture_policy="none", point=True)
     actions = FUNCTIONS
     counterparts = {  # noqa: RUF012
-        "mind2web": {
-            "click": Counterpart("CLICK"),
-            "fill": Counterpart("TYPE", {"value": "value"}),
-            "select_option": Counterpart("SELECT", {"options": "value"}),
-            "mouse_click": Counterpart("CLICK"),
-            "hover": Counterpart("CLICK", mapped=True),
-            "press": Counterpart("CLICK", mapped=True),
-        }
+        "mind2web": ON_RECORDED_PAGES,
     }
 
     def letters(self, count: int) -> Lettering:

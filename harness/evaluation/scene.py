@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
-from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Box, Brackets, Page
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Box, Brackets, Page, Style
 from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.records import Choice, Listing
 
@@ -62,9 +62,9 @@ class PageScene:
         pairs = zip(marks, boxes, strict=True)
         return self._plan(ids, [(mark, box) for mark, box in pairs if box is not None])
 
-    def refined(self, ids: Mapping[str, str]) -> str:
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
         """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
-        return self.page.refined(ids, attributes=self._attributes)
+        return self.page.refined(ids, attributes=self._attributes, style=style)
 
     def _plan(self, ids: Sequence[str], letters: Sequence[tuple[str, Box]]) -> tuple[Picture, ...]:
         if self._screenshot is None:
@@ -107,11 +107,11 @@ class PastScene:
         """Return nothing, as `crop`."""
         return ()
 
-    def refined(self, ids: Mapping[str, str]) -> str:
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
         """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
-        key = tuple(ids.items())
+        key = (*ids.items(), ("", style))
         if key not in self._refined:
-            self._refined[key] = self._page().refined(ids)
+            self._refined[key] = self._page().refined(ids, style=style)
         return self._refined[key]
 
     def _page(self) -> PageScene:
@@ -146,6 +146,6 @@ class RecordedScene:
         """Return nothing, as `crop`."""
         return ()
 
-    def refined(self, ids: Mapping[str, str]) -> str:
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
         """Return nothing: the page is not on record."""
         return ""

@@ -23,7 +23,7 @@ from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Needs, Role, StepProtocol, held, spelled
 from harness.rankers import Ranks
-from harness.records import SEGMENT_ID, Earlier, Row
+from harness.records import SEGMENT_ID, Earlier, Row, Window
 from harness.runs.episodes import EPISODE, STEPS, EpisodeTask
 from harness.settings import Settings
 from parsers.actions import Action
@@ -222,7 +222,8 @@ class StepByStep(AskingProtocol):
             source=f"{episode.unit_id}, step {number}",
         )
         question = self._preparer.prepare(row)
-        step = replace(question.step, earlier=told.earlier, page_size=seen.viewport)
+        window = Window(seen.url, seen.title, seen.tabs, seen.tab)
+        step = replace(question.step, earlier=told.earlier, page_size=seen.viewport, window=window)
         if episode.recorded is not None and self.inner.needs.pictures == "page":
             again = tuple(one for one in episode.recorded if one.digest == seen.screenshot)
             step = replace(step, pictures=again)
@@ -323,7 +324,8 @@ def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:
 
 def _words(action: Action, page: Page) -> str:
     """An action in the words of Mind2Web's representations."""
-    value = action.arguments.get("value", next(iter(action.arguments.values()), ""))
+    given = [value for value in action.arguments.values() if not isinstance(value, bool)]
+    value = action.arguments.get("value", ", ".join(map(str, given)))
     done = f"{action.name}: {value}" if value != "" else action.name
     if action.element is not None:
         facts, text = _described(page, action.element)

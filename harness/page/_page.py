@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from harness.page._axtree import axtree
 from harness.page._compact import compact
 from harness.page._nodes import NodeFacts, PageNode, facts_of, nodes_of, text_below
 from harness.page._prune import MINDACT, SEGMENT, Limits, Pruning, collected, outline
@@ -158,7 +159,8 @@ class Page:
                 (`ordered_id`, `random_ids`).
             pruning: how much around these elements is kept; None keeps the whole page.
             attributes: attributes whose values are shown.
-            style: `refine`, `<a[A]| value; text child >`, or `xml`, `<a id="A">text child </a>`.
+            style: `refine`, `<a[A]| value; text child >`, `xml`, `<a id="A">text child </a>`, or
+                `axtree`, a line `[A] link 'text'` for each, which shows no other attributes.
             visible: the elements that can be seen; others are written only if they have an id.
                 None: all of them.
 
@@ -168,6 +170,8 @@ class Page:
         """
         shown = self._shown(ids)
         kept = None if pruning is None else collected(shown, pruning)
+        if style == "axtree":
+            return axtree(self._tree.nodes, kept, shown)
         return refine(self._tree.nodes, kept, shown, attributes, style, visible)
 
     def segment(

@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 
 from harness.page._tree import NODE_ID, Element, is_text, name_of
 
-Style = Literal["refine", "xml"]
+Style = Literal["refine", "xml", "axtree"]
 
 LONGEST = 500
 """Longest text of an element, and longest value of an attribute, in characters."""
@@ -116,20 +116,20 @@ def _content(
     node: Element, pieces: Mapping[Element, int], style: Style, *, with_text: bool
 ) -> tuple[str, list[Element | str], int]:
     """The text of an element, what else is inside, and how much of that is written."""
-    leading = [_plain(node.text)] if with_text else []
+    leading = [plain(node.text)] if with_text else []
     inside: list[Element | str] = []
     count = 0
     for child in node:
         if not is_text(child):
             inside.append(child)
             count += pieces[child]
-        elif with_text and (text := _plain(child.text)):
+        elif with_text and (text := plain(child.text)):
             if count:
                 inside.append(f"{_opening('text', None, {}, text, style)}{_closing('text', style)}")
                 count += 1
             else:
                 leading.append(text)
-    return _plain(" ".join(leading)), inside, count
+    return plain(" ".join(leading)), inside, count
 
 
 def _assembled(root: Element, written: Mapping[Element, _Written], style: Style) -> str:
@@ -152,7 +152,7 @@ def _attributes(node: Element, attributes: Attributes) -> dict[str, str]:
     """The attributes that are shown, of equal values only the first."""
     shown: dict[str, str] = {}
     for name in attributes.names:
-        value = _plain(node.get(name))
+        value = plain(node.get(name))
         hidden = (
             (name == "role" and value in _SILENT_ROLES)
             or (name == "type" and value == "hidden")
@@ -179,8 +179,8 @@ def _closing(name: str, style: Style) -> str:
     return " >" if style == "refine" else f" </{name}>"
 
 
-def _plain(text: str | None) -> str:
-    """A text as it is written, before it is escaped."""
+def plain(text: str | None) -> str:
+    """A text as it is written, before it is escaped: blanks folded, and cut where it is long."""
     return " ".join(text.split(None, LONGEST)[:LONGEST])[:LONGEST].rstrip() if text else ""
 
 

@@ -91,7 +91,7 @@ def _draw(picture: Image.Image, recipe: Instructions) -> None:
             _draw_box(pen, box, away, colour, picture.size)
     font = ImageFont.load_default(_FONT_SIZE)
     for letters, _, (x, y) in recipe.marks:
-        cell = _CELLS[len(letters) - 1]
+        cell = _CELLS[min(len(letters), len(_CELLS)) - 1]
         right = x + cell * len(letters) + 2 * _PADDING
         # White around black is visible on dark and light pages.
         pen.rectangle((x, y, right - 1, y + _TAG_HEIGHT - 1), fill="black", outline="white")

@@ -58,7 +58,7 @@ def place(wanted: Sequence[tuple[str, Box]], crop: Crop, size: tuple[int, int]) 
 
 def tag_width(letter: str) -> int:
     """Width of a tag in pixels; the height is `TAG_HEIGHT`."""
-    return CELLS[len(letter) - 1] * len(letter) + 2 * TAG_PADDING
+    return CELLS[min(len(letter), len(CELLS)) - 1] * len(letter) + 2 * TAG_PADDING
 
 
 def _whole(box: Box) -> Crop | None:

@@ -21,7 +21,7 @@ Crop = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels of the screenshot; right and bottom are exclusive."""
 
 CELLS, TAG_HEIGHT, TAG_PADDING = (18, 14), 20, 2
-"""A mark's tag in pixels of the picture: width of a letter's cell (for one and for two letters),
+"""A mark's tag in pixels of the picture: width of a letter's cell (for one and for more letters),
 height, and space at either side. Letters are 12 pixels tall; the widest, W, is 18 wide. `imaging`
 has the same numbers."""
 
@@ -36,7 +36,7 @@ class Mark(NamedTuple):
     """Top left corner of the letter's tag in pixels of the picture."""
 
 
-_MARK = r"[A-Z]{1,2}:\d+,\d+,\d+,\d+:\d+,\d+"
+_MARK = r"(?:[A-Z]{1,2}|[A-Za-z]{0,20}[0-9]{1,20}):\d+,\d+,\d+,\d+:\d+,\d+"
 _PATTERN = re.compile(
     r"v1;policy=(?P<policy>[a-z][a-z-]*)"
     r";box=(?P<box>\d+,\d+,\d+,\d+)"

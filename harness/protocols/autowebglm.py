@@ -23,7 +23,7 @@ from harness.protocols.groups import limit_of
 from harness.protocols.texts import PromptedProtocol, Schema
 from harness.records import SEGMENT_ID, Choice, Earlier, Step
 from parsers import autowebglm
-from parsers.actions import Action, Counterpart
+from parsers.actions import Action, Counterpart, Counterparts
 from parsers.autowebglm import FUNCTIONS, Order
 from parsers.records import Prediction, Status
 from parsers.settling import spoken_as
@@ -45,6 +45,16 @@ SCHEMA = Schema(
 PLACE = "act"
 WINDOW = 720
 """Height in pixels of the windows in which Mind2Web's pages were recorded."""
+
+_LIVE: Counterparts = {
+    "click": Counterpart("CLICK"),
+    "hover": Counterpart("HOVER"),
+    "select": Counterpart("SELECT", {"option": "value"}),
+    "type_string": Counterpart("TYPE", {"content": "value", "press_enter": "press_enter"}),
+    "scroll_page": Counterpart("SCROLL", {"direction": "direction"}),
+    "jump_to": Counterpart("GOTO", {"url": "url"}),
+    "finish": Counterpart("STOP", {"answer": "answer"}),
+}
 
 
 @dataclass(frozen=True)
@@ -78,14 +88,12 @@ class AutoWebGLM(PromptedProtocol):
             "select": Counterpart("SELECT", {"option": "value"}),
             "type_string": Counterpart("TYPE", {"content": "value"}),
         },
-        "live": {
-            "click": Counterpart("CLICK"),
-            "hover": Counterpart("HOVER"),
-            "select": Counterpart("SELECT", {"option": "value"}),
-            "type_string": Counterpart("TYPE", {"content": "value", "press_enter": "press_enter"}),
-            "scroll_page": Counterpart("SCROLL", {"direction": "direction"}),
-            "jump_to": Counterpart("GOTO", {"url": "url"}),
-            "finish": Counterpart("STOP", {"answer": "answer"}),
+        "live": _LIVE,
+        "browser": {
+            **_LIVE,
+            "jump_to": Counterpart("GOTO", {"url": "url", "new_tab": "new_tab"}),
+            "go": Counterpart("GO", {"direction": "direction"}),
+            "switch_tab": Counterpart("FOCUS_TAB", {"index": "index"}),
         },
     }
     schema = SCHEMA

@@ -103,6 +103,11 @@ PROTOCOLS.add(
     "text only: the page with ids, answered by calling one of ten functions (AutoWebGLM)",
 )
 PROTOCOLS.add(
+    "action-strings",
+    "harness.protocols.action_strings:ActionStrings",
+    "one call of BrowserGym's functions: click, fill, scroll, goto, tabs, ... (BrowserGym)",
+)
+PROTOCOLS.add(
     "verbatim",
     "harness.protocols.verbatim:Verbatim",
     "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",

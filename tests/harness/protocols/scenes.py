@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from adapters.conversation import Picture, Reply
 from harness.dialogue import Ask, Dialogue
-from harness.page import Box, Brackets, Page
+from harness.page import Box, Brackets, Page, Style
 from harness.records import Choice, Listing, Step
 from parsers.records import Prediction
 from tests.harness.protocols.examples import step
@@ -33,8 +33,8 @@ class PageScene:
     def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
         raise AssertionError("no marks were asked for")
 
-    def refined(self, ids: Mapping[str, str]) -> str:
-        return self.page.refined(ids)
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
+        return self.page.refined(ids, style=style)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Recorded:
     def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
         return ()
 
-    def refined(self, ids: Mapping[str, str]) -> str:
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
         return ""
 
 

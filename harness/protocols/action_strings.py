@@ -1,0 +1,311 @@
+"""Action strings: one call of a function of BrowserGym (Le Sellier de Chezelles et al. 2025).
+
+The page is shown as an accessibility tree or as shortened HTML with ids, as a picture, with or
+without the ids on it, or both, as agents for BrowserGym show it. Ids are those of the page
+(`backend_node_id` of a recorded one, `bid` in BrowserGym). On a live page the model can also
+scroll, press keys, go to addresses and to other tabs, and end the task with an answer.
+
+A call is read as a text with literals (`parsers.browsergym`), and never evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from adapters.contract import AdapterInfo
+from adapters.conversation import Conversation, Picture, Reply, system, user
+from harness.dialogue import Ask, Dialogue
+from harness.errors import UserError
+from harness.pictures.recipe import Recipe
+from harness.protocols.contract import Needs
+from harness.protocols.groups import history_lines, limit_of
+from harness.protocols.seeact_annotation import can_be_marked
+from harness.protocols.texts import PromptedProtocol, Schema
+from harness.records import Choice, Step
+from parsers import browsergym
+from parsers.actions import Action, Counterpart, Counterparts
+from parsers.browsergym import HIGH_LEVEL
+from parsers.records import Prediction, Status
+
+if TYPE_CHECKING:
+    from harness.pictures import PicturePolicy
+
+_FUNCTIONS = ("page_functions", "point_functions", "browser_functions", "tab_functions")
+SCHEMA = Schema(
+    "action_strings.toml",
+    allowed={
+        "system": frozenset(),
+        "question": frozenset({"task", "window", "page", "history", "functions"}),
+        "axtree": frozenset({"page"}),
+        "html": frozenset({"page"}),
+        "marks": frozenset(),
+        "picture": frozenset(),
+        "window": frozenset({"url", "tabs"}),
+        "tab": frozenset({"number", "title", "url", "current"}),
+        "current_tab": frozenset(),
+        **dict.fromkeys(_FUNCTIONS, frozenset[str]()),
+        "history_line": frozenset({"number", "action"}),
+        "no_history": frozenset(),
+    },
+    needed={
+        "question": frozenset({"task", "page", "functions"}),
+        "axtree": frozenset({"page"}),
+        "html": frozenset({"page"}),
+        "history_line": frozenset({"action"}),
+    },
+)
+PLACE = "act"
+LONGEST_SHOWN = 300
+"""Longest title or address that is shown, in characters."""
+
+ON_RECORDED_PAGES: Counterparts = {
+    "click": Counterpart("CLICK"),
+    "fill": Counterpart("TYPE", {"value": "value"}),
+    "select_option": Counterpart("SELECT", {"options": "value"}),
+    "mouse_click": Counterpart("CLICK"),
+    "hover": Counterpart("CLICK", mapped=True),
+    "press": Counterpart("CLICK", mapped=True),
+}
+_LIVE: Counterparts = {
+    **ON_RECORDED_PAGES,
+    "hover": Counterpart("HOVER"),
+    "press": Counterpart("PRESS", {"key_comb": "key"}),
+    "mouse_move": Counterpart("HOVER"),
+    "mouse_drag_and_drop": Counterpart("DRAG", {"to_x": "to_x", "to_y": "to_y"}),
+    "keyboard_press": Counterpart("PRESS", {"key": "key"}),
+    "keyboard_type": Counterpart("KEYS", {"text": "value"}),
+    "scroll": Counterpart("SCROLL_BY", {"delta_x": "delta_x", "delta_y": "delta_y"}),
+    "goto": Counterpart("GOTO", {"url": "url"}),
+    "go_back": Counterpart("BACK"),
+    "go_forward": Counterpart("FORWARD"),
+    "noop": Counterpart("WAIT", {"wait_ms": "ms"}),
+    "send_msg_to_user": Counterpart("STOP", {"text": "answer"}),
+    "report_infeasible": Counterpart("INFEASIBLE", {"reason": "reason"}),
+}
+_BROWSER: Counterparts = {
+    **_LIVE,
+    "new_tab": Counterpart("NEW_TAB"),
+    "tab_focus": Counterpart("FOCUS_TAB", {"index": "index"}),
+    "tab_close": Counterpart("CLOSE_TAB"),
+}
+_NUMBERED = re.compile(r"[A-Za-z]{0,20}[0-9]{1,20}")
+"""Ids that pictures can be marked with."""
+_ID = re.compile(r"[A-Za-z0-9]{1,40}")
+_AT_POINTS = {"click": "mouse_click", "hover": "mouse_move"}
+
+
+@dataclass(frozen=True)
+class ActionStrings(PromptedProtocol):
+    """One question about the page, answered by one call."""
+
+    text: Literal["axtree", "html", "none"] = "axtree"
+    """How the page is written: as an accessibility tree, as shortened HTML, or not at all."""
+    marks: bool = False
+    """Whether the picture has a box around each element and its id on it."""
+    points: bool = False
+    """Whether functions that take points of the picture are offered."""
+    history: int | None = None
+    """Number of previous actions shown; None shows all."""
+    max_tokens: tuple[int, ...] = ()
+    """Token limit of the reply."""
+
+    name = "action-strings"
+    paper = "Le Sellier de Chezelles et al. 2025 (BrowserGym), high-level actions"
+    way = "one action string"
+    places = (PLACE,)
+    actions = HIGH_LEVEL
+    counterparts = {  # noqa: RUF012
+        "mind2web": ON_RECORDED_PAGES,
+        "live": _LIVE,
+        "browser": _BROWSER,
+    }
+    schema = SCHEMA
+
+    @property
+    def needs(self) -> Needs:
+        """The page, and the picture or the same with marks; a page without elements is asked about,
+        too, as it can be left."""
+        return Needs(
+            sources=("all", "ranker", "snapshot"),
+            pictures="crops" if self.marks else "page",
+            texts=False,
+            forms=False,
+            point=True,
+        )
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` where nothing is shown, or points would mean something else."""
+        if pictures.name == "none":
+            given = [name for name in ("marks", "points") if getattr(self, name)]
+            if given or self.text == "none":
+                option = f"{given[0]}=true" if given else "text=none"
+                raise UserError(
+                    f"--protocol-option {option}: with --image-policy none there is no picture; "
+                    "leave one of them out"
+                )
+        if not self.points:
+            return
+        if pictures.name == "tiles":
+            raise UserError(
+                "--image-policy tiles shows several pictures, and a point does not say on which "
+                "of them it lies; leave out --protocol-option points=true"
+            )
+        if model.coordinates not in (None, "absolute"):
+            raise UserError(
+                f"the coordinates of {model.name} are no pixels, which points of action strings "
+                "are; leave out --protocol-option points=true"
+            )
+
+    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+        """Ask for an action. Raises ValueError if points are asked for without one picture."""
+        pictures = self._pictures(step, choices)
+        message = user(*pictures, self.question(step, choices))
+        conversation = Conversation((system(self.texts["system"]), message))
+        reply = yield Ask(conversation, PLACE, max_tokens=limit_of(self.max_tokens, 0))
+        assert isinstance(reply, Reply)
+        text = browsergym.answer_in(reply.text)
+        found = browsergym.read(text, HIGH_LEVEL, reply.finish.value)
+        return _on_page(found, choices, pictures)
+
+    def spell(
+        self, step: Step, choices: Sequence[Choice], prediction: Prediction
+    ) -> Mapping[str, str]:
+        """The call that does what was predicted, `noop()` where none does."""
+        action = prediction.action
+        known = _ids(choices)
+        if (
+            action is None
+            or action.name not in HIGH_LEVEL
+            or (action.element is not None and action.element not in known)
+        ):
+            action = Action("noop")
+        elif action.name == "press" and action.element is None:
+            given = {"key": action.arguments.get("key_comb", "")}
+            action = Action("keyboard_press", arguments=given)
+        elif action.element is None and action.name in _AT_POINTS:
+            action = Action(_AT_POINTS[action.name], point=action.point)
+        elif action.name == "fill":
+            action = replace(action, arguments={"value": "", **action.arguments})
+        elif action.name == "select_option":
+            action = replace(action, arguments={"options": "", **action.arguments})
+        elif action.name in ("send_msg_to_user", "report_infeasible"):
+            text = next(iter(HIGH_LEVEL[action.name].values))
+            action = replace(action, arguments={text: "", **action.arguments})
+        if action.element is not None:
+            action = replace(action, point=None)
+        if action.point is not None:
+            action = _moved(action, self._pictures(step, choices), to_page=False)
+        return {PLACE: f"<action>\n{browsergym.spell(action, HIGH_LEVEL)}\n</action>"}
+
+    def question(self, step: Step, choices: Sequence[Choice]) -> str:
+        """The message without its pictures."""
+        texts, ids = self.texts, _ids(choices)
+        shown = []
+        if self.text != "none":
+            style: Literal["axtree", "xml"] = "axtree" if self.text == "axtree" else "xml"
+            page = step.scene.refined(ids, style=style) if step.scene and ids else ""
+            shown.append(texts.fill(self.text, page=page))
+        if self.marks:
+            shown.append(texts["marks"])
+        elif step.pictures:
+            shown.append(texts["picture"])
+        return texts.fill(
+            "question",
+            task=step.info.task,
+            window=self._window(step),
+            page="\n\n".join(shown),
+            history=history_lines(texts, step.history, self.history),
+            functions="\n".join(self._functions(step)),
+        )
+
+    def _window(self, step: Step) -> str:
+        """What is told of a live page's browser, with the blank line behind it."""
+        window = step.window
+        if window is None:
+            return ""
+        tabs = (
+            self.texts.fill(
+                "tab",
+                number=number,
+                title=_short(title),
+                url=_short(url),
+                current=f" {self.texts['current_tab']}" if number == window.tab else "",
+            )
+            for number, (title, url) in enumerate(window.tabs)
+        )
+        told = self.texts.fill("window", url=_short(window.url), tabs="\n".join(tabs))
+        return f"{told.rstrip()}\n\n"
+
+    def _functions(self, step: Step) -> Iterator[str]:
+        offered = (
+            True,
+            self.points,
+            step.window is not None,
+            bool(step.window and step.window.tabs),
+        )
+        for key, is_offered in zip(_FUNCTIONS, offered, strict=True):
+            if is_offered:
+                yield self.texts[key]
+
+    def _pictures(self, step: Step, choices: Sequence[Choice]) -> tuple[Picture, ...]:
+        if not self.marks or step.scene is None:
+            return step.pictures
+        visible = (one for one in choices if can_be_marked(one, step.page_size))
+        marked = [choice.id for choice in visible if _NUMBERED.fullmatch(choice.id)]
+        return step.scene.marked(marked, marked)
+
+
+def _ids(choices: Sequence[Choice]) -> dict[str, str]:
+    """The ids of elements as they are shown; data may hold some that cannot be."""
+    return {choice.id: choice.id for choice in choices if _ID.fullmatch(choice.id)}
+
+
+def _on_page(
+    found: Prediction, choices: Sequence[Choice], pictures: Sequence[Picture]
+) -> Prediction:
+    """The prediction with its point on the page; an element that is not offered is out of range."""
+    action = found.action
+    if action is None:
+        return found
+    if action.point is not None:
+        try:
+            return replace(found, action=_moved(action, pictures, to_page=True))
+        except ValueError:
+            return replace(found, status=Status.OUT_OF_RANGE, action=replace(action, point=None))
+    if action.element is None or action.element in _ids(choices):
+        return found
+    return replace(found, status=Status.OUT_OF_RANGE, action=replace(action, element=None))
+
+
+def _moved(action: Action, pictures: Sequence[Picture], *, to_page: bool) -> Action:
+    """An action with its points on the page instead of the picture, or the other way round.
+
+    Raises ValueError unless there is one picture, and the points lie on it.
+    """
+    if len(pictures) != 1 or action.point is None:
+        raise ValueError("a point needs exactly one picture")
+    picture = pictures[0]
+    recipe = Recipe.parse(picture.recipe)
+
+    def moved(x: float, y: float) -> tuple[float, float]:
+        if not to_page:
+            x, y = recipe.to_picture(x, y)
+        elif not (0 <= x <= picture.width and 0 <= y <= picture.height):
+            raise ValueError("the point is not on the picture")
+        else:
+            x, y = recipe.to_page(x, y)
+        return round(x, 6), round(y, 6)
+
+    given = dict(action.arguments)
+    end = given.get("to_x"), given.get("to_y")
+    if isinstance(end[0], int | float) and isinstance(end[1], int | float):
+        given["to_x"], given["to_y"] = moved(end[0], end[1])
+    return replace(action, point=moved(*action.point), arguments=given)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_SHOWN else f"{line[: LONGEST_SHOWN - 1]}…"
