@@ -18,14 +18,28 @@ if TYPE_CHECKING:
 @click.option(
     "--cancel", is_flag=True, help="End the batches, and fetch what they have answered by then."
 )
-def batches(run: Path, cancel: bool) -> int:
+@click.option(
+    "--audit",
+    metavar="N",
+    type=click.IntRange(min=2),
+    help="Ask about N steps again, at once, and compare: do replies belong to their steps?",
+)
+def batches(run: Path, cancel: bool, audit: int | None) -> int:
     """Show which batches of RUN a provider has, as far as is known here.
 
     Starting the run again looks at them and takes what has been answered. Exit code 3 while there
     are any.
+
+    --audit asks about N of the steps that were answered in batches again, at the ordinary price, in
+    a run of its own (RUN-audit), which `vlm-eval compare` takes, too. Exit code 1 if a reply is
+    rather like that to another step.
     """
     import asyncio
 
+    if cancel and audit:
+        raise click.UsageError("--cancel and --audit are two things: give one of them")
+    if audit:
+        return _audit(run, audit)
     from harness.evaluation import deferral
     from harness.printing import say
     from harness.runs import open_run
@@ -44,6 +58,19 @@ def batches(run: Path, cancel: bool) -> int:
         return 0
     say(f"waiting: {log.waiting}. Start the run again to take what has been answered.")
     return 3
+
+
+def _audit(run: Path, number: int) -> int:
+    import asyncio
+
+    from harness.evaluation import audit
+    from harness.printing import say
+    from harness.tables import render
+
+    audited = asyncio.run(audit.audit(run, number, lambda line: say(line, err=True)))
+    say(render(audit.audit_grid(audited), note="").rstrip("\n"))
+    say(audit.verdict(audited))
+    return 1 if any(one.is_strange for one in audited) else 0
 
 
 def batches_grid(log: BatchLog) -> Grid:
