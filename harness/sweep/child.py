@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from adapters import launcher
 from harness.settings.config import STDIN, toml_text
 
 COMMAND = ("-P", "-m", "harness", "run", "--config", STDIN)
@@ -28,18 +29,26 @@ class Child:
         return self._process.pid
 
     @classmethod
-    async def start(cls, options: Mapping[str, Any], log: Path) -> Child:
-        """Start a run with these options, which may hold what no command line should show."""
+    async def start(
+        cls, options: Mapping[str, Any], log: Path, environment: Mapping[str, str]
+    ) -> Child:
+        """Start a run with these options, which may hold what no command line should show.
+
+        `environment` is added to that of this process. When this process is killed, the run is
+        interrupted, where the system offers that (Linux); elsewhere it goes on alone.
+        """
         # It finds the same packages as this process, wherever they are installed.
         paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         with log.open("ab") as output:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
+                *("-I", "-S", str(Path(launcher.__file__)), "--signal", str(int(signal.SIGINT))),
+                sys.executable,
                 *COMMAND,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, "PYTHONPATH": paths},
+                env={**os.environ, **environment, "PYTHONPATH": paths},
                 # Ctrl-C reaches the sweep alone, which passes it on once.
                 process_group=0,
             )

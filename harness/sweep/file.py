@@ -17,6 +17,8 @@ from harness.settings.values import read as read_value
 DEFAULTS, RUN = "defaults", "run"
 MAX_COST_TOTAL = "max-cost-total"
 """The key of what all cells together may cost; all others are options of `run`."""
+SHORT = {"serve": "with-server"}
+"""Other names of options in a sweep's file."""
 MOST_CELLS = 10_000
 REFUSED = {
     "out": "the sweep names the directories of its runs; say --out DIR to `vlm-eval sweep`",
@@ -100,8 +102,15 @@ def _total(value: object, path: str) -> float | None:
 
 def _table(path: str, place: str, defaults: Mapping[str, Any], run: Mapping[str, Any]) -> _Table:
     known, table = _known(), _Table(place)
-    for key, value in {**defaults, **run}.items():
-        where = f"{path}: {place if key in run else f'[{DEFAULTS}]'}"
+    own = {SHORT.get(key, key): value for key, value in run.items()}
+    merged = {**{SHORT.get(key, key): value for key, value in defaults.items()}, **own}
+    for given in (defaults, run):
+        for short, key in SHORT.items():
+            if short in given and key in given:
+                where = place if given is run else f"[{DEFAULTS}]"
+                raise UserError(f"{path}: {where}: {short} and {key} are the same; leave one out")
+    for key, value in merged.items():
+        where = f"{path}: {place if key in own else f'[{DEFAULTS}]'}"
         if key == MAX_COST_TOTAL:
             raise UserError(f"{where}: {key} is of the whole sweep; put it under [{DEFAULTS}]")
         if key not in known:

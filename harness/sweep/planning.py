@@ -21,7 +21,7 @@ from harness.tables import Column, Grid, rows_of
 from harness.tables import counted as number_of
 
 HERE = "this machine"
-"""The slot of models that are loaded here: one at a time has the device."""
+"""The slot of models that run here, in a process or a server: one at a time has the device."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ def _check_money(plan: Plan, total: float | None) -> None:
 
 
 def _cell_plan(cell: Cell, plan: Plan) -> CellPlan:
-    info = plan.model.info
+    info, command = plan.model.info, plan.settings.with_server
     slot = info.endpoint or info.provider
     if plan.model.policy is not None:
         slot = ""
-    elif plan.model.on_this_machine or info.runs_here:
+    elif plan.model.on_this_machine or info.runs_here or command:
         slot = HERE
     return CellPlan(
         label=cell.label,
@@ -88,6 +88,7 @@ def _cell_plan(cell: Cell, plan: Plan) -> CellPlan:
         options=shown_options(cell.options),
         dialogues=plan.dialogues,
         slot=slot,
+        server=(command, info.model) if command else None,
         spends=plan.spends,
         most_calls=plan.most_calls,
     )

@@ -22,10 +22,13 @@ from typing import Any
 
 from adapters.processes import meaning
 from harness.engine import on_interrupt
+from harness.errors import UserError
 from harness.sweep.child import Child
 from harness.sweep.expansion import CellPlan, Expansion
 from harness.sweep.file import Cell
 from harness.sweep.money import Claim, limit_of
+from harness.sweep.planning import HERE
+from harness.sweep.servers import Servers
 from harness.sweep.standing import Standing, standing_of
 
 MOST_ATTEMPTS = 10
@@ -101,11 +104,13 @@ class Schedule:
     waits: bool
     say: Say
     stopping: bool = False
+    _servers: Servers = field(init=False)
     _courses: dict[str, Course] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> bool:
         """Run the selected cells; returns whether it was interrupted."""
+        self._servers = Servers(self.folder, self.say)
         for plan in self.expansion.cells:
             course = Course(plan, self.cells[plan.directory], standing_of(plan, self.folder))
             course.over = course.standing.state == "complete"
@@ -119,12 +124,16 @@ class Schedule:
                     if not self._busy() and not self._later():
                         return self.stopping
                     await self._next()
+                    left = (*self._busy(), *self._later())
+                    await self._servers.keep({course.plan.server for course in left})
         finally:
             await self._end()
+            await self._servers.stop()
 
     def _stop(self) -> None:
         self.stopping = True
         self._wake.set()
+        self._servers.give_up()
         for course in self._busy():
             if course.child is not None:
                 course.child.interrupt()
@@ -171,7 +180,7 @@ class Schedule:
         """Start what may start now; returns whether anything did."""
         started = False
         now = time.monotonic()
-        order = sorted(self._later(), key=lambda c: (c.starved, c.standing.state != "waiting"))
+        order = sorted(self._later(), key=self._rank)
         for course in order:
             if len(self._busy()) >= self.jobs:
                 break
@@ -181,6 +190,12 @@ class Schedule:
                 continue
             started |= self._begin(course, now)
         return started
+
+    def _rank(self, course: Course) -> tuple[bool, bool, bool]:
+        """What starts first: what waits for a provider, and what the running server serves."""
+        served = self._servers.running
+        other = served is not None and course.plan.slot == HERE and course.plan.server != served
+        return course.starved, course.standing.state != "waiting", other
 
     def _is_taken(self, course: Course) -> bool:
         slot = course.plan.slot
@@ -234,7 +249,13 @@ class Schedule:
         if course.limit is not None:
             options["max-cost"] = course.limit
         log = course.plan.log(self.folder)
-        course.child = await Child.start(options, log)
+        try:
+            environment = await self._environment(course)
+        except UserError as error:
+            with log.open("a", encoding="utf-8") as file:
+                print(error, file=file)
+            return BAD_INPUT
+        course.child = await Child.start(options, log, environment)
         if self.stopping:
             course.child.interrupt()
         status = await course.child.ended()
@@ -242,6 +263,12 @@ class Schedule:
             with log.open("a") as file:
                 file.write(f"{meaning(status)}\n")
         return status
+
+    async def _environment(self, course: Course) -> dict[str, str]:
+        """What the process of a cell needs of its server. Raises `UserError` if that fails."""
+        if course.plan.slot != HERE:
+            return {}
+        return await self._servers.lend(course.plan.server, course.cell.settings.serve_timeout)
 
     def _ended(self, course: Course, status: int) -> None:
         """Decide how a cell goes on whose process has ended."""
