@@ -47,5 +47,6 @@ def terminal(*, err: bool = False, bar: bool | None = None) -> Console:
             texts = [printable(one) if isinstance(one, str) else one for one in objects]
             super().print(*texts, **options)
 
-    found = Printable(stderr=err, force_terminal=bar)
-    return found if err or found.is_terminal else Printable(width=100)
+    # No pictures for words between colons: `file:m:` is a model's name.
+    found = Printable(stderr=err, force_terminal=bar, emoji=False)
+    return found if err or found.is_terminal else Printable(width=100, emoji=False)

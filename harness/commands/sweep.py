@@ -96,11 +96,12 @@ def _run(
     from harness.sweep.planning import to_confirm
     from harness.sweep.schedule import Schedule
     from harness.sweep.standing import exit_code, standing_of, status_grid, strangers
+    from harness.tables import counted
 
     chosen = _chosen(expansion.cells, only)
     cells = dict(zip((plan.directory for plan in expansion.cells), described.cells, strict=True))
     left = [p for p in chosen if standing_of(p, folder).state != "complete"]
-    _note(f"{len(chosen)} runs in {folder}, {len(chosen) - len(left)} of them complete")
+    _note(f"{counted(len(chosen), 'run')} in {folder}, {len(chosen) - len(left)} complete")
     for name in strangers(expansion, folder):
         _note(f"{folder / name} is not of this sweep and is left alone")
     if question := to_confirm([(cells[p.directory], p) for p in left], expansion.max_cost_total):

@@ -94,7 +94,7 @@ def standing_of(plan: CellPlan, folder: Path) -> Standing:
     # What a process says at its end has advice for whoever started it by hand.
     why = stopped if stopped and said.startswith(stopped) else said
     if state == "waiting" and batches.waiting:
-        why = f"{batches.waiting} at the provider"
+        why = f"{batches.waiting} at the provider (vlm-eval batches {path})"
     return Standing(
         state,
         settled,

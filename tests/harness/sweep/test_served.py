@@ -6,15 +6,20 @@ import json
 import os
 import shlex
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from harness.serving import SHARED
-from tests.harness.commands.tool import call
+from tests.harness.commands.tool import call, replying
 from tests.harness.sweep.test_sweeps import COMMON, plan, states
+from tests.servers import Ask
+from tests.servers.wire import body_of
 
 OWN = f"{shlex.quote(sys.executable)} -m tests.servers.own {{model}} {{port}}"
+
+REACT = replying()
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +68,46 @@ def test_serve_and_with_server_are_one_option() -> None:
     assert done.complaint == (
         "vlm-eval: s.toml: [[run]] 1: serve and with-server are the same; leave one out"
     )
+
+
+def answer(folder: Path) -> None:
+    """Do what `vllm run-batch` would with the requests of the runs in a folder."""
+    for requests in folder.glob("*/batches/0*.requests.jsonl"):
+        answers = requests.with_name(requests.name.replace(".requests.", ".answers."))
+        lines = []
+        for line in [] if answers.exists() else requests.read_text().splitlines():
+            asked = json.loads(line)
+            ask = Ask(1, "openai", asked["url"], {}, asked["body"])
+            response = {"status_code": 200, "request_id": "r", "body": body_of(ask, REACT(ask))}
+            said = {"id": "r", "custom_id": asked["custom_id"], "response": response}
+            lines.append(json.dumps({**said, "error": None}) + "\n")
+        if lines:
+            answers.write_text("".join(lines))
+
+
+def test_runs_that_wait_for_a_provider_are_looked_at_until_they_are_complete() -> None:
+    common = COMMON.replace("preflight = false\ncache = false\n", "")
+    batch = '[[run]]\nmodel = "file:m"\ntier = "batch"\n'
+    Path("s.toml").write_text(f'{common}[[run]]\nmodel = "lexical"\n{batch}')
+    first = call("sweep", "s.toml", "--out", "o", "--jobs", "1")
+    assert first.code == 3, first.err
+    assert states(first.out) == {"lexical": "complete", "file:m": "waiting"}
+    assert "file:m: 1 batch with 7 requests at the provider (vlm-eval batches o/f" in first.out
+    assert call("sweep", "s.toml", "--out", "o", "--status").code == 3
+    stop = threading.Event()
+
+    def provide() -> None:
+        while not stop.wait(0.05):
+            answer(Path("o"))
+
+    provider = threading.Thread(target=provide)
+    provider.start()
+    try:
+        done = call("sweep", "s.toml", "--out", "o", "--wait")
+    finally:
+        stop.set()
+        provider.join()
+    assert done.code == 0, done.err
+    assert set(states(done.out).values()) == {"complete"}
+    # The one that waits comes first, and the one that is complete is not started at all.
+    assert "lexical: started" not in done.err and "file:m: started" in done.err

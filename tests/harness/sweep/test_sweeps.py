@@ -96,7 +96,7 @@ def test_every_cell_is_an_ordinary_run_in_its_own_directory(servers: list[WireSe
     }
     before = {server.port: server.count for server in servers}
     again = call("sweep", file, "--out", "o")
-    assert again.code == 0 and "4 runs in o, 4 of them complete" in again.err
+    assert again.code == 0 and "4 runs in o, 4 complete" in again.err
     assert {server.port: server.count for server in servers} == before
     # An ordinary run: the command that the cell stands for finds it complete, too.
     first = plan()[0]
@@ -312,5 +312,5 @@ def test_a_sweep_survives_kills(servers: list[WireServer]) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", [2, 3])
 def test_twelve_runs_survive_many_kills(servers: list[WireServer], seed: int) -> None:
-    runs = 'seed = [1, 2]\nprotocol = ["seeact-two-rounds", "coordinates"]'
+    runs = "seed = [1, 2]\ndistractors = [10, 20]"
     survives(servers, runs, kills=25, seed=seed)
