@@ -105,7 +105,7 @@ def _missing(
         missing["redo"] = "without --redo; add that, or leave it out"
     if "batch" not in settings.tier:
         missing["batches"] = "without --tier batch; add that, or leave it out"
-    if not settings.cache:
+    if not settings.cache and not settings.picture_cache:
         missing["reply cache"] = "with --no-cache; leave one of them out"
     return missing
 

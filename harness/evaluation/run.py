@@ -36,7 +36,8 @@ from harness.evaluation.session import Session
 from harness.evaluation.summary import summarise
 from harness.evaluation.tiers import retries
 from harness.evaluation.units import unit_kind
-from harness.pictures import PictureStats, PictureStore, built_in_picture
+from harness.pictures import DiskPictures, PictureStats, PictureStore, built_in_picture
+from harness.pictures.disk import FOLDER as PICTURES_FOLDER
 from harness.runs import RunDirectory, RunError, UnitRecord, open_run
 from harness.settings import Settings, of_session
 from harness.tables import counted
@@ -96,7 +97,7 @@ async def carry_out(
     ) as directory:
         if again is not None:
             directory.note_measured({"reread": again.counts})
-        pictures = PictureStore(settings.workers)
+        pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
         cache, vectors = _caches(plan, say)
         stopped: Stopped | None = None
         total = plan.dialogues
@@ -254,13 +255,25 @@ def roles_to_preflight(plan: Plan) -> list[str]:
     return [name for name, role in plan.roles.items() if role.info.provider not in here]
 
 
+def _cache_folder(settings: Settings) -> Path:
+    return Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
+
+
+def _disk_pictures(plan: Plan, say: Callable[[str], None]) -> DiskPictures | None:
+    """The prepared pictures that runs share; None unless the user wants that."""
+    settings = plan.settings
+    if not settings.picture_cache or plan.model.policy is not None:
+        return None
+    folder = _cache_folder(settings) / PICTURES_FOLDER
+    return DiskPictures(folder, round(settings.picture_cache * 1e9), say)
+
+
 def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
     """What earlier runs have left to reuse of replies and of vectors."""
     settings = plan.settings
     if not settings.cache:
         return None, None
-    folder = Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
-    replies, vectors = None, None
+    folder, replies, vectors = _cache_folder(settings), None, None
     # A policy is quicker than a database, and a script is edited between runs.
     if plan.model.info.provider not in ("policy", "scripted"):
         replies = ReplyCache(folder / FILE, say)

@@ -11,6 +11,7 @@ Importing this package does not import an image library.
 
 from __future__ import annotations
 
+from harness.pictures.disk import DiskPictures
 from harness.pictures.header import MAX_PIXELS, PictureError, Screenshot, read_size
 from harness.pictures.planning import plan, zoomed
 from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
@@ -29,6 +30,7 @@ __all__ = [
     "NAMES",
     "SEEACT",
     "SNAPSHOT",
+    "DiskPictures",
     "Form",
     "PictureError",
     "PicturePolicy",

@@ -6,11 +6,13 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from types import TracebackType
+from typing import NamedTuple
 
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
 from adapters.processes import available_cpus
 from harness.pictures import unprepared
+from harness.pictures.disk import DiskPictures
 from harness.pictures.header import PictureError
 from harness.pictures.recipe import Form, Recipe, libraries
 from harness.pictures.workers import Workers
@@ -25,6 +27,7 @@ class PictureStats:
     """Numbers of pictures since the store was made.
 
     prepared: worked on by a process.
+    found: kept on disk by an earlier run.
     reused: asked for when they were ready.
     shared: asked for while they were being prepared.
     evicted: dropped to make room for others.
@@ -33,11 +36,19 @@ class PictureStats:
     """
 
     prepared: int = 0
+    found: int = 0
     reused: int = 0
     shared: int = 0
     evicted: int = 0
     failed: int = 0
     kept_bytes: int = 0
+
+
+class _Made(NamedTuple):
+    """A prepared picture, and whether it was on disk."""
+
+    picture: Prepared
+    found: bool = False
 
 
 @dataclass(slots=True)
@@ -60,17 +71,24 @@ class PictureStore:
     `built_in_picture()` is always available.
     """
 
-    def __init__(self, workers: int | None = None, cache_bytes: int = 256 * 1024 * 1024) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        cache_bytes: int = 256 * 1024 * 1024,
+        disk: DiskPictures | None = None,
+    ) -> None:
         """Prepare pictures in `workers` processes (None: one per processor, at most 8).
 
         At most `cache_bytes` of prepared pictures are kept; the least recently used go first.
+        Encoded ones are looked for on `disk` first, and kept there.
         """
+        self._disk = disk
         self._count = workers or min(8, available_cpus())
         self._limit = cache_bytes
         self._workers: Workers | None = None
         self._sources: dict[str, _Source] = {}
         self._kept: OrderedDict[Key, Prepared] = OrderedDict()
-        self._running: dict[Key, asyncio.Future[Prepared]] = {}
+        self._running: dict[Key, asyncio.Future[_Made]] = {}
         self._closed = False
         self.stats = PictureStats()
 
@@ -156,7 +174,7 @@ class PictureStore:
         if key in self._running:
             self.stats.shared += 1
         # Shielded: one caller that is cancelled must not cancel the work of the others.
-        return await asyncio.shield(self._future(picture, form))
+        return (await asyncio.shield(self._future(picture, form))).picture
 
     def close(self) -> None:
         """End the workers and release everything. May be called twice."""
@@ -178,7 +196,7 @@ class PictureStore:
     ) -> None:
         self.close()
 
-    def _future(self, picture: Picture, form: Form) -> asyncio.Future[Prepared]:
+    def _future(self, picture: Picture, form: Form) -> asyncio.Future[_Made]:
         key = picture.digest, picture.recipe, form
         running = self._running.get(key)
         if running is not None:
@@ -210,28 +228,36 @@ class PictureStore:
             )
         return recipe
 
-    def _work(self, picture: Picture, recipe: Recipe, form: Form) -> Prepared:
+    def _work(self, picture: Picture, recipe: Recipe, form: Form) -> _Made:
         """Prepare a picture, in a worker's thread; the source is looked up as late as possible."""
         source, workers = self._sources.get(picture.digest), self._workers
         if source is None or workers is None:
             raise self._error(picture.digest, "the screenshot was discarded before it was prepared")
+        # Pixels take ten times the room of a file, and models on this machine more time than both.
+        disk = self._disk if form == "encoded" else None
+        if disk is not None and (found := disk.get(picture.digest, recipe)) is not None:
+            return _Made(found, True)
         try:
             data, media_type = workers.prepare(source.data, recipe, form)
         except PictureError as error:
             raise self._error(picture.digest, str(error), source.name) from None
         if form == "pixels":
-            return PixelPicture(data, *recipe.size)
-        return EncodedPicture(data, media_type, *recipe.size)
+            return _Made(PixelPicture(data, *recipe.size))
+        made = EncodedPicture(data, media_type, *recipe.size)
+        if disk is not None:
+            disk.put(picture.digest, recipe, made)
+        return _Made(made)
 
-    def _finish(self, key: Key, done: asyncio.Future[Prepared]) -> None:
+    def _finish(self, key: Key, done: asyncio.Future[_Made]) -> None:
         del self._running[key]
         if done.cancelled():
             return
         if done.exception() is not None:  # Retrieved, or asyncio would warn about it.
             self.stats.failed += 1
             return
-        self.stats.prepared += 1
-        picture = done.result()
+        picture, found = done.result()
+        self.stats.found += found
+        self.stats.prepared += not found
         if key[0] not in self._sources or len(picture.data) > self._limit:
             return
         self._kept[key] = picture

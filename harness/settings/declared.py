@@ -589,7 +589,16 @@ class Settings:
         "screenshot is then decoded once more, to find the broken ones.",
     )
     cache: bool = _running(True, "Reuse replies to identical requests.")
-    cache_dir: str | None = _running(None, "Folder of the reply cache.", needs=("reply cache",))
+    picture_cache: Annotated[float, Meta(ge=0)] = _running(
+        0.0,
+        "Gigabytes of prepared pictures to keep on disk, so that other runs need not prepare them. "
+        "Default: 0; in a sweep 8.",
+        metavar="GB",
+        needs=("adapter", "remote model"),
+    )
+    cache_dir: str | None = _running(
+        None, "Folder of the reply cache, and of prepared pictures.", needs=("reply cache",)
+    )
     workers: AtLeastOne | None = _running(
         None, "Number of processes that prepare pictures.", metavar="N"
     )

@@ -41,6 +41,7 @@ class CellPlan:
     dialogues: the number of units times that of repeats.
     slot: of runs with the same slot, only one works at a time; "" for those that share nothing.
     server: the command that serves its model, and the model's name for it; None without one.
+    sends: whether it sends pictures elsewhere.
     spends: whether its calls may cost money.
     most_calls: the largest number of calls that it can take.
     priced_by: where prices came from, "" where the cost was not estimated.
@@ -53,6 +54,7 @@ class CellPlan:
     dialogues: int
     slot: str = ""
     server: tuple[str, str] | None = None
+    sends: bool = False
     spends: bool = False
     most_calls: int = 0
     priced_by: str = ""

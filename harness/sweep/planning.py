@@ -77,10 +77,11 @@ def _check_money(plan: Plan, total: float | None) -> None:
 
 def _cell_plan(cell: Cell, plan: Plan) -> CellPlan:
     info, command = plan.model.info, plan.settings.with_server
+    here = plan.model.on_this_machine or info.runs_here
     slot = info.endpoint or info.provider
     if plan.model.policy is not None:
         slot = ""
-    elif plan.model.on_this_machine or info.runs_here or command:
+    elif here or command:
         slot = HERE
     return CellPlan(
         label=cell.label,
@@ -89,6 +90,7 @@ def _cell_plan(cell: Cell, plan: Plan) -> CellPlan:
         dialogues=plan.dialogues,
         slot=slot,
         server=(command, info.model) if command else None,
+        sends=slot != "" and not here and plan.pictures.name != "none",
         spends=plan.spends,
         most_calls=plan.most_calls,
     )

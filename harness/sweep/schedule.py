@@ -40,6 +40,7 @@ POLL_S, LONGEST_POLL_S = 60.0, 600.0
 """Time between two looks at what a provider has, with `--wait`."""
 ENDING_S = 10.0
 """Time that processes have to end when the sweep does not wait for them."""
+PICTURE_CACHE_GB = 8.0
 WORTHWHILE = 1.02
 """A limit has to be this much higher before a cell is started again with it."""
 BAD_INPUT, WAITING = 2, 3
@@ -242,7 +243,7 @@ class Schedule:
         return share if own is None else min(own, share)
 
     async def _process(self, course: Course) -> int:
-        options = {"progress": "plain", **course.cell.options}
+        options = {"progress": "plain", **self._shared(course.plan), **course.cell.options}
         options |= {"out": str(self.folder / course.plan.directory)}
         if course.plan.spends:
             options["yes"] = True
@@ -263,6 +264,12 @@ class Schedule:
             with log.open("a") as file:
                 file.write(f"{meaning(status)}\n")
         return status
+
+    def _shared(self, plan: CellPlan) -> dict[str, Any]:
+        """What a cell is given unless the file says otherwise: prepared pictures are shared where
+        several cells send them."""
+        sending = [p for p in self.expansion.cells if p.sends]
+        return {"picture-cache": PICTURE_CACHE_GB} if plan.sends and len(sending) > 1 else {}
 
     async def _environment(self, course: Course) -> dict[str, str]:
         """What the process of a cell needs of its server. Raises `UserError` if that fails."""
