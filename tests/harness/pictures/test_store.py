@@ -159,7 +159,8 @@ def test_a_picture_that_ends_two_workers_is_an_error_that_names_the_step() -> No
                 await asyncio.sleep(0.001)
             with pytest.raises(PictureError, match=r"step 9: .*two worker processes.*signal 9"):
                 await doomed
-            assert len(killed) == 2 and store.stats.failed == 1
+            # The first one may have been idle still, and have been replaced unnoticed.
+            assert len(killed) in (2, 3) and store.stats.failed == 1
             store.discard(other.digest)
             (other,) = added(store, encoded_page())
             await store.encoded(other)  # the store goes on
