@@ -131,14 +131,17 @@ def verdict(audited: Sequence[Audited]) -> str:
     """What the rows come to, in a line."""
     total, same = len(audited), sum(one.same for one in audited)
     strange = sum(one.is_strange for one in audited)
+    silent = sum(one.own == one.other for one in audited)
     line = f"same answer: {same} of {total}; reply most like that to its own step: "
-    line += f"{total - strange} of {total}"
-    if not strange:
-        return line
-    return (
-        f"{line}. Replies that are rather like those to other steps are what swapped replies look "
-        "like: read them (vlm-eval view) before you rely on the run"
-    )
+    line += f"{total - strange - silent} of {total}"
+    if silent:
+        line += f"; as like another's, so that a swap would not show: {silent}"
+    if strange:
+        line += (
+            f"; more like another's: {strange}, as swapped replies are: read them (vlm-eval view) "
+            "before you rely on the run"
+        )
+    return line
 
 
 def _replies(run: Run, in_batches: bool = False) -> dict[StepKey, str]:

@@ -3,12 +3,14 @@
     python -m tests.servers --reply "I would click it" --reply "ELEMENT: A" --delay 0.05
 
 The n-th `--reply` answers the n-th round of a dialogue, so that the answer depends on nothing but
-the request. `GET /asks` lists what came in, `GET /batches` counts uploads and batches.
+the request; `{digest}` in it stands for a hash of what was asked. `GET /asks` lists what came in,
+`GET /batches` counts uploads and batches.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 
 from tests.servers.answers import Answer, Ask, error, no_capacity
@@ -42,6 +44,8 @@ def main() -> None:
         if ask.tier == "flex" and server.count_on("flex") <= given.full:
             return no_capacity()
         text = replies[min(ask.rounds, len(replies) - 1)]
+        digest = hashlib.sha256(json.dumps(ask.messages).encode()).hexdigest()
+        text = text.replace("{digest}", digest)
         return Answer(text=text, delay_s=given.delay, tier=ask.tier)
 
     switches = Switches(polls=given.batch_polls)
