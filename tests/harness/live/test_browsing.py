@@ -258,3 +258,21 @@ def test_where_the_caret_blinks_pictures_stay_the_same(table: Table) -> None:
         pictures.add(table.blobs[SCREENSHOT])
         table.world.page.wait_for_timeout(300)
     assert len(pictures) == 1
+
+
+def test_keys_go_where_the_focus_is_or_is_put(table: Table) -> None:
+    table.show("<input id=a><input id=b onkeydown='document.title=event.key'>")
+    table.do("CLICK", "a")
+    table.do("KEYS", value="Ohio's")
+    assert 'input_value="Ohio\'s"' in table.page.html
+    assert table.do("PRESS", "b", key="End").title == "End"
+    assert not table.do("WAIT", ms=1).error and not table.do("INFEASIBLE", reason="no").error
+
+
+def test_a_page_is_scrolled_by_pixels_of_the_picture(table: Table) -> None:
+    table.show(
+        "<div style='height:5000px' id=d></div>"
+        "<script>onscroll=()=>{document.title=Math.round(scrollY)}</script>"
+    )
+    assert table.do("SCROLL_BY", delta_x=0, delta_y=400).title == "200"
+    assert "how far" in table.do("SCROLL_BY", delta_x=0).error

@@ -13,6 +13,7 @@ from harness.errors import DataError, UserError
 from harness.runs.episodes import EpisodeDetail, EpisodeTask
 from harness.settings import Settings
 from parsers import Prediction, Status
+from reports.published import published_rows
 from tests.harness.commands.tool import call, isolate
 
 
@@ -134,3 +135,15 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     told = call("check", "browsergym")
     assert told.code == 0 and "pip install browsergym-miniwob" in told.out
     assert call("check", "webarna").code == 2
+
+
+def test_published_rows_stand_beside_the_whole_of_webarena_and_are_not_ranked_with_it() -> None:
+    source = benchmark("browsergym:webarena.*")
+    rows = [row for row in published_rows() if row.scope.covers(source.declared, source.name)]
+    assert {row.model: row.values["success"] for row in rows}["AutoWebGLM 6B"] == pytest.approx(
+        0.182
+    )
+    assert len(rows) == 7 and all(row.keys["population"] != source.name for row in rows)
+    part = benchmark("browsergym:webarena.1*")
+    assert not any(row.scope.covers(part.declared, part.name) for row in published_rows())
+    assert [(size.split, size.rows) for size in source.sizes] == [("test", 812)]
