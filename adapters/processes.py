@@ -477,6 +477,10 @@ def _listen(incoming: BinaryIO, received: queue.SimpleQueue[Any]) -> None:
         if os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)
         os._exit(0)
+    except BaseException as error:
+        # A message that cannot be read here, since it is made of what only the parent knows.
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
 
 
 def descendants() -> list[int]:

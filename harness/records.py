@@ -44,6 +44,10 @@ class Choice:
     description: Description | None = None
     place: int | None = None
 
+    def __reduce__(self) -> tuple[type[Choice], tuple[object, ...]]:
+        # There are many, and dataclasses are slow to pickle.
+        return Choice, tuple(map(self.__getattribute__, self.__slots__))
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:

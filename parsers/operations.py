@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from parsers.records import Operation
 from parsers.wording import Mention, standing, tokens_of
@@ -68,7 +69,13 @@ def read_operation(content: str) -> OperationReading:
     >>> read_operation("click").operation, read_operation("PRESS ENTER").mapped
     ('CLICK', True)
     """
-    words = content[:_ENOUGH].upper().replace("_", " ").lstrip(" \t\"'*`([{<#:-.\u201c\u2018")
+    return _said(content[:_ENOUGH])
+
+
+@lru_cache(maxsize=256)
+def _said(content: str) -> OperationReading:
+    """Most lines are alike, and an answer's own is read several times."""
+    words = content.upper().replace("_", " ").lstrip(" \t\"'*`([{<#:-.\u201c\u2018")
     head = _HEAD.match(words)
     other = head if head and head[0] in _OTHER and not _WORD.match(words) else None
     stand = _standing(words, list(_WORD.finditer(words)), other)

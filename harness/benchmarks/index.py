@@ -7,7 +7,7 @@ All of this is resolved here from the narrow columns alone, over all files of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -135,6 +135,10 @@ class Scanned(NamedTuple):
     record: Record
 
 
+Decoder = Callable[[Record, IndexEntry, str], "Row"]
+"""Decodes a record into a row, see `Layout.decode`."""
+
+
 class Layout(Protocol):
     """How one kind of file stores steps: what an opened benchmark needs in order to read rows."""
 
@@ -159,6 +163,11 @@ class Layout(Protocol):
     def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
         """Decode a record into a row. Raises `DataError`."""
         ...
+
+    def decoder(self) -> Decoder | None:
+        """`decode` for other processes, without what only reading needs; None if records may hold
+        what cannot be sent to them."""
+        return self.decode
 
 
 class TableLayout(Layout, Protocol):

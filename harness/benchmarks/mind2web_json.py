@@ -23,7 +23,7 @@ from harness.benchmarks.files import (
     local_files,
     split_of,
 )
-from harness.benchmarks.index import IndexEntry, with_lengths
+from harness.benchmarks.index import Decoder, IndexEntry, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
 from harness.benchmarks.mind2web_fields import recorded_row
@@ -114,6 +114,10 @@ class OriginalLayout:
                 f"{entry.index} actions before this one"
             )
         return replace(row, invalid=None, problems=(), counts=True) if self.counts else row
+
+    def decoder(self) -> Decoder:
+        """See `Layout.decoder`."""
+        return replace(self, screenshots=None).decode
 
 
 @dataclass(frozen=True)

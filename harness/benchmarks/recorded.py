@@ -14,6 +14,7 @@ from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import IndexEntry, Layout
+from harness.benchmarks.parquet import Record
 from harness.errors import DataError
 from harness.settings import Settings
 from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
@@ -63,6 +64,11 @@ class StepDataset(Dataset[IndexEntry]):
         Raises:
             DataError: a file is damaged.
         """
+        for entry, record in self.records():
+            yield entry, self._decoded(entry, record)
+
+    def records(self) -> Iterator[tuple[IndexEntry, Record]]:
+        """Yield every row as it is stored, with its entry. Raises `DataError` as `decoded`."""
         for _, entries in groupby(self.entries, lambda entry: (entry.file, entry.row_group)):
             yield from self._group(list(entries))
 
@@ -73,7 +79,8 @@ class StepDataset(Dataset[IndexEntry]):
             KeyError: the selection has no such step.
             DataError: the file is damaged or the row cannot be decoded.
         """
-        ((_, row),) = self._group([self._places[step_id]])
+        ((entry, record),) = self._group([self._places[step_id]])
+        row = self._decoded(entry, record)
         if isinstance(row, DataError):
             raise row
         return row
@@ -102,16 +109,17 @@ class StepDataset(Dataset[IndexEntry]):
     def _places(self) -> dict[str, IndexEntry]:
         return {entry.step_id: entry for entry in self.entries}
 
-    def _group(self, entries: list[IndexEntry]) -> Iterator[tuple[IndexEntry, Row | DataError]]:
+    def _group(self, entries: list[IndexEntry]) -> Iterator[tuple[IndexEntry, Record]]:
         by_offset = {entry.offset: entry for entry in entries}
         records = self.layout.records(entries[0].file, entries[0].row_group, by_offset)
         for offset, record in records:
-            entry = by_offset[offset]
-            try:
-                row: Row | DataError = self.layout.decode(record, entry, self.benchmark)
-            except DataError as error:
-                row = error
-            yield entry, row
+            yield by_offset[offset], record
+
+    def _decoded(self, entry: IndexEntry, record: Record) -> Row | DataError:
+        try:
+            return self.layout.decode(record, entry, self.benchmark)
+        except DataError as error:
+            return error
 
 
 def recorded_steps(dataset: Dataset[Any]) -> StepDataset:

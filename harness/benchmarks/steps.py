@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from harness.benchmarks.files import DataFile, local_files
-from harness.benchmarks.index import IndexEntry, Key, Scanned, TableLayout, build_index, of_splits
+from harness.benchmarks.index import (
+    Decoder,
+    IndexEntry,
+    Key,
+    Scanned,
+    TableLayout,
+    build_index,
+    of_splits,
+)
 from harness.benchmarks.parquet import Record, column_names
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
@@ -152,6 +160,10 @@ class StepsLayout(TableLayout):
         actions = self.actions.get(entry.task_id, {})
         earlier = [actions[index] for index in sorted(actions) if index < entry.index]
         return self.columns.row(record, entry, benchmark, earlier, self.lost)
+
+    def decoder(self) -> Decoder | None:
+        """See `Layout.decoder`; what a loader's records hold is not known."""
+        return None if self.loader else replace(self, scanned={}).decode
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def choose(
 
     def is_present(node_id: str) -> bool:
         # Text nodes cannot be choices. The check is slow, so only likely choices are checked.
-        if page is not None and node_id not in absent and page.role_of(node_id).tag == "text":
+        if page is not None and node_id not in absent and page.tag_of(node_id) == "text":
             absent[node_id] = None
         return node_id not in absent
 
@@ -188,7 +188,7 @@ def reading(text: str) -> str:
 def _present(row: Row, page: Page) -> tuple[set[str], tuple[str, ...]]:
     ids = dict.fromkeys(c.id for c in (*row.positives, *row.negatives))
     # Text nodes cannot be choices.
-    present = {i for i in ids if i in page and page.role_of(i).tag != "text"}
+    present = {i for i in ids if i in page and page.tag_of(i) != "text"}
     return present, tuple(i for i in ids if i not in present)
 
 

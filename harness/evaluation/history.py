@@ -23,6 +23,7 @@ from harness.evaluation.scene import PastScene
 from harness.page import Page, PageError
 from harness.pictures import PictureError, read_size
 from harness.records import SEGMENT_ID, Earlier, PastAction, Row, Turn
+from parsers.records import StepInfo
 from parsers.seeclick import gold_box
 
 
@@ -39,8 +40,8 @@ class EarlierActions:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: dict[tuple[str, str], dict[int, Earlier]] | None = None
 
-    def before(self, row: Row) -> tuple[Earlier, ...]:
-        """Return the actions before a row, in order, without those of rows that are missing from
+    def before(self, step: StepInfo) -> tuple[Earlier, ...]:
+        """Return the actions before a step, in order, without those of rows that are missing from
         the data or cannot be decoded.
 
         Raises `DataError` when a file is damaged.
@@ -48,8 +49,8 @@ class EarlierActions:
         with self._lock:
             if self._known is None:
                 self._known = self._read()
-        actions = self._known.get((row.info.split, row.info.task_id), {})
-        return tuple(actions[index] for index in sorted(actions) if index < row.info.index)
+        actions = self._known.get((step.split, step.task_id), {})
+        return tuple(actions[index] for index in sorted(actions) if index < step.index)
 
     def _read(self) -> dict[tuple[str, str], dict[int, Earlier]]:
         known: dict[tuple[str, str], dict[int, Earlier]] = {}
@@ -83,16 +84,16 @@ class FinishedTurns:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: OrderedDict[tuple[str, str], list[Turn]] = field(default_factory=OrderedDict)
 
-    def before(self, row: Row) -> tuple[Turn, ...]:
-        """Return the turns before a row's, in order; without the actions of rows that are missing
+    def before(self, step: StepInfo) -> tuple[Turn, ...]:
+        """Return the turns before a step's, in order; without the actions of rows that are missing
         from the data or cannot be decoded, and without turns in which nothing is left.
 
         Raises `DataError` when a file is damaged.
         """
-        number = row.info.turn
+        number = step.turn
         if not number:
             return ()
-        name = row.info.split, row.info.conversation
+        name = step.split, step.conversation
         with self._lock:
             turns = self._known.setdefault(name, [])
             self._known.move_to_end(name)

@@ -19,7 +19,7 @@ from harness.evaluation.roles import OpenRole, identity_of, open_roles, with_rol
 from harness.evaluation.scoring import check_variant
 from harness.evaluation.served import with_address
 from harness.evaluation.tiers import with_time
-from harness.evaluation.units import Question, UnitKind, kind_of, with_protocol
+from harness.evaluation.units import Apart, Question, UnitKind, kind_of, with_protocol
 from harness.pictures import PicturePolicy
 from harness.policies import is_policy
 from harness.policies.contract import Policy
@@ -143,12 +143,19 @@ class Plan:
 
     def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
         """The questions of a part of its units, in the order of the data, one at a time."""
-        return self.kind.questions(
-            dataset,
-            self.selected.tasks,
-            self.model.info,
-            is_policy=self.model.policy is not None,
-        )
+        return self.kind.questions(dataset, *self._whose, is_policy=self._is_policy)
+
+    def apart(self, dataset: Dataset[Any]) -> Apart | None:
+        """How other processes prepare the same; None if they do not (`UnitKind.apart`)."""
+        return self.kind.apart(dataset, *self._whose, is_policy=self._is_policy)
+
+    @property
+    def _whose(self) -> tuple[Dataset[Any], AdapterInfo]:
+        return self.selected.tasks, self.model.info
+
+    @property
+    def _is_policy(self) -> bool:
+        return self.model.policy is not None
 
 
 def plan_run(

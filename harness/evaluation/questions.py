@@ -7,12 +7,16 @@ planning pictures. It decodes no picture and asks no model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks import IndexEntry, StepDataset
+from harness.benchmarks.index import Decoder
+from harness.benchmarks.parquet import Record
 from harness.candidates import (
     CandidateOptions,
     ChoiceFacts,
@@ -37,7 +41,7 @@ from harness.evaluation.step_records import (
     turn_record,
     unasked_record,
 )
-from harness.evaluation.units import Question
+from harness.evaluation.units import Apart, Question
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Box, Page, PageError
 from harness.pictures import (
     PictureError,
@@ -51,6 +55,7 @@ from harness.pictures import (
 from harness.policies.contract import Secret
 from harness.protocols import AskingProtocol, StepProtocol
 from harness.rankers import Ranks
+from harness.rankers.contract import ByScore
 from harness.records import (
     NO_POSITIVE,
     NO_SCREENSHOT,
@@ -63,6 +68,7 @@ from harness.records import (
 )
 from harness.runs import StepRecord
 from harness.settings import Settings
+from harness.workers import Job
 from parsers.records import Gold, Prediction, Status
 
 POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
@@ -174,21 +180,62 @@ class Preparer:
         Raises:
             DataError: a file is damaged, or a row cannot be read.
         """
-        skip = self._settings.skip_bad_rows
         for entry, row in dataset.decoded():
+            yield self._question(entry, row, dataset.benchmark)
+
+    def apart(self, dataset: StepDataset) -> Apart | None:
+        """How other processes prepare the same; None if the page has to stay with its question, or
+        if they cannot have what is needed."""
+        ranks, decode = self._ranks, dataset.layout.decoder()
+        ranked = ranks is None or (isinstance(ranks, ByScore) and ranks.scorer.parallel)
+        if self._protocol.needs.scene or not ranked or decode is None:
+            return None
+        alone = copy(self)
+        alone._earlier = alone._turns = alone._tokens = None
+        job = Job.of(partial(alone._answered, decode, dataset.benchmark))
+
+        def told(question: StepQuestion) -> StepQuestion:
+            return question if question.record.invalid == UNREADABLE else self._told(question)
+
+        def lost(unit: tuple[IndexEntry, Record], reason: str) -> StepQuestion:
+            entry, _ = unit
+            error = DataError(f"{entry.where}: {reason}")
+            return self._question(entry, error, dataset.benchmark)
+
+        return None if job is None else Apart(job, dataset.records(), told, lost)
+
+    def _answered(
+        self, decode: Decoder, benchmark: str, units: Sequence[tuple[IndexEntry, Record]]
+    ) -> list[StepQuestion | UserError]:
+        """The questions of some rows as they are stored, with errors in the place of questions."""
+        answers: list[StepQuestion | UserError] = []
+        for entry, record in units:
+            row: Row | DataError
             try:
-                if isinstance(row, DataError):
-                    raise row
-                question = self.prepare(row)
-                if skip:
-                    _check_pictures(row)
-            except DataError as error:
-                if not skip:
-                    hint = "--skip-bad-rows counts such rows as invalid"
-                    raise DataError(f"{error}; {hint}") from error
-                known = row if isinstance(row, Row) else _blank(entry, dataset.benchmark)
-                question = _unreadable(known, str(error))
-            yield question
+                try:
+                    row = decode(record, entry, benchmark)
+                except DataError as error:
+                    row = error
+                answers.append(self._question(entry, row, benchmark))
+            except UserError as error:
+                answers.append(error)
+        return answers
+
+    def _question(self, entry: IndexEntry, row: Row | DataError, benchmark: str) -> StepQuestion:
+        skip = self._settings.skip_bad_rows
+        try:
+            if isinstance(row, DataError):
+                raise row
+            question = self.prepare(row)
+            if skip:
+                _check_pictures(row)
+        except DataError as error:
+            if not skip:
+                hint = "--skip-bad-rows counts such rows as invalid"
+                raise DataError(f"{error}; {hint}") from error
+            known = row if isinstance(row, Row) else _blank(entry, benchmark)
+            return _unreadable(known, str(error))
+        return question
 
     def prepare(self, row: Row) -> StepQuestion:
         """Prepare one row. Raises `DataError` naming the row when its page cannot be read."""
@@ -205,27 +252,31 @@ class Preparer:
         except PictureError as error:
             raise DataError(f"{row.source or row.step_id}: {error}") from error
         gold = restrict(row, self._options).gold
-        turns = self._turns.before(row) if self._turns is not None else ()
         record = self._record(row, listed, gold, screenshot, pictures)
-        if turns:
-            told = replace(record.detail, turns=tuple(map(turn_record, turns)))
-            record = replace(record, detail=told)
         scene: Scene | None = None
         if page is not None and self._protocol.needs.scene:
             scene = self._scene(page, listed, screenshot)
         step = step_of_row(row, pictures, scene, record.detail.page_size)
-        step = replace(step, tokens=self._tokens)
-        if self._earlier is not None:
-            step = replace(step, earlier=self._earlier.before(row))
-        step = replace(step, turns=turns) if turns else step
         missed = record.invalid is None and listed.shown is None
-        return StepQuestion(
+        question = StepQuestion(
             record,
             (step, listed.choices),
             Secret(gold, listed.shown),
             _sources(row, pictures, screenshot),
             NOT_OFFERED if missed and self._settings.missed != "ask" else None,
         )
+        return self._told(question)
+
+    def _told(self, question: StepQuestion) -> StepQuestion:
+        """The question with what other rows and the model say. Raises `DataError`."""
+        step, record = replace(question.step, tokens=self._tokens), question.record
+        if self._earlier is not None:
+            step = replace(step, earlier=self._earlier.before(step.info))
+        if self._turns is not None and (turns := self._turns.before(step.info)):
+            step = replace(step, turns=turns)
+            told = replace(record.detail, turns=tuple(map(turn_record, turns)))
+            record = replace(record, detail=told)
+        return replace(question, record=record, asked=(step, question.choices))
 
     def _record(
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import AdapterInfo
-from harness.benchmarks import Benchmark, Dataset, recorded_steps, step_benchmark
+from harness.benchmarks import Benchmark, Dataset, StepDataset, recorded_steps, step_benchmark
 from harness.candidates import check_distractors
 from harness.errors import DataError, UserError
 from harness.evaluation.choices import StepsBeside
@@ -24,7 +24,7 @@ from harness.evaluation.step_settings import (
     pictures_of,
     source_of,
 )
-from harness.evaluation.units import Listed, Question, UnitKind
+from harness.evaluation.units import Apart, Listed, Question, UnitKind
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, StepProtocol, of_steps
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
@@ -214,11 +214,22 @@ class RecordedSteps(UnitKind):
 
         Raises `DataError` if earlier turns that a memory needs are not ranked.
         """
+        selected = self._covered(dataset, whole)
+        return self.preparer(whole, info, is_policy=is_policy).questions(selected)
+
+    def apart(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Apart | None:
+        """See `UnitKind.apart`: rows are read here, and decoded there. Raises as `questions`."""
+        selected = self._covered(dataset, whole)
+        return self.preparer(whole, info, is_policy=is_policy).apart(selected)
+
+    def _covered(self, dataset: Dataset[Any], whole: Dataset[Any]) -> StepDataset:
         selected = recorded_steps(dataset)
         if self.ranks is not None and self.protocol.needs.turns:
             earlier = entries_before(selected.entries, recorded_steps(whole).entries)
             check_covered(self.ranks, [entry.step_id for entry in earlier], "earlier")
-        return self.preparer(whole, info, is_policy=is_policy).questions(selected)
+        return selected
 
     def preparer(self, whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool) -> Preparer:
         """What prepares rows. `whole` holds all rows of the tasks, for earlier actions."""

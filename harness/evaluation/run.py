@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,9 @@ class Finished:
     """How a session ended."""
 
     directory: Path
-    records: Sequence[UnitRecord[Any]]
-    summary: dict[str, Any]
+    # asyncio writes the result of its main task in words, to no purpose, when it looks at signals.
+    records: Sequence[UnitRecord[Any]] = field(repr=False)
+    summary: dict[str, Any] = field(repr=False)
     bounds: Bounds | None
     complete: bool
     stopped: str | None

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Collection,
-    Iterator,
-)
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,14 +12,12 @@ from harness.benchmarks import actions_of
 from harness.benchmarks.dataset import Dataset
 from harness.dialogue import SCREENSHOT, Observation
 from harness.engine import Deferred, Environment, Job, Observer, Outcome
+from harness.evaluation.ahead import ahead
 from harness.evaluation.plan import Plan
 from harness.evaluation.units import Question
 from harness.pictures import Form, PictureStore
 from harness.protocols import held
 from harness.runs import RunDirectory, UnitRecord, digest_of
-
-AHEAD = 8
-"""Units prepared ahead of need: enough to hide one slow page."""
 
 UnitKey = tuple[str, int]
 
@@ -89,7 +78,8 @@ class Session:
             others = [entry.unit_id for entry in left.entries if entry.unit_id not in fetched]
             parts = [left.without(others), rest.without(fetched)]
         for part in parts:
-            async with contextlib.aclosing(_ahead(self._plan.questions_of(part))) as questions:
+            prepared = ahead(self._plan, part, self._pictures.workers)
+            async with contextlib.aclosing(prepared) as questions:
                 async for question in questions:
                     for job in self._jobs_of(question, done):
                         yield job
@@ -224,21 +214,3 @@ class Watched:
         for digest in self._held:
             self._pictures.discard(digest)
         await self._environment.close()
-
-
-async def _ahead(questions: Iterator[Question]) -> AsyncGenerator[Question, None]:
-    """Prepare questions in a separate thread, a few ahead of need."""
-    loop = asyncio.get_running_loop()
-    thread = ThreadPoolExecutor(1, "units")
-    waiting: asyncio.Queue[asyncio.Future[Question | None]] = asyncio.Queue()
-
-    try:
-        for _ in range(AHEAD):
-            waiting.put_nowait(loop.run_in_executor(thread, next, questions, None))
-        while (question := await waiting.get_nowait()) is not None:
-            waiting.put_nowait(loop.run_in_executor(thread, next, questions, None))
-            yield question
-    finally:
-        while not waiting.empty():
-            waiting.get_nowait().cancel()
-        thread.shutdown(wait=True, cancel_futures=True)

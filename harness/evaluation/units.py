@@ -37,6 +37,7 @@ from harness.settings import (
     Settings,
     written,
 )
+from harness.workers import Job
 from parsers.records import Prediction
 
 if TYPE_CHECKING:
@@ -88,6 +89,23 @@ class Question:
     def looked_up(self) -> tuple[Picture, ...]:
         """The pictures that the dialogue has requested while it was open."""
         return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """How other processes prepare questions.
+
+    job: makes questions of units as they were read, several at a time, with `UserError`s in the
+        place of questions that cannot be made.
+    units: what is read of the units, in order, in this process. Raises `DataError`.
+    told: completes a question, in this process, with what others cannot know.
+    lost: the question of a unit over which processes died, given why. Raises `DataError`.
+    """
+
+    job: Job
+    units: Iterator[Any]
+    told: Callable[[Any], Question]
+    lost: Callable[[Any, str], Question]
 
 
 class Listed(NamedTuple):
@@ -275,6 +293,13 @@ class UnitKind:
                 yield self._question(unit, data, info.image_rule)
             except PictureError as error:
                 raise DataError(f"{unit.source or unit.unit_id}: {error}") from error
+
+    def apart(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Apart | None:
+        """How other processes prepare the same questions as `questions`; None where that is not
+        possible, or too little work to be worth it."""
+        return None
 
     def _question(
         self, unit: UnitRecord[Any], data: Sequence[bytes], rule: ImageRule | None

@@ -46,14 +46,20 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 
     id: str
     tag: str
-    box: Box | None
-    """None if it is missing or not four finite numbers."""
+    place: Box | msgspec.Raw | None
+    """Its box, or as JSON text, which is read when the box is asked for: most never are."""
     original_target: bool
     """Whether this is the recorded element; always False for negatives."""
     top_level_target: bool
     """Whether it is the topmost of the positives that share a box; always False for negatives."""
     raw_attributes: str
     """The recorded attributes as JSON text."""
+
+    @property
+    def box(self) -> Box | None:
+        """None if it is missing or not four finite numbers."""
+        place = self.place
+        return _box(place) if isinstance(place, msgspec.Raw) else place
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -104,7 +110,7 @@ def decode_candidates(encoded: Iterable[str | msgspec.Raw]) -> list[Candidate]:
                 Candidate(
                     str(stored.backend_node_id),
                     stored.tag,
-                    _box(decode_attributes(attributes).bounding_box_rect),
+                    decode_attributes(attributes).bounding_box_rect,
                     bool(stored.is_original_target),
                     bool(stored.is_top_level_target),
                     attributes,

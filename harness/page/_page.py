@@ -20,6 +20,7 @@ from harness.page._tree import (
     UnknownNode,
     ancestors,
     is_text,
+    name_of,
     parse,
 )
 
@@ -241,6 +242,10 @@ class Page:
         """
         (node,) = self._candidates([node_id])
         return ranking_text(self._tree, node, self._wording, ancestor_words, target_words)
+
+    def tag_of(self, node_id: str) -> str:
+        """Return the tag of a node; `text` for a text node."""
+        return name_of(self._node(node_id))
 
     def role_of(self, node_id: str) -> NodeFacts:
         """Return tag, role, type and labels of a node."""

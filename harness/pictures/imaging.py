@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from PIL import Image, ImageDraw, ImageFont
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from harness.pictures.recipe import Crop
 
@@ -206,22 +206,15 @@ def _encoded(picture: Image.Image, **options: Any) -> bytes:
     return out.getvalue()
 
 
-def serve(receive: Callable[[], Any], send: Callable[[object], None]) -> None:
-    """Prepare pictures in a process of `Workers`.
+def made(source: bytes, fields: dict[str, Any], form: str) -> tuple[PickleBuffer, str]:
+    """Make a picture in a process of `Workers`, from the fields of a `Recipe`.
 
-    A message is the screenshot, the fields of a `Recipe`, and the form. The answer is the picture
-    and its media type (RGB values row by row and "" for the form `pixels`), or an error message.
+    Returns the picture and its media type; RGB values row by row and "" for the form `pixels`.
+    Raises ValueError, see `pixels`.
     """
-    while True:
-        source, fields, form = receive()
-        recipe = cast("Instructions", SimpleNamespace(**fields))
-        answer: tuple[PickleBuffer, str] | str
-        try:
-            if form == "pixels":
-                data, media_type = pixels(source, recipe).tobytes(), ""
-            else:
-                data, media_type = prepare(source, recipe)
-            answer = PickleBuffer(data), media_type
-        except Exception as error:  # one bad picture must not end the process
-            answer = str(error) or type(error).__name__
-        send(answer)
+    # Built-in types only, so that the process need not import this package.
+    recipe = cast("Instructions", SimpleNamespace(**fields))
+    if form == "pixels":
+        return PickleBuffer(pixels(source, recipe).tobytes()), ""
+    data, media_type = prepare(source, recipe)
+    return PickleBuffer(data), media_type

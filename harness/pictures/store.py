@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from pickle import PickleBuffer
 from types import TracebackType
 from typing import NamedTuple
 
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
-from adapters.processes import available_cpus
+from adapters.processes import ChildEnded
 from harness.pictures import unprepared
 from harness.pictures.disk import DiskPictures
 from harness.pictures.header import PictureError
 from harness.pictures.recipe import Form, Recipe, libraries
-from harness.pictures.workers import Workers
+from harness.workers import Job, Workers, WorkFailed
+
+_MADE = Job(f"{Path(__file__).with_name('imaging.py')}:made")
 
 Prepared = EncodedPicture | PixelPicture
 Key = tuple[str, str, Form]
@@ -77,15 +81,14 @@ class PictureStore:
         cache_bytes: int = 256 * 1024 * 1024,
         disk: DiskPictures | None = None,
     ) -> None:
-        """Prepare pictures in `workers` processes (None: one per processor, at most 8).
+        """Prepare pictures in a number of processes, see `Workers`.
 
         At most `cache_bytes` of prepared pictures are kept; the least recently used go first.
         Encoded ones are looked for on `disk` first, and kept there.
         """
         self._disk = disk
-        self._count = workers or min(8, available_cpus())
+        self.workers = Workers(workers)
         self._limit = cache_bytes
-        self._workers: Workers | None = None
         self._sources: dict[str, _Source] = {}
         self._kept: OrderedDict[Key, Prepared] = OrderedDict()
         self._running: dict[Key, asyncio.Future[_Made]] = {}
@@ -95,7 +98,7 @@ class PictureStore:
     @property
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids of the workers; empty until a picture has to be prepared."""
-        return self._workers.pids if self._workers else ()
+        return self.workers.pids
 
     def add(self, digest: str, data: bytes, name: str = "") -> None:
         """Hold the screenshot or stored picture with this SHA-256, encoded.
@@ -179,8 +182,7 @@ class PictureStore:
     def close(self) -> None:
         """End the workers and release everything. May be called twice."""
         self._closed = True
-        if self._workers is not None:
-            self._workers.close()
+        self.workers.close()
         self._kept.clear()
         self._sources.clear()
         self.stats.kept_bytes = 0
@@ -202,10 +204,8 @@ class PictureStore:
         if running is not None:
             return running
         recipe = self._checked(picture)
-        if self._workers is None:
-            self._workers = Workers(self._count)
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._workers.threads, self._work, picture, recipe, form)
+        future = loop.run_in_executor(self.workers.threads, self._work, picture, recipe, form)
         self._running[key] = future
         future.add_done_callback(lambda done: self._finish(key, done))
         return future
@@ -230,17 +230,22 @@ class PictureStore:
 
     def _work(self, picture: Picture, recipe: Recipe, form: Form) -> _Made:
         """Prepare a picture, in a worker's thread; the source is looked up as late as possible."""
-        source, workers = self._sources.get(picture.digest), self._workers
-        if source is None or workers is None:
+        source = self._sources.get(picture.digest)
+        if source is None:
             raise self._error(picture.digest, "the screenshot was discarded before it was prepared")
         # Pixels take ten times the room of a file, and models on this machine more time than both.
         disk = self._disk if form == "encoded" else None
         if disk is not None and (found := disk.get(picture.digest, recipe)) is not None:
             return _Made(found, True)
+        fields = {**asdict(recipe), "marks": [tuple(mark) for mark in recipe.marks]}
         try:
-            data, media_type = workers.prepare(source.data, recipe, form)
-        except PictureError as error:
+            answer, media_type = self.workers.do(_MADE, PickleBuffer(source.data), fields, form)
+        except WorkFailed as error:
             raise self._error(picture.digest, str(error), source.name) from None
+        except ChildEnded as error:
+            why = f"preparing it ended two worker processes ({error})"
+            raise self._error(picture.digest, why, source.name) from None
+        data = bytes(answer)
         if form == "pixels":
             return _Made(PixelPicture(data, *recipe.size))
         made = EncodedPicture(data, media_type, *recipe.size)

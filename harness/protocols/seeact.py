@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from adapters.conversation import Conversation, Message, Picture, Reply, system, user
 from harness.dialogue import Ask, Dialogue
@@ -78,10 +78,7 @@ class TwoRounds(PromptedProtocol):
 
     def letters(self, count: int) -> Lettering:
         """Letters A, B, ... in listed order; None comes last, first or not at all."""
-        if self.none == "first":
-            return Lettering(tuple(letter(i + 1) for i in range(count)), letter(0))
-        choices = tuple(letter(i) for i in range(count))
-        return Lettering(choices, letter(count) if self.none == "last" else None)
+        return _lettered(count, self.none)
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Describe, then choose. Raises ValueError if there are no choices."""
@@ -156,6 +153,15 @@ class TwoRounds(PromptedProtocol):
             "second", choices="\n".join(lines), last_letter=last, none_notice=notice
         )
         return (user(text),)
+
+
+@lru_cache(maxsize=64)
+def _lettered(count: int, none: NoneRule) -> Lettering:
+    """One for all steps that list as many."""
+    if none == "first":
+        return Lettering(tuple(letter(i + 1) for i in range(count)), letter(0))
+    choices = tuple(letter(i) for i in range(count))
+    return Lettering(choices, letter(count) if none == "last" else None)
 
 
 def first_messages(

@@ -8,6 +8,7 @@ written by `harness.runs.schema1`.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -20,6 +21,14 @@ from parsers.records import Prediction, ScoredUnit, Scores
 
 SCHEMA = 2
 D = TypeVar("D")
+
+
+def _unset() -> UnsetType:
+    return UNSET
+
+
+# Otherwise pickle looks for it in every module that is loaded, which takes longer than the rest.
+copyreg.pickle(UnsetType, lambda unset: (_unset, ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,10 @@ class ChoiceRecord:
     place: int | None = None
     description: Description | None = None
 
+    def __reduce__(self) -> tuple[type[ChoiceRecord], tuple[object, ...]]:
+        # See `harness.records.Choice`.
+        return ChoiceRecord, tuple(map(self.__getattribute__, self.__slots__))
+
 
 @dataclass(frozen=True, slots=True)
 class PastActionRecord:

@@ -600,7 +600,7 @@ class Settings:
         None, "Folder of the reply cache, and of prepared pictures.", needs=("reply cache",)
     )
     workers: AtLeastOne | None = _running(
-        None, "Number of processes that prepare pictures.", metavar="N"
+        None, "Number of processes that prepare pages and pictures.", metavar="N"
     )
     environments: AtLeastOne | None = _running(
         None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from itertools import combinations
 
@@ -11,11 +12,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from harness.page import Box
-from harness.pictures import PicturePolicy, Recipe, plan, read_size
+from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size
 from harness.pictures import imaging as work
 from harness.pictures import recipe as recipes
 from harness.pictures.marks import Area, place, tag_width
-from harness.pictures.workers import Workers
 from parsers import letter
 from tests.harness.pictures.examples import encoded_page, real_page, real_row
 
@@ -152,11 +152,13 @@ def test_a_worker_draws_the_same_marks() -> None:
         PicturePolicy("full"), read_size(data), letters=[("AB", Box(20, 50, 100, 40))]
     )
     recipe = Recipe.parse(picture.recipe)
-    workers = Workers(1)
-    try:
-        assert workers.prepare(data, recipe) == work.prepare(data, recipe)
-    finally:
-        workers.close()
+
+    async def drawn() -> bytes:
+        async with PictureStore(1) as store:
+            store.add(picture.digest, data)
+            return (await store.encoded(picture)).data
+
+    assert asyncio.run(drawn()) == work.prepare(data, recipe)[0]
 
 
 def test_the_program_and_the_plan_agree_on_the_size_of_a_tag() -> None:
