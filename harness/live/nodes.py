@@ -78,9 +78,11 @@ class Node:
         return _collapse(child.text for child in self.children if isinstance(child, Text))
 
     def full_text(self) -> str:
-        """The text of this element and its descendants, with blanks collapsed."""
+        """The text of this element and its descendants, scripts left out, with blanks collapsed."""
         return _collapse(
-            child.text if isinstance(child, Text) else child.full_text() for child in self.children
+            child.text if isinstance(child, Text) else child.full_text()
+            for child in self.children
+            if isinstance(child, Text) or child.tag not in ("script", "style")
         )
 
 

@@ -23,6 +23,7 @@ Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 
 _ROWS_PER_GROUP = 8
 _JPEG_QUALITY = 62
+_SMALLEST = 19
 
 
 class Screenshot(TypedDict):
@@ -159,10 +160,16 @@ def schema() -> pa.Schema:
     return pa.schema(fields, metadata={"huggingface": described})
 
 
-def write(path: Path, content: Sequence[Row], rows_per_group: int = _ROWS_PER_GROUP) -> None:
+def write(
+    path: Path,
+    content: Sequence[Row],
+    rows_per_group: int = _ROWS_PER_GROUP,
+    level: int = _SMALLEST,
+) -> None:
     """Write a file in small row groups, so that a reader never holds many screenshots.
 
-    Each column of a row group is one page, so that all its screenshots are compressed together.
+    Each column of a row group is one page, so that all its screenshots are compressed together, at
+    a level of zstd.
     """
     table = pa.Table.from_pylist(list(content), schema=schema())
     pq.write_table(
@@ -170,7 +177,7 @@ def write(path: Path, content: Sequence[Row], rows_per_group: int = _ROWS_PER_GR
         path,
         row_group_size=rows_per_group,
         compression="zstd",
-        compression_level=19,
+        compression_level=level,
         use_dictionary=False,
         data_page_size=1 << 26,
         write_statistics=False,

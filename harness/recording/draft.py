@@ -31,6 +31,8 @@ from harness.recording.pages import Described, html_of
 
 UNFINISHED = "unfinished"
 _LARGEST = 256_000_000
+_LEVEL = 6
+"""Of compression: the person waits for it."""
 _NOWHERE = Box(0, 0, 0, 0)
 NO_POSITIVE = "the element cannot be seen on the page: no model is asked about this step"
 
@@ -170,7 +172,7 @@ class Draft:
         ]
         target = self._out / f"task-{begun.annotation_id[:8]}.parquet"
         part = target.with_suffix(".part")
-        columns.write(part, columns.rows(trajectory, steps))
+        columns.write(part, columns.rows(trajectory, steps), level=_LEVEL)
         lines = [trajectory.confirmed_task, "", *self.lines()]
         target.with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         part.replace(target)

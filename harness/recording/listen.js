@@ -59,6 +59,7 @@ globalThis.vlmEval ??= (() => {
       lines: Boolean(into && (into.matches("textarea") || into.isContentEditable)),
       several: Boolean(into?.matches("select[multiple]")),
       file: element.matches("input[type=file]"),
+      pressable: element.matches(PRESSABLE),
     };
   };
   const modifiers = (event) => event.altKey + 2 * event.ctrlKey + 4 * event.metaKey + 8 * event.shiftKey;
@@ -232,6 +233,13 @@ globalThis.vlmEval ??= (() => {
     },
     scrolled: () => [scrollX, scrollY],
     view: () => [scrollX, scrollY, innerWidth, innerHeight],
+    // What a key that waited for other gestures is for, now that these have been done.
+    again(target) {
+      const element = active() ?? document.documentElement;
+      const [into] = field(element);
+      gestures.set(target, into ?? element);
+      return about(element);
+    },
     // Waits until a page that was made larger for a picture is as it was.
     async restored([x, y, width, height]) {
       for (let i = 0; i < 10 && (innerWidth !== width || innerHeight !== height || scrollX !== x || scrollY !== y); i++) {

@@ -27,6 +27,10 @@ LONGEST_COOKIE = 16
 """Values of cookies from this length on are hidden wherever pages repeat them, in characters."""
 _DOUBLE_S = 0.5
 _PICTURES = 3
+_EDITING = frozenset({"Backspace", "Delete"})
+_MOVING = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"}) | frozenset(
+    {"Home", "End", "PageUp", "PageDown"}
+)
 _UNHELD = "the element shows a picture that is drawn or played; the place in it is not held"
 _DRAWN = ("canvas", "video", "object", "embed", "iframe", "frame", "map")
 
@@ -279,19 +283,20 @@ class Recorder:
             return []
 
     async def _key(self, gesture: Gesture) -> None:
-        about, key = gesture.about, gesture.message["key"]
-        if key == "Enter" and about["kind"] != "select":
+        # Gestures before it may have led elsewhere.
+        about = await gesture.tab.call(gesture.frame, "again", gesture.number)
+        gesture.message = {**gesture.message, "about": about}
+        key, kind = gesture.message["key"], about["kind"]
+        edits = len(key) == 1 or key in _EDITING or (kind != "text" and key in _MOVING)
+        if key == "Enter" and kind != "select":
             await self._enter(gesture)
-        elif self._is_in_open(gesture):
-            await gesture.tab.key(gesture.frame, gesture.message)
-        elif about["kind"]:
+        elif kind and edits:
             await self._begin(gesture)
-        elif key == " ":
+        elif key == " " and about["pressable"]:
             await self.settle()
             self._write(*await self._before(gesture, "CLICK"))
             await gesture.tab.key(gesture.frame, gesture.message)
         else:
-            # Pressed while something else was held.
             await gesture.tab.key(gesture.frame, gesture.message)
 
     async def _enter(self, gesture: Gesture) -> None:
@@ -321,7 +326,7 @@ class Recorder:
         return None
 
     async def _begin(self, gesture: Gesture) -> None:
-        """The first key or paste in a field."""
+        """A key or paste in a field, which may be the first."""
         if not self._is_in_open(gesture):
             await self.settle()
             taken, picture = await self._before(gesture, "TYPE")

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 1280, 720
 """The part of the page that can be seen, in pixels, as in the data."""
-HELP = "u: undo the last step, s: hide what is pressed next, q: the task is done"
+HELP = "u + Enter: undo the last step; s: hide what is pressed next; q: the task is done"
 _LOADING_MS = 30_000
 _SCRIPT_MS = 10_000
+_ENDING_S = 10.0
 
 Served = Callable[[str], tuple[str, str]]
 """From an address to content and media type, for sites that are not on the network."""
@@ -91,7 +92,11 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
             for task in (working, ending):
                 if task.done():
                     task.result()
-            await recorder.do(recorder.settle)
+            try:
+                async with asyncio.timeout(_ENDING_S):
+                    await recorder.do(recorder.settle)
+            except TimeoutError:
+                say("     (the page does not answer: what was done last is not recorded)")
         finally:
             working.cancel()
             ending.cancel()
@@ -105,7 +110,8 @@ async def _until_done(
         assert sitting.script is not None
         await play(sitting.script, page, recorder)
         return
-    say(f"recording {page.url}: act in the window of the browser. In this terminal, {HELP}.")
+    say(f"recording {page.url}: act in the window of the browser (scroll with wheel or keys)")
+    say(f"in this terminal, {HELP}")
     closed = asyncio.create_task(tabs.closed.wait())
     while True:
         line = asyncio.create_task(lines.next())
@@ -159,8 +165,8 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
     from playwright.async_api import Error, async_playwright
 
     # The pages of frames are in the same process as the page around them, so that one session of
-    # the DevTools protocol reaches all.
-    flags = ["--disable-site-isolation-trials"]
+    # the DevTools protocol reaches all. Scroll bars would make the page narrower than its picture.
+    flags = ["--disable-site-isolation-trials", "--hide-scrollbars"]
     if not visible:
         flags += ["--headless"]
     # Chromium refuses its sandbox to the administrator.
@@ -181,8 +187,10 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
             try:
                 yield context
             finally:
-                with suppress(Error):
-                    await browser.close()
+                # It ends with this process at the latest.
+                with suppress(Error, TimeoutError):
+                    async with asyncio.timeout(_ENDING_S):
+                        await browser.close()
 
 
 def _answering(served: Served) -> Callable[[Any], Any]:
@@ -239,8 +247,11 @@ class Lines:
         threading.Thread(target=self._read, daemon=True).start()
 
     async def next(self) -> str | None:
-        """The next line; None at the end of the input."""
-        return await self._lines.get()
+        """The next line; None at the end of the input, and from then on."""
+        line = await self._lines.get()
+        if line is None:
+            self._lines.put_nowait(None)
+        return line
 
     def _read(self) -> None:
         for line in iter(sys.stdin.readline, ""):
