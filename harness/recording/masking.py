@@ -26,7 +26,7 @@ SHORTEST = 3
 SAFE = frozenset({"id", "class", "type", "name", "role", "style", "for"})
 """Attributes of hidden elements that say nothing of their content."""
 
-_BETWEEN = r"[\s\u00a0\u200b-]*"
+_BETWEEN = r"(?:[\s\u00a0\u200b+-]|%20|&nbsp;)*"
 _EDGE = 3
 _FIELDS = frozenset({"input", "textarea", "select", "option", "button", "img"})
 

@@ -78,6 +78,8 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
     lines = None if sitting.script else Lines()
     async with _browser(executable, visible=sitting.script is None) as context:
         recorder = Recorder(draft, say)
+        if draft.steps:
+            recorder.beside("the recording was interrupted, and the page opened anew")
         tabs = Tabs(recorder)
         context.on("page", tabs.adopt)
         if sitting.served is not None:

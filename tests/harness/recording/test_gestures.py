@@ -1,0 +1,219 @@
+"""Gestures that are easily lost, done twice, or forged."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import UserError
+from harness.recording.draft import UNFINISHED
+from tests.harness.recording.recording import (
+    Recording,
+    needs_browser,
+    recorded,
+    run,
+    script,
+    site,
+)
+
+SHOP = {
+    "/": """<h1 id=h>Start</h1><a id=lamps href=/lamps>Lamps</a> <a id=hop href=/hop>Offers</a>
+      <script>
+        lamps.onclick = (event) => {
+          event.preventDefault();
+          history.pushState(1, '', '/lamps');
+          document.body.innerHTML = '<h1>Lamps</h1><a id=hop href=/hop>Offers</a>';
+        };
+      </script>""",
+    "/hop": "<script>location.replace('/landed')</script>",
+    "/landed": """<h1>Offers</h1><form action=/found>
+      <label><input type=checkbox name=new id=new> New only</label>
+      <select id=sort name=sort><option>By name</option><option>By price</option></select>
+      <input id=q name=q placeholder=Search></form>
+      <button id=plus onclick="n.textContent++">More</button> <b id=n>0</b>
+      <a id=away href=/wrong>Elsewhere</a>
+      <script>onbeforeunload = (event) => { event.preventDefault(); return 'Stay?'; }</script>""",
+    "/wrong": "<h1>Wrong</h1>",
+    "/found": "<h1 id=found>Found {q}</h1><button onclick=\"alert('hello')\">Say hello</button>",
+}
+
+
+@pytest.mark.browser
+@needs_browser
+def test_pages_that_change_come_twice_or_ask_are_recorded_before_each_action(
+    tmp_path: Path,
+) -> None:
+    with site(SHOP) as address:
+        found = recorded(
+            tmp_path,
+            address,
+            [
+                {"op": "CLICK", "at": "#lamps"},
+                {"op": "CLICK", "at": "#hop"},
+                {"op": "CLICK", "at": "label"},
+                {"op": "SELECT", "at": "#sort", "value": "By price"},
+                {"op": "CLICK", "at": "#plus", "times": 2},
+                {"op": "CLICK", "at": "#away"},
+                {"op": "WAIT", "at": "text=Wrong"},
+                {"op": "UNDO"},
+                {"op": "WAIT", "at": "#q"},
+                {"op": "TYPE", "at": "#q", "value": "brass lamp"},
+                {"op": "ENTER", "at": "#q"},
+                {"op": "WAIT", "at": "#found"},
+                {"op": "CLICK", "at": "button"},
+                {"op": "CLICK", "at": "#found"},
+            ],
+        )
+    assert found.words == [
+        "[link]  Lamps -> CLICK",
+        "[link]  Offers -> CLICK",
+        "[label]  New only -> CLICK",
+        "[combobox]  sort -> SELECT: By price",
+        "[button]  More -> CLICK",
+        "[button]  More -> CLICK",
+        "[textbox]  Search -> TYPE: brass lamp",
+        "[textbox]  Search -> ENTER",
+        "[button]  Say hello -> CLICK",
+        "[h1]  Found brass lamp -> CLICK",
+    ]
+    pages = [row["cleaned_html"] for row in found.rows]
+    assert "Start" in pages[0] and "Lamps" in pages[1] and "Start" not in pages[1]
+    assert "input_checked" not in pages[2] and "input_checked" in pages[3]
+    counts = [page.split("<b ")[1].split("</text>")[0][-1] for page in pages[4:6]]
+    assert counts == ["0", "1"]
+    assert "brass lamp" not in pages[6] and "brass lamp" in pages[7]
+    assert json.loads(found.rows[7]["operation"]) == {
+        "original_op": "ENTER",
+        "value": "",
+        "op": "CLICK",
+    }
+    assert found.notes(9) == [
+        "before it, and not held: a dialog of the page (alert) and its answer"
+    ]
+    assert all(row["screenshot"] for row in found.rows)
+
+
+HOSTILE = {
+    "/": """<input id=q> <button id=b>Go</button> <b id=n>text</b> <i id=seen>0</i>
+      <script>
+        const all = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'keydown', 'input'];
+        const deaf = (event) => event.stopImmediatePropagation();
+        for (const name of all) addEventListener(name, deaf, true);
+        new MutationObserver((found) => { seen.textContent = +seen.textContent + found.length; })
+          .observe(document.documentElement, { attributes: true, subtree: true });
+        Element.prototype.matches = Array.prototype.filter = JSON.stringify = () => { throw 1; };
+        window.vlmEval = { look: () => ({ nodes: [] }) };
+        const forge = () => {
+          b.click();
+          for (const name of all)
+            b.dispatchEvent(new PointerEvent(name, { bubbles: true, composed: true }));
+          q.focus();
+          document.execCommand('insertText', false, 'forged');
+          window.vlmEvalTell?.(JSON.stringify({ what: 'press', number: 1 }));
+        };
+        forge();
+        setInterval(forge, 50);
+      </script>""",
+}
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_can_neither_forge_steps_nor_see_that_it_is_recorded(tmp_path: Path) -> None:
+    with site(HOSTILE) as address:
+        moves = [{"op": "CLICK", "at": "#n"}, {"op": "CLICK", "at": "#b"}]
+        found = recorded(tmp_path, address, moves)
+    assert [json.loads(row["operation"])["op"] for row in found.rows] == ["CLICK", "CLICK"]
+    assert [entry["tag"] for at in (0, 1) for entry in found.positives(at)] == ["b", "button"]
+    assert all("<text backend_node_id=" in row["cleaned_html"] for row in found.rows)
+    # No attribute of the page was changed, and nothing of the recorder is in it.
+    page = found.rows[1]["cleaned_html"]
+    assert page.split("<i ")[1].split("</text>")[0].endswith(">0")
+    assert "vlm-eval" not in found.rows[1]["raw_html"]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_kill_loses_the_open_step_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with site(SHOP) as address:
+        out = tmp_path / "out"
+        moves: list[dict[str, Any]] = [
+            {"op": "CLICK", "at": "#hop"},
+            {"op": "CLICK", "at": "label"},
+            {"op": "TYPE", "at": "#q", "value": "never ended"},
+            {"op": "WAIT", "at": "#never"},
+        ]
+        given = ["--script", str(script(tmp_path / "first", moves)), "--out", str(out)]
+        command = [sys.executable, "-m", "harness", "record", address, *given]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+        second = out / UNFINISHED / "0002.step"
+        end = time.monotonic() + 60
+        while not second.exists() and time.monotonic() < end and child.poll() is None:
+            time.sleep(0.05)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+        with pytest.raises(UserError, match=r"--resume.*--discard"):
+            run("record", address, *given)
+        rest = [{"op": "CLICK", "at": "#plus"}]
+        again = ["--script", str(script(tmp_path / "second", rest)), "--out", str(out)]
+        assert run("record", "--resume", *again) == 0
+    assert "going on after 2 steps" in capsys.readouterr().out
+    assert Recording(out).words == [
+        "[link]  Offers -> CLICK",
+        "[label]  New only -> CLICK",
+        "[button]  More -> CLICK",
+    ]
+    assert "interrupted" in Recording(out).notes(2)[0]
+    assert not (out / UNFINISHED).exists()
+
+
+def test_without_a_display_one_line_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    with pytest.raises(UserError, match=r"no display.*--script FILE") as failure:
+        run("record", "https://shop.invalid", "--out", str(tmp_path / "out"))
+    assert "\n" not in str(failure.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("goal = ", "not TOML"),
+        ("goal = 'a'", "needs goal, a text, and steps"),
+        ("goal = 'a'\nsteps = [1]", "step 1: not a table"),
+        ("goal = 'a'\nsteps = [{ op = 'CLICK', att = 'b' }]", "did you mean 'at'"),
+        ("goal = 'a'\nsteps = [{ op = 'FLY', at = 'b' }]", "op is one of CLICK"),
+        ("goal = 'a'\nsteps = [{ op = 'CLICK' }]", "CLICK needs at"),
+        ("goal = 'a'\nsteps = [{ op = 'CLICK', at = 3 }]", "at is 3, not of type str"),
+    ],
+)
+def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said: str) -> None:
+    path = tmp_path / "script.toml"
+    path.write_text(content)
+    with pytest.raises(UserError, match=said):
+        run("record", "https://a.invalid", "--script", str(path), "--out", str(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[], ["--resume", "https://a.invalid"], ["ftp://a.invalid"], ["sample:nowhere"], ["--resume"]],
+)
+def test_addresses_that_cannot_be_recorded_are_refused(tmp_path: Path, given: list[str]) -> None:
+    steps = script(tmp_path / "script", [{"op": "BACK"}])
+    with pytest.raises(UserError):
+        run("record", *given, "--script", str(steps), "--out", str(tmp_path / "out"))
