@@ -79,7 +79,7 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     if any(min(record["priced"], record["worked"]) < record["asked"] for record in records):
         notes.append(f"Cost covers the {units} with a known price.")
     for record in records:
-        if record["tiers"].keys() - {"", "default"}:
+        if any(record["tiers"]):
             told = (f"{tier or 'unknown'}: {spent}" for tier, spent in record["tiers"].items())
             notes.append(f"{record['run']} by the tier that served, as billed: {'; '.join(told)}.")
     for label, run in opened.items():

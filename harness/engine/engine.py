@@ -170,6 +170,9 @@ class Engine:
                 work.cancel()
         except BaseExceptionGroup as errors:
             error = most_severe(errors)
+            if isinstance(error, GaveUp) and error.kind == "unavailable":
+                # Nothing is wrong with the settings; there is no room on the tier at the moment.
+                raise Stopped(str(error)) from error
             if isinstance(error, GaveUp):
                 who = "the model" if lane is self._main else f"the model of role '{lane.role}'"
                 raise Fatal(f"{who} does not answer: {error}") from error

@@ -112,9 +112,16 @@ def result_grid(
             *_footnotes(list(by_split.values()), settings, declared),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
             *counts(records, total, declared, task_rows, top_k, notes),
+            *_served(records, settings),
             *_warnings(records, settings, declared),
         ),
     )
+
+
+def _served(records: Records, settings: Settings) -> Iterator[str]:
+    tiers = by_tier(records)
+    if tiers and (settings.tier or tiers.keys() != {"default"}):
+        yield f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}"
 
 
 def _warnings(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
@@ -266,9 +273,6 @@ def counts(
     if roles := by_role(records):
         told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
         lines.append(f"by role: {'; '.join(told)}")
-    tiers = by_tier(records)
-    if tiers.keys() - {"default"}:
-        lines.append(f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}")
     return lines
 
 

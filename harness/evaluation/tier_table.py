@@ -105,6 +105,11 @@ class Traffic:
         return 4 / 3 * encoded / pixels
 
 
+def reads_cache(tier: Tier) -> bool:
+    """Whether later rounds find the earlier ones in the prompt cache: not a day later."""
+    return tier != "batch"
+
+
 def _least(info: AdapterInfo) -> float:
     return math.inf if info.cache_minimum is None else info.cache_minimum
 
@@ -158,7 +163,7 @@ def _of_tier(sheet: PriceSheet, info: AdapterInfo, tier: Tier, waves: Sequence[W
         return f"{'' if sheet.lists(info, tier) else '<= '}{total:,.2f}"
 
     cached = sum(wave.cached for wave in waves)
-    caches = cached > 0 and tier != "batch"
+    caches = cached > 0 and reads_cache(tier)
     return _row(
         f"  {tier}",
         f"{sum(wave.calls for wave in waves):,.0f}",

@@ -21,6 +21,7 @@ from harness.engine import (
     Outcome,
     Pricing,
     RetryPolicy,
+    Stopped,
     TooManyFailures,
 )
 from harness.engine.limits import RateLimit, TierChoice
@@ -170,6 +171,10 @@ def test_the_first_call_waits_for_capacity_and_tells_a_wrong_address_soon() -> N
     model = Model(capacity(lambda now: now > 900, asked))
     reply = virtually(driver(model, "flex").preflight(None))
     assert reply.tier == "flex"
+
+    never = Model(capacity(lambda now: False, asked))
+    with pytest.raises(Stopped, match="unavailable after 40 tries"):
+        virtually(driver(never, "flex").preflight(None))
 
     def nobody(request: Request) -> Reply:
         raise Fault("connection", "nobody there")

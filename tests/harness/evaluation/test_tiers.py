@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -130,6 +131,7 @@ def test_flex_without_capacity_falls_back_and_says_so() -> None:
         assert done.code == 0
         assert server.count_on("flex") < 40
     assert summary("a")["by_tier"] == {"default": 14}
+    assert "served: 14 on default" in done.out
     assert summary("a")["cost"] == pytest.approx(14 * PER_CALL["default"])
     assert "tier:     flex, then default" in done.err
     assert "no capacity after 3 tries" in re.sub(r"\s+", " ", done.err)
@@ -141,6 +143,10 @@ def test_flex_without_capacity_leaves_steps_open_and_the_run_can_go_on() -> None
         done = gpt(server, "--tier", "flex", "--attempts", "2", "--out", "a")
         assert (done.code, server.count) == (1, 2 * 7)
         assert "unsettled: 7 (unavailable after 2 tries: 7)" in done.out
+        early = gpt(server, "--tier", "flex", "--attempts", "2", "--preflight", "--out", "b")
+        assert (early.code, server.count) == (1, 2 * 7 + 2)
+        assert "unavailable after 2 tries" in early.err.splitlines()[-1]
+        assert "Run the same line again to go on from there." in early.err
         server.react = serving()
         assert gpt(server, "--tier", "flex", "--out", "a").code == 0
 
@@ -185,6 +191,25 @@ def test_a_price_that_is_not_listed_is_told_before_anything_is_sent() -> None:
         rehearsed.err
     )
     assert "<= " in next(row for row in rehearsed.out.splitlines() if row.startswith("  flex"))
+
+
+def test_the_recipe_of_the_documentation_does_what_it_says() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cost.md").read_text("utf-8")
+    [(commands, printed)] = re.findall(
+        r"```sh\n(python -m tests.*?)```\n```text\n(.*?)```", text, re.S
+    )
+    _, run, report = re.split(r"\n(?=vlm-eval)", commands.replace("\\\n", " ").strip())
+    with WireServer(lambda ask: serving(server.count_on("flex") > 8)(ask)) as server:
+        address = re.sub(r"http://\S+/v1", server.base_url("openai"), run)
+        done = call(*shlex.split(address)[1:], "--progress", "plain")
+        assert done.code == 0
+    told = done.err + done.out + call(*shlex.split(report)[1:]).out
+
+    def plain(text: str) -> str:
+        return re.sub(r"\d+ tries in \d+ s", "tries", re.sub(r"\s+", " ", text))
+
+    for line in printed.splitlines():
+        assert plain(line).strip() in plain(told)
 
 
 OPENAI, GPT = ("--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"), ("-m", "gpt-5.4")
