@@ -1,9 +1,13 @@
-"""What went wrong with the Hugging Face hub, in one line for the user."""
+"""Files of the Hugging Face hub, and what went wrong with it in one line for the user."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
+
+from adapters.contract import Fatal
 
 _PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
 _COMMIT = re.compile("[0-9a-f]{40}")
@@ -14,6 +18,20 @@ _LOG_IN = "`hf auth login` or HF_TOKEN"
 def hub_page(repo: str, kind: Literal["model", "dataset"]) -> str:
     """The address of a repository."""
     return _PAGES[kind] + repo
+
+
+def downloaded(repo: str, revision: str | None, patterns: Sequence[str], otherwise: str) -> Path:
+    """The folder with those files of a model's repository that match any of the patterns.
+
+    What is there already is not downloaded again. Raises `Fatal`; `otherwise` as in `hub_error`.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(repo, revision=revision, allow_patterns=list(patterns)))
+    except Exception as error:
+        # What the client raises without a network differs between versions.
+        raise Fatal(hub_error(error, repo, "model", revision, otherwise)) from error
 
 
 def hub_error(

@@ -98,7 +98,9 @@ class LocalAdapter:
             )
         )
         results: dict[int, Reply | Fault] = {
-            place: self._too_long(work) for place, work in enumerate(works) if self._room(work) < 1
+            place: Reply("", Finish.TOO_LONG, Usage(), self._info.model)
+            for place, work in enumerate(works)
+            if self._room(work) < 1
         }
         for places, generated in zip(shares.values(), answers, strict=True):
             for place, result in zip(places, generated, strict=True):
@@ -189,9 +191,6 @@ class LocalAdapter:
             raise Fatal("the model was closed during a call") from None
         finally:
             self._load[worker] -= len(batch)
-
-    def _too_long(self, work: Work) -> Reply:
-        return Reply("", Finish.TOO_LONG, Usage(), self._info.model)
 
     def _reply(self, work: Work, result: Generated) -> Reply:
         text = self._family.decode(result.ids)

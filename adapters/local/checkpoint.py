@@ -12,7 +12,7 @@ from typing import Any
 
 from adapters.contract import Fatal
 from adapters.digests import digests
-from adapters.hub import hub_error
+from adapters.hub import downloaded
 from adapters.local.options import LocalOptions
 
 SMALL = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
@@ -94,52 +94,43 @@ class Checkpoint:
         return "sha256:" + digest_of(self.folder, [*small, *self.weights])
 
 
-def locate(options: LocalOptions, *, weights: bool) -> Checkpoint:
-    """Find a model's files, downloading what is missing; the weights only if asked. Raises `Fatal`.
+def locate(options: LocalOptions) -> Checkpoint:
+    """Find a model's files but for its weights, downloading what is missing. Raises `Fatal`.
 
     A folder is taken as it is. From the hub come configuration and vocabulary, code only with
     `trust_remote_code`.
     """
-    folder = Path(options.model_path or options.model).expanduser()
-    if options.model_path or folder.is_dir() or looks_like_path(options.model):
-        if not folder.is_dir():
-            raise Fatal(f"no such folder: {folder}")
-        if options.revision is not None:
-            raise Fatal("--revision is for models of the hub; a folder has none")
+    folder = folder_of(options.model, options.model_path, options.revision)
+    if folder is not None:
         return Checkpoint(folder, None, _config(folder))
-    folder = _download(options, SMALL + (("*.py",) if options.trust_remote_code else ()))
-    checkpoint = Checkpoint(folder, folder.name, _config(folder))
-    if weights:
-        fetch_weights(options, checkpoint)
-    return checkpoint
+    wanted = SMALL + (("*.py",) if options.trust_remote_code else ())
+    folder = downloaded(options.model, options.revision, wanted, _OTHERWISE)
+    return Checkpoint(folder, folder.name, _config(folder))
 
 
 def fetch_weights(options: LocalOptions, checkpoint: Checkpoint) -> None:
     """Download the weights of a checkpoint of the hub. Raises `Fatal`."""
     indexed = tuple(path.name for path in checkpoint.weights_named)
     for names in (indexed,) if indexed else (_SINGLE[:1], _SINGLE[1:]):
-        _download(options, names, checkpoint.commit)
+        downloaded(options.model, checkpoint.commit, names, _OTHERWISE)
         if checkpoint.weights_named:
             return
 
 
-def looks_like_path(model: str) -> bool:
-    return model.startswith((".", "/", "~")) or model.count("/") > 1
+def folder_of(model: str, model_path: str | None, revision: str | None) -> Path | None:
+    """The folder that a user means, None for a model of the hub.
 
-
-def _download(options: LocalOptions, patterns: Sequence[str], commit: str | None = None) -> Path:
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(
-            snapshot_download(
-                options.model, revision=commit or options.revision, allow_patterns=list(patterns)
-            )
-        )
-    except Exception as error:
-        # What the client raises without a network differs between versions.
-        reason = hub_error(error, options.model, "model", options.revision, _OTHERWISE)
-        raise Fatal(reason) from error
+    Raises `Fatal` for a folder that is not there, or one that is asked for at a revision.
+    """
+    folder = Path(model_path or model).expanduser()
+    looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
+    if not (model_path or folder.is_dir() or looks_like_path):
+        return None
+    if not folder.is_dir():
+        raise Fatal(f"no such folder: {folder}")
+    if revision is not None:
+        raise Fatal("--revision is for models of the hub; a folder has none")
+    return folder
 
 
 def _config(folder: Path) -> Mapping[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import cycle, islice
 
 from adapters.contract import Fatal
 from adapters.local.options import LocalOptions
@@ -26,8 +25,6 @@ def devices_of(options: LocalOptions) -> tuple[str, ...]:
     names = options.devices or _all()
     for name in names:
         _check(name)
-    if options.workers is not None:
-        return tuple(islice(cycle(names), options.workers))
     return tuple(names)
 
 

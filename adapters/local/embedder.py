@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from adapters.contract import Fatal
 from adapters.conversation import Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
-from adapters.hub import hub_error
-from adapters.local.checkpoint import SMALL, digest_of, looks_like_path
+from adapters.hub import downloaded
+from adapters.local.checkpoint import SMALL, digest_of, folder_of
 from adapters.local.devices import devices_of
 from adapters.local.options import LocalOptions
 from adapters.options import Count
@@ -49,19 +49,15 @@ def sentence_transformer(
     if devices and len(devices) > 1:
         raise Fatal("an embedder runs on one device: name one")
     chosen = devices_of(LocalOptions(named, devices=devices))[0]
-    folder = Path(model_path or model).expanduser()
-    if model_path or folder.is_dir() or looks_like_path(model):
-        if not folder.is_dir():
-            raise Fatal(f"no such folder: {folder}")
-        if revision is not None:
-            raise Fatal("revision is for models of the hub; a folder has none")
+    folder = folder_of(model, model_path, revision)
+    if folder is not None:
         files = [path for kind in (*SMALL, *_WEIGHTS) for path in folder.rglob(kind)]
         if not files:
             raise Fatal(f"{folder} is not a checkpoint folder")
         return LocalEmbedder(
             named, folder, "sha256:" + digest_of(folder, files), chosen, batch_size
         )
-    folder = _download(named, revision, SMALL)
+    folder = downloaded(named, revision, SMALL, _OTHERWISE)
     return LocalEmbedder(named, folder, folder.name, chosen, batch_size, on_hub=True)
 
 
@@ -137,9 +133,10 @@ class LocalEmbedder:
         from transformers.utils import logging
 
         if self._on_hub:
-            _download(self._info.model, self._info.revision, _WEIGHTS[:1])
+            at = self._info.model, self._info.revision
+            downloaded(*at, _WEIGHTS[:1], _OTHERWISE)
             if not any(self._folder.rglob(_WEIGHTS[0])):
-                _download(self._info.model, self._info.revision, ("*pytorch_model*.bin",))
+                downloaded(*at, ("*pytorch_model*.bin",), _OTHERWISE)
         logging.disable_progress_bar()
         try:
             model = SentenceTransformer(
@@ -152,15 +149,6 @@ class LocalEmbedder:
         except Exception as error:  # weights, tokenizers and configurations fail in many ways
             raise Fatal(f"{self._info.name} cannot be loaded: {_first_line(error)}") from error
         return model
-
-
-def _download(model: str, revision: str | None, patterns: Sequence[str]) -> Path:
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(model, revision=revision, allow_patterns=list(patterns)))
-    except Exception as error:  # what the client raises without a network differs by version
-        raise Fatal(hub_error(error, model, "model", revision, _OTHERWISE)) from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -87,7 +87,7 @@ class Seq2SeqFactory:
             raise Fatal("seq2seq models run on one device: name one with --devices")
         settings = Settings(
             name=f"seq2seq:{named.model}",
-            checkpoint=locate(named, weights=False),
+            checkpoint=locate(named),
             device=device,
             dtype=dtype_of(read.dtype, device),
             batch_size=read.batch_size or (4 if device == "cpu" else 32),
@@ -117,10 +117,8 @@ def describe(options: LocalOptions, *, loads: bool = False) -> Described:
     """What a local model declares, and how to load it; see `LocalFactory.describe`."""
     check_installed()
     from adapters.local.devices import devices_of
-    from adapters.local.processors import check_torchvision
     from adapters.local.unloaded import declared, read
 
-    check_torchvision()
     model = read(options, devices_of(options)[0])
     if loads:
         model.check()

@@ -44,7 +44,6 @@ class Generator:
         *,
         rows: int = 64,
         kv_reuse: bool = True,
-        kept_bytes: int | None = None,
         compiled: bool = False,
     ) -> None:
         """
@@ -53,7 +52,6 @@ class Generator:
             rows: largest number of rows in a batch.
             kv_reuse: whether the keys and values of a dialogue that continues stay on the device
                 until the step is released; otherwise every round prefills its conversation in full.
-            kept_bytes: memory limit for them; None: as much as the device can spare.
             compiled: for GPUs: use caches of fixed size, so that transformers compiles decoding
                 and replays it as CUDA graphs.
         """
@@ -63,7 +61,7 @@ class Generator:
         self._kv_reuse = kv_reuse
         self._writer = Writer(loaded, compiled=compiled)
         self._pool = CachePool(loaded.model, compiled)
-        self._room = KeptRoom(loaded.device, kept_bytes)
+        self._room = KeptRoom(loaded.device)
         self._notices: list[str] = []
         self.size = WorkingSize(rows)
         self.cohorts = Cohorts()

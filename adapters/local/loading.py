@@ -320,12 +320,7 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
 
 def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dict[str, object]:
     """Facts about the loaded model for the run's record."""
-    import PIL
-    import torch
-    import transformers
-
     plain = json.dumps(checkpoint.config, sort_keys=True).encode()
-    on_gpu = model.device.type == "cuda"
     return {
         "architecture": checkpoint.architecture,
         "identity": checkpoint.identity,
@@ -333,7 +328,19 @@ def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dic
         "dtype": str(model.dtype).removeprefix("torch."),
         "attention": model.config._attn_implementation,
         "image_processor": family.image_processor,
-        "device": torch.cuda.get_device_name(model.device) if on_gpu else "cpu",
+        **libraries(model.device),
+    }
+
+
+def libraries(device: torch.device | str) -> dict[str, object]:
+    """The device's name, and the versions of what computes on it and prepares pictures for it."""
+    import PIL
+    import torch
+    import transformers
+
+    on_gpu = torch.device(device).type == "cuda"
+    return {
+        "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
         "torch": torch.__version__,
         "transformers": transformers.__version__,
         "pillow": PIL.__version__,

@@ -98,19 +98,17 @@ class WorkingSize:
 class KeptRoom:
     """Decides whether what is kept between rounds leaves enough memory for the next batch.
 
-    On a GPU the need of a batch is measured, as the peak over all batches so far. `budget` (bytes)
-    is the user's limit or, on the CPU, a quarter of the memory that was free at the start.
+    On a GPU the need of a batch is measured, as the peak over all batches so far. Elsewhere what is
+    kept has a `budget` (bytes), a quarter of the memory that was free at the start.
     """
 
-    def __init__(self, device: str, budget: int | None) -> None:
+    def __init__(self, device: str) -> None:
         self._device = device
         self._gpu = torch.device(device).type == "cuda"
         self._need = 0
         self._before = 0
         self.peak = 0
-        if budget is None and not self._gpu:
-            budget = free_bytes(device) // 4
-        self.budget = budget
+        self.budget = None if self._gpu else free_bytes(device) // 4
 
     def begin(self) -> None:
         """Start measuring a batch."""

@@ -39,7 +39,8 @@ class LocalOptions:
     device_map: str | None = None
     """How to spread one model over several GPUs, in accelerate's words."""
     devices: tuple[str, ...] | None = None
-    """Torch's names, a worker each. None: every GPU, or the CPU."""
+    """Torch's names, a worker each, so one that is named twice has two. None: every GPU, or the
+    CPU."""
     attn: str | None = None
     """The implementation of attention, in transformers' words."""
     max_pixels: Count | None = None
@@ -54,8 +55,6 @@ class LocalOptions:
     """Whether a second round builds on the keys and values of the first."""
     compile: bool = False
     """Whether tokens are written by CUDA graphs."""
-    workers: Count | None = None
-    """Number of workers where they share devices (for tests). None: one per device."""
 
     @property
     def known(self) -> OpenModel | None:

@@ -22,7 +22,7 @@ def read(options: LocalOptions, device: str) -> Unloaded:
     """
     check_torchvision()
     if options.name not in NATIVE:
-        checkpoint = locate(options, weights=False)
+        checkpoint = locate(options)
         if not _is_original(checkpoint, options):
             family = loading.family(options, checkpoint)
             return loading.TransformersModel(options, device, checkpoint, family)

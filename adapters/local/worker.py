@@ -35,7 +35,6 @@ class ThreadWorker:
         *,
         rows: int | None = None,
         kv_reuse: bool = True,
-        kept_bytes: int | None = None,
         compiled: bool = False,
     ) -> None:
         """`rows` is the batch size; None: as many as fit into the memory that is free now."""
@@ -45,7 +44,6 @@ class ThreadWorker:
             loaded,
             rows=self._plan.rows,
             kv_reuse=kv_reuse,
-            kept_bytes=kept_bytes,
             compiled=compiled,
         )
         self._queue: queue.SimpleQueue[tuple[Sequence[Work], Future[Results]] | None] = (

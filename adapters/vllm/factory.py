@@ -83,7 +83,7 @@ def _described(model: str, options: VllmOptions, loads: bool) -> Described:
         trust_remote_code=options.trust_remote_code,
     )
     devices = devices_of(named)[: None if options.devices else 1]
-    checkpoint = locate(named, weights=False)
+    checkpoint = locate(named)
     if checkpoint.is_original_qwen_vl:
         raise Fatal(
             f"{checkpoint.folder} is a checkpoint of the original Qwen-VL, which vLLM no longer "

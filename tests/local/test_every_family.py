@@ -261,7 +261,7 @@ def test_a_template_decides_what_stays_of_a_thought_where_nothing_is_kept_of_it(
     )
     template.write_text(shortened)
     options = LocalOptions(str(folder))
-    family = family_in(options, locate(options, weights=False))
+    family = family_in(options, locate(options))
     first = Conversation((system("You help."), user("one")))
     text = "<think>A or </s> B?</think>A"
     reply = Reply(text, native={"ids": [40, 41], "text": text})

@@ -201,7 +201,7 @@ def test_a_second_round_keeps_what_a_template_writes_before_replies_only(
     )
     assert "THINK" in begun
     template.write_text(begun)
-    own = family_in(LocalOptions(str(folder)), locate(LocalOptions(str(folder)), weights=True))
+    own = family_in(LocalOptions(str(folder)), locate(LocalOptions(str(folder))))
     asked = Conversation((user("one"),))
     before = own.encode(asked, []).ids.tolist()
     reply = Reply(own.decode([40, 41]), native={"ids": [40, 41], "text": own.decode([40, 41])})
@@ -254,7 +254,7 @@ def test_ids_that_the_tokenizer_has_no_token_for_are_kept(
     config["text_config"]["vocab_size"] = 400
     (folder / "config.json").write_text(json.dumps(config))
     options = LocalOptions(str(folder))
-    own = family_in(options, locate(options, weights=True))
+    own = family_in(options, locate(options))
     ids = [40, 399, 41]
     text = own.decode(ids)
     asked = Conversation((user("one"),)).then(

@@ -122,28 +122,28 @@ def test_code_in_a_pickle_is_not_run(copy: Path, place: Path) -> None:
 
 
 def test_a_folder_is_known_by_what_is_in_it(copy: Path, place: Path) -> None:
-    first = locate(LocalOptions(str(copy)), weights=True).identity
+    first = locate(LocalOptions(str(copy))).identity
     moved = copy.rename(place / "moved")
-    assert locate(LocalOptions("x", model_path=str(moved)), weights=True).identity == first
+    assert locate(LocalOptions("x", model_path=str(moved))).identity == first
     weights = moved / "model.safetensors"
     data = bytearray(weights.read_bytes())
     data[-1] ^= 1
     weights.write_bytes(data)
-    assert locate(LocalOptions(str(moved)), weights=True).identity != first
+    assert locate(LocalOptions(str(moved))).identity != first
     (moved / "README.md").write_text("no part of the model")
-    assert locate(LocalOptions(str(moved)), weights=True).identity != first
+    assert locate(LocalOptions(str(moved))).identity != first
 
 
 def test_weights_are_read_for_their_digest_once(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = locate(LocalOptions(str(copy)), weights=True).identity
+    first = locate(LocalOptions(str(copy))).identity
     monkeypatch.setattr(digests, "_sha256", lambda path: pytest.fail(f"{path} was read again"))
-    assert locate(LocalOptions(str(copy)), weights=True).identity == first
+    assert locate(LocalOptions(str(copy))).identity == first
 
 
 def test_the_need_of_memory_is_read_from_the_heads_of_files(checkpoint: Checkpoint) -> None:
-    found = locate(LocalOptions(str(checkpoint("qwen2-vl"))), weights=True)
+    found = locate(LocalOptions(str(checkpoint("qwen2-vl"))))
     loaded = load(LocalOptions(str(checkpoint("qwen2-vl"))), device="cpu")
     held = sum(p.nbytes for p in loaded.model.parameters())
     assert footprint.weight_bytes(found, "float32", None) == held

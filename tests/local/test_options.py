@@ -45,7 +45,6 @@ def test_options_arrive_in_their_own_types() -> None:
         quantization="4bit",
         dtype="float16",
         attn="sdpa",
-        workers=2,
     ) == LocalOptions(
         "Qwen/Qwen2.5-VL-7B-Instruct",
         name="qwen2.5-vl",
@@ -58,7 +57,6 @@ def test_options_arrive_in_their_own_types() -> None:
         quantization="4bit",
         dtype="float16",
         attn="sdpa",
-        workers=2,
     )
     assert hf.options("a/b", batch_size="auto") == LocalOptions("a/b")
     assert seeclick.options("").model == "cckevinn/SeeClick"

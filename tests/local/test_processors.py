@@ -89,7 +89,7 @@ def test_a_processor_is_found_in_every_layout_that_was_published(
     folder = Path(shutil.copytree(checkpoint(family), tmp_path / "copy"))
     change(folder)
     expected, found = (
-        family_in(LocalOptions(str(place)), locate(LocalOptions(str(place)), weights=False))
+        family_in(LocalOptions(str(place)), locate(LocalOptions(str(place))))
         for place in (checkpoint(family), folder)
     )
     assert found.image_processor == expected.image_processor

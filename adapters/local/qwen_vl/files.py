@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapters.contract import Fatal
-from adapters.hub import hub_error
+from adapters.hub import downloaded, hub_error
 from adapters.local.checkpoint import digest_of
 from adapters.local.options import HUB, LocalOptions
 from adapters.local.qwen_vl.recognition import foreign_kind
@@ -63,7 +63,7 @@ def find(options: LocalOptions) -> Checkpoint:
         if options.revision is not None:
             raise Fatal("--revision is for models of the hub; a folder has none")
     else:
-        folder = fetched(source, options.revision, ["config.json", FILE])
+        folder = downloaded(source, options.revision, ["config.json", FILE], _otherwise(source))
         commit = folder.name
     config = _configuration(folder, source)
     if kind := foreign_kind(config):
@@ -83,19 +83,8 @@ def find(options: LocalOptions) -> Checkpoint:
 def fetch_weights(checkpoint: Checkpoint) -> None:
     """Download the weights of a checkpoint of the hub. Raises `Fatal`."""
     if checkpoint.commit is not None:
-        kind = _format(checkpoint.source, checkpoint.commit)
-        fetched(checkpoint.source, checkpoint.commit, WEIGHTS[kind])
-
-
-def fetched(repository: str, revision: str | None, patterns: list[str]) -> Path:
-    """The folder with those files of a hub repository that match any of the patterns."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
-    except Exception as error:
-        otherwise = f"put {_needed(repository)} into a folder and give --model-path FOLDER"
-        raise Fatal(hub_error(error, repository, "model", revision, otherwise)) from error
+        source, commit = checkpoint.source, checkpoint.commit
+        downloaded(source, commit, WEIGHTS[_format(source, commit)], _otherwise(source))
 
 
 def _format(repository: str, revision: str | None) -> str:
@@ -137,6 +126,10 @@ def _configuration(folder: Path, source: str) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise Fatal(f"{path}: not a JSON object")
     return config
+
+
+def _otherwise(source: str) -> str:
+    return f"put {_needed(source)} into a folder and give --model-path FOLDER"
 
 
 def _needed(source: str) -> str:

@@ -13,6 +13,7 @@ from adapters.contract import Fatal
 from adapters.conversation import canonical_json
 from adapters.local.contract import Loaded
 from adapters.local.errors import line
+from adapters.local.loading import dtype_of, libraries
 from adapters.local.options import LocalOptions
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.family import QwenVLFamily, image_rule
@@ -23,7 +24,6 @@ from adapters.local.qwen_vl.tokenizer import IMAGE, Tokenizer
 from adapters.local.qwen_vl.weights import load_weights
 from adapters.open_models import OPEN_MODELS
 
-DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
 ATTENTION = "sdpa"
 
 
@@ -109,7 +109,7 @@ def described(options: LocalOptions, device: str) -> Described:
         image_rule(config.vision.queries, options.max_pixels),
         OPEN_MODELS["seeclick" if checkpoint.seeclick else "qwen-vl-chat"].coordinates,
     )
-    dtype = _dtype(options.dtype, config, device)
+    dtype = dtype_of(options, config, device)
     return Described(options, device, checkpoint, config, family, dtype, options.attn or ATTENTION)
 
 
@@ -124,18 +124,6 @@ def _tokenizer(checkpoint: Checkpoint, config: QwenVLConfig) -> Tokenizer:
     return tokenizer
 
 
-def _dtype(wanted: str, config: QwenVLConfig, device: str) -> torch.dtype:
-    """`auto`: the published type on a GPU, float32 on the CPU, where others are slow."""
-    if wanted == "auto":
-        if torch.device(device).type == "cpu":
-            return torch.float32
-        published = config.dtype
-        return published if published in DTYPES.values() else torch.bfloat16
-    if wanted not in DTYPES:
-        raise Fatal(f"--dtype {wanted}: choose from auto, {', '.join(DTYPES)}")
-    return DTYPES[wanted]
-
-
 def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
     """The model without weights, on the meta device. Raises `Fatal` for an unknown attention."""
     config._attn_implementation = attention
@@ -147,18 +135,11 @@ def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
 
 
 def _facts(known: Described, device: str) -> dict[str, object]:
-    import PIL
-    import transformers
-
     config = canonical_json(known.checkpoint.config).encode()
-    cuda = torch.device(device).type == "cuda"
     return {
         "architecture": "Qwen-VL",
         "identity": known.identity,
         "config_sha256": hashlib.sha256(config).hexdigest(),
         **known.settings,
-        "device": torch.cuda.get_device_name(device) if cuda else "cpu",
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "pillow": PIL.__version__,
+        **libraries(device),
     }

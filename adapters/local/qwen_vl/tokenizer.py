@@ -21,7 +21,6 @@ BOX, BOX_END = "<box>", "</box>"
 QUAD, QUAD_END = "<quad>", "</quad>"
 IMAGE, IMAGE_END, IMAGE_PAD = "<img>", "</img>", "<imgpad>"
 MARKUP: Final = frozenset({REF, REF_END, BOX, BOX_END, QUAD, QUAD_END})
-IMAGE_MARKS: Final = frozenset({*MARKUP, IMAGE, IMAGE_END, IMAGE_PAD})
 # Their ids follow the ranks in this order (151643 and on in the published vocabulary).
 SPECIALS: Final = (
     END_OF_TEXT,
