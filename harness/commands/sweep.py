@@ -93,15 +93,18 @@ def _run(
 
     from adapters.processes import available_cpus
     from harness.sweep.expansion import owned
-    from harness.sweep.planning import to_confirm
+    from harness.sweep.planning import estimated, to_confirm
     from harness.sweep.schedule import Schedule
     from harness.sweep.standing import exit_code, standing_of, status_grid, strangers
     from harness.tables import counted
 
     chosen = _chosen(expansion.cells, only)
     cells = dict(zip((plan.directory for plan in expansion.cells), described.cells, strict=True))
-    left = [p for p in chosen if standing_of(p, folder).state != "complete"]
+    standings = [(plan, standing_of(plan, folder)) for plan in chosen]
+    left = [plan for plan, standing in standings if standing.state != "complete"]
     _note(f"{counted(len(chosen), 'run')} in {folder}, {len(chosen) - len(left)} complete")
+    if line := estimated(standings, expansion.max_cost_total):
+        _note(line)
     for name in strangers(expansion, folder):
         _note(f"{folder / name} is not of this sweep and is left alone")
     if question := to_confirm([(cells[p.directory], p) for p in left], expansion.max_cost_total):
@@ -126,14 +129,14 @@ def _run(
             _note,
         )
         interrupted = asyncio.run(schedule.run())
-    standings = [standing_of(plan, folder) for plan in chosen]
-    _print(status_grid(expansion.having(chosen), folder, standings))
-    if any(standing.settled for standing in standings):
+    after = [standing_of(plan, folder) for plan in chosen]
+    _print(status_grid(expansion.having(chosen), folder, after))
+    if any(standing.settled for standing in after):
         say(f"results: vlm-eval report {folder}/*/ --compact")
     if interrupted:
         _note("interrupted; the same line goes on")
         return 130
-    return exit_code(standings)
+    return exit_code(after)
 
 
 def _status(file: str, folder: Path, only: tuple[str, ...]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +18,15 @@ from harness.evaluation.plan import Plan, plan_run
 from harness.runs import RunError
 from harness.sweep.expansion import CellPlan, Cost, Expansion
 from harness.sweep.file import Cell, SweepFile, shown_options
+from harness.sweep.standing import Standing
 from harness.tables import Column, Grid, rows_of
 from harness.tables import counted as number_of
 
 HERE = "this machine"
 """The slot of models that run here, in a process or a server: one at a time has the device."""
+
+TELL_S = 5.0
+"""Time between two lines about how far the planning is."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,10 @@ def plan_cells(
     """
     known = {cell.directory: cell for cell in before.cells} if before else {}
     planned: dict[str, tuple[Cell, CellPlan]] = {}
+    told = time.monotonic()
     for number, cell in enumerate(file.cells, 1):
-        if len(file.cells) > 1:
+        if time.monotonic() - told > TELL_S:
+            told = time.monotonic()
             say(f"planning {number} of {len(file.cells)}: {cell.label}")
         where = f"{file.path}: {cell.place} ({cell.label})"
         try:
@@ -154,6 +161,21 @@ def to_confirm(cells: Sequence[tuple[Cell, CellPlan]], total: float | None) -> s
     if len(known) < len(asked):
         text += f" (without {number_of(len(asked) - len(known), 'run')} of unknown price)"
     return text
+
+
+def estimated(cells: Sequence[tuple[CellPlan, Standing]], total: float | None) -> str:
+    """What the cells are estimated to cost from here on; "" where that was not estimated."""
+    known = [
+        (plan.cost, 1 - standing.settled / max(1, plan.dialogues))
+        for plan, standing in cells
+        if plan.cost is not None
+    ]
+    if not known:
+        return ""
+    low = sum(cost.expected * left for cost, left in known)
+    high = sum(cost.high * left for cost, left in known)
+    limit = "" if total is None else f"; ${total:,.2f} in all"
+    return f"estimated for what is left: ${low:,.2f}, at most ${high:,.2f}{limit}"
 
 
 def estimate_grid(cells: Sequence[Counted]) -> Grid:

@@ -139,3 +139,17 @@ def test_a_run_that_cannot_be_planned_ends_the_sweep_before_it_begins() -> None:
     assert done.err.splitlines()[-1].startswith("vlm-eval: s.toml: [[run]] 1 (openai:gpt-5.4): ")
     assert "OPENAI_API_KEY" in done.err
     assert not Path("o").exists()
+
+
+def test_the_files_of_the_document_are_what_it_says() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "sweeps.md").read_text()
+    baselines, models = (block.partition("```")[0] for block in text.split("```toml\n")[1:])
+    assert len(baselines.splitlines()) == 8
+    assert [cell.label for cell in read_sweep(written(baselines)).cells] == [
+        f"{model} seed={seed}"
+        for model in ("random", "always-click", "lexical")
+        for seed in (1, 2, 3)
+    ]
+    read = read_sweep(written(models))
+    assert len(read.cells) == 5 and read.max_cost_total == 200
+    assert read.cells[4].settings.with_server == "vllm serve {model} --port {port}"
