@@ -255,16 +255,21 @@ def directory_name(settings: Settings) -> str:
     }
     text = json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     short = hashlib.sha256(text.encode()).hexdigest()[:8]
-    model = "".join(c if c.isalnum() or c in "-._" else "-" for c in settings.model).strip("-.")
-    name = Path(model).name[-48:].strip("-.") or "model"
+    name = _plain(settings.model)[-48:].strip("-.") or "model"
+    asked = _plain(settings.benchmark)
     if STEPS in settings.lacks:
-        return f"{name}-{settings.benchmark}-{short}"
+        return f"{name}-{asked}-{short}"
     offered = f"k{settings.distractors}"
     if settings.candidates == "ranker":
         offered = f"top{settings.top_k}"
     elif settings.candidates == "all":
         offered = "all"
-    return f"{name}-{settings.benchmark}-{offered}-{short}"
+    return f"{name}-{asked}-{offered}-{short}"
+
+
+def _plain(text: str) -> str:
+    """A text as part of a file's name."""
+    return "".join(c if c.isalnum() or c in "-._" else "-" for c in text).strip("-.")
 
 
 RUNS = Path("runs")
