@@ -35,6 +35,8 @@ class HostedClient(httpx2.AsyncClient):
         super().__init__(
             timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
             limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
+            # A server of this machine is not behind the proxy that the environment may name.
+            mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
         )
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:

@@ -84,6 +84,19 @@ def test_nobody_listening_is_a_connection_fault(provider: Provider) -> None:
     assert caught.value.kind == "connection"
 
 
+@every_provider
+def test_a_server_of_this_machine_is_not_asked_through_a_proxy(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with WireServer() as server:
+        [reply] = ask(adapter_for(provider, server))
+    assert reply.text == "fine"
+
+
 def test_null_choices_are_malformed() -> None:
     assert fault("openai", Answer(raw=b'{"id": "x", "choices": null}')).kind == "malformed"
 
