@@ -92,36 +92,23 @@ def check(server: WireServer, batches: int = 2) -> None:
     assert told(Path("run")) == told(Path("at-once"))
 
 
-ANY = [
-    "spool:3",
-    "before:sealed",
-    "after:sealed",
-    "before:uploaded",
-    "after:uploaded",
-    "before:creating",
-    "before:created",
-    "after:created",
-    "writing:2",
-    "writing:4",
-]
-"""Points of a first session."""
-LATER = [
-    "before:ended",
-    "after:ended",
-    "line:2",
-    "before:fetched",
-    "after:fetched",
-    "call:1",
-    "call:3",
-    "before:drained",
-    "after:drained",
-    "spool:2",
-    "before:created",
-]
-"""Points of a session that fetches round 1 and sends round 2."""
+def points(now: list[str], at_length: list[str]) -> list[Any]:
+    return [*now, *(pytest.param(point, marks=pytest.mark.slow) for point in at_length)]
 
 
-@pytest.mark.parametrize("point", ANY)
+FIRST = points(
+    ["spool:3", "after:sealed", "before:uploaded", "before:created", "writing:4"],
+    ["before:sealed", "after:uploaded", "before:creating", "after:created", "writing:2"],
+)
+"""Where a first session dies."""
+LATER = points(
+    ["after:ended", "line:2", "after:fetched", "call:3", "after:drained", "before:created"],
+    ["before:ended", "before:fetched", "call:1", "before:drained", "spool:2"],
+)
+"""Where one dies that fetches round 1 and sends round 2."""
+
+
+@pytest.mark.parametrize("point", FIRST)
 def test_a_first_session_may_die_anywhere(point: str, server: WireServer) -> None:
     args = arguments(server)
     killed(point, *args)
@@ -139,7 +126,9 @@ def test_a_session_that_fetches_may_die_anywhere(point: str, server: WireServer)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
-@pytest.mark.parametrize("point", ["before:uploaded", "before:created", "line:2", "call:2"])
+@pytest.mark.parametrize(
+    "point", points(["before:created", "line:2"], ["before:uploaded", "call:2"])
+)
 def test_the_other_providers_batches_are_found_again_too(
     provider: Provider, point: str, server: WireServer
 ) -> None:
