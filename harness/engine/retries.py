@@ -128,7 +128,7 @@ class Attempts(Generic[P, A]):
                 now = asyncio.get_running_loop().time()
                 first_failure = now if first_failure is None else first_failure
                 made, since = attempts - before, now - first_failure
-                if not await self._wait(request, fault, made, since, retry):
+                if not await self._wait(request, fault, made, since, retry, may_move=not before):
                     before, first_failure = attempts, None
                 continue
             self._failures.reset()
@@ -140,9 +140,17 @@ class Attempts(Generic[P, A]):
             return Answered(reply, attempts, cost)
 
     async def _wait(
-        self, request: P, fault: Fault, attempts: int, elapsed_s: float, retry: RetryPolicy
+        self,
+        request: P,
+        fault: Fault,
+        attempts: int,
+        elapsed_s: float,
+        retry: RetryPolicy,
+        *,
+        may_move: bool,
     ) -> bool:
-        """Wait for the next attempt. Returns False if it is the first one on another tier."""
+        """Wait for the next attempt. Returns False if it is the first one on another tier, to which
+        the call may move."""
         full = fault.kind == "unavailable"
         if full:
             # It says nothing of the settings, which is what a first call's short patience is for.
@@ -151,7 +159,11 @@ class Attempts(Generic[P, A]):
             retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
         )
         if wait_s is None:
-            if full and (other := self._choice.give_up(asyncio.get_running_loop().time())):
+            if (
+                full
+                and may_move
+                and (other := self._choice.give_up(asyncio.get_running_loop().time()))
+            ):
                 self._observer.notice(
                     f"no capacity after {attempts} tries in {elapsed_s:,.0f} s: calls are sent on "
                     f"{other}, and now and then one as before"

@@ -123,7 +123,7 @@ def _first_of_its_parent(call: EstimatedCall, repeat: int, counted_once: set[str
 def batches_line(plan: Plan) -> str | None:
     """How long a run in batches takes, for the user; None for others. Raises `DataError`."""
     calls = _first_calls(plan) if "batch" in plan.settings.tier else None
-    return None if calls is None else waves_line(calls)
+    return None if calls is None else waves_line(plan, calls)
 
 
 def cost_line(plan: Plan) -> str | None:

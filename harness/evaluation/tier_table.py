@@ -187,12 +187,12 @@ def _batches(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> Iterator[st
         parts += [2 * wave.prompt / queued] if queued else []
         number = max(number, math.ceil(max(parts)))
     most = max(wave.prompt for wave in waves)
-    seen = len(traffic.pictures)
+    seen, days, tokens = len(traffic.pictures), _days(plan), "queued tokens" if queued else "tokens"
     by = f" (by the first {counted(seen, 'picture')})" if seen else ""
     yield (
-        f"batch:     {counted(len(waves), 'wave')}, up to {WAVE_HOURS} h a wave; at most "
+        f"batch:     {counted(len(waves), 'wave')}{days and f', {days} a wave'}; at most "
         f"{max(wave.calls for wave in waves):,.0f} requests, {max(sizes) / 1e6:,.1f} MB{by} and "
-        f"{most:,.0f} queued tokens a wave, in {number:,} batch{'' if number == 1 else 'es'}"
+        f"{most:,.0f} {tokens} a wave, in {number:,} batch{'' if number == 1 else 'es'}"
     )
     if queued and most > queued:
         yield (
@@ -201,11 +201,16 @@ def _batches(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> Iterator[st
         )
 
 
-def waves_line(calls: Sequence[EstimatedCall]) -> str:
+def _days(plan: Plan) -> str:
+    """How long a provider may take for a wave; "" for files that the user has answered."""
+    return f"up to {WAVE_HOURS} h" if plan.model.spends else ""
+
+
+def waves_line(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
     """How long batches take, for the user, by the calls of a dialogue."""
-    waves = 1 + max((call.turn for call in calls), default=0)
-    line = f"{'batches:':<9} {counted(waves, 'wave')}, as far as the first step shows"
-    line += f", up to {WAVE_HOURS} h each"
+    waves, days = 1 + max((call.turn for call in calls), default=0), _days(plan)
+    line = f"{'batches:':<9} {counted(waves, 'wave')}{days and f', {days} each'}"
+    line += ", as far as the first step shows"
     if waves > MANY_WAVES:
         line += f"; warning: more than {MANY_WAVES}, each of which waits for the one before"
     return line

@@ -124,6 +124,7 @@ class Tariff:
         if wished and served:
             self._notices.append(f"{name}: replies came from the tier {served}, not {wished}")
         elif wished:
+            self._bounds.append("default")
             counted = "; the standard price is counted" if self._info.billed else ""
             self._notices.append(f"{name} does not say which tier serves its replies{counted}")
 
@@ -147,6 +148,8 @@ def tier_lines(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> list
     for tier in settings.tier:
         if line := unlisted(sheet, info, tier):
             lines.append(f"{'':<9} {line}")
-        if tier != "default" and sheet.sells(info, tier) is None:
+        # Every model is served as usual, and files are answered by the user.
+        is_sure = tier == "default" or (tier == "batch" and not info.billed)
+        if not is_sure and sheet.sells(info, tier) is None:
             lines.append(f"{'':<9} whether {info.name} is served on {tier}, its provider will say")
     return lines

@@ -166,6 +166,15 @@ def test_a_call_that_fell_back_counts_all_of_its_tries() -> None:
     assert log.records[0].attempts == 41
 
 
+def test_a_call_moves_to_another_tier_once() -> None:
+    def nowhere(request: Request) -> Reply:
+        raise full(request)
+
+    [outcome] = hold(driver(Model(nowhere), "flex", "default"), [one("a")])
+    assert not outcome.settled
+    assert "unavailable after 40 tries" in str(outcome.error)
+
+
 def test_the_first_call_waits_for_capacity_and_tells_a_wrong_address_soon() -> None:
     asked: list[tuple[float, str]] = []
     model = Model(capacity(lambda now: now > 900, asked))

@@ -167,18 +167,27 @@ def test_what_is_not_as_wished_is_told_once() -> None:
 
 
 @pytest.mark.usefixtures("official")
-def test_the_cost_limit_holds_on_a_dearer_tier_than_was_asked_for() -> None:
+@pytest.mark.parametrize(
+    ("asked", "served", "dollars"),
+    [
+        ((), "priority", 1000 * 5e-6 + 4000 * 30e-6),
+        (("--tier", "flex"), "default", 1000 * 2.5e-6 + 4000 * 15e-6),
+        (("--tier", "flex"), "", 1000 * 2.5e-6 + 4000 * 15e-6),
+    ],
+)
+def test_the_cost_limit_holds_on_a_dearer_tier_than_was_asked_for(
+    asked: tuple[str, ...], served: str, dollars: float
+) -> None:
     def dear(ask: Ask) -> Answer:
-        usage = {"input": 1000, "output": 4000}
-        return replace(replying(usage=usage)(ask), tier="priority")
+        return replace(replying(usage={"input": 1000, "output": 4000})(ask), tier=served)
 
-    limit = 1.0
+    limit = 7.5 * dollars
     with WireServer(dear) as server:
         line = ("--max-tokens", "4000", "--concurrency", "1", "--max-cost", str(limit))
-        assert gpt(server, *line, "--out", "a").code == 1
+        assert gpt(server, *line, *asked, "--out", "a").code == 1
     paid = [line["cost"] for line in calls("a")]
-    assert paid == pytest.approx([1000 * 5e-6 + 4000 * 30e-6] * len(paid))
-    assert limit - 3 * paid[0] < sum(paid) <= limit
+    assert paid == pytest.approx([dollars] * len(paid))
+    assert limit - 3 * dollars < sum(paid) <= limit
 
 
 def test_a_price_that_is_not_listed_is_told_before_anything_is_sent() -> None:
@@ -325,7 +334,16 @@ def test_what_a_provider_lets_wait_is_weighed_against_a_wave(queue: str, parts: 
     rehearsed = call(*line, "--queue-tokens", queue)
     assert rehearsed.code == 0
     assert ("lets 1,000 tokens wait at a time (--queue-tokens)" in rehearsed.out) is parts
-    assert "batches:  2 waves, as far as the first step shows, up to 24 h each" in rehearsed.err
+    assert "batches:  2 waves, up to 24 h each, as far as the first step shows" in rehearsed.err
+
+
+def test_files_that_one_has_answered_oneself_cost_nothing_and_take_no_day() -> None:
+    line = ("--model", "file:Qwen/Qwen3-VL-8B-Instruct", *ONE_TASK, "--tier", "batch", "--dry-run")
+    rehearsed = call(*line, "--workers", "1")
+    assert list(table_of(rehearsed.out)) == ["batch"]
+    assert "batch:     2 waves; at most 7 requests" in rehearsed.out
+    assert "batches:  2 waves, as far as the first step shows" in rehearsed.err
+    assert "provider will say" not in rehearsed.err
 
 
 def test_many_waves_are_warned_of() -> None:
