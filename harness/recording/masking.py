@@ -37,16 +37,23 @@ class Secrets:
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
+        self._told = False
 
     def __bool__(self) -> bool:
-        return bool(self._known)
+        """Whether a person has any: those that are looked for as they are do not count."""
+        return self._told
 
-    def add(self, secret: str) -> bool:
-        """Hide a text from now on; False if it is known, or too short to be looked for."""
-        folded = re.sub(r"[\s\u00a0-]", "", secret)
+    def add(self, secret: str, *, exact: bool = False) -> bool:
+        """Hide a text from now on; False if it is known, or too short to be looked for.
+
+        `exact`: it is looked for as it is, or URL-encoded, and in no other spelling.
+        """
+        folded = secret if exact else re.sub(r"[\s\u00a0-]", "", secret)
         if len(folded) < SHORTEST or folded in self._known:
             return False
-        self._known[folded] = _spelled(folded)
+        plain = f"{re.escape(folded)}|{re.escape(quote(folded, safe=''))}"
+        self._known[folded] = plain if exact else _spelled(folded)
+        self._told |= not exact
         longest_first = sorted(self._known, key=len, reverse=True)
         spelled = "|".join(self._known[one] for one in longest_first)
         self._pattern = re.compile(spelled, re.IGNORECASE)

@@ -12,51 +12,22 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import uuid4
 
 from harness.printing import printable
 from harness.recording.columns import Op
 from harness.recording.draft import Draft, Taken
-from harness.recording.masking import MASK, Secrets, masked_page
-from harness.recording.pages import Described
-from harness.recording.tab import TALLEST, Message, Picture, Tab
+from harness.recording.masking import MASK, Secrets
+from harness.recording.tab import Message, Tab
+from harness.recording.taking import Gesture, Taking
 
 RELEASE_S = 20.0
 """How long a mouse button may be held down until it counts as let go, in seconds."""
-LONGEST_COOKIE = 16
-"""Values of cookies from this length on are hidden wherever pages repeat them, in characters."""
 _DOUBLE_S = 0.5
-_PICTURES = 3
+_LONGEST = 120
 _EDITING = frozenset({"Backspace", "Delete"})
 _MOVING = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"}) | frozenset(
     {"Home", "End", "PageUp", "PageDown"}
 )
-_UNHELD = "the element shows a picture that is drawn or played; the place in it is not held"
-_DRAWN = ("canvas", "video", "object", "embed", "iframe", "frame", "map")
-
-
-@dataclass(slots=True)
-class Gesture:
-    """A press, key or paste that is held back."""
-
-    tab: Tab
-    frame: str
-    message: Message
-
-    @property
-    def number(self) -> int:
-        return int(self.message["number"])
-
-    @property
-    def about(self) -> Message:
-        found: Message = self.message["about"]
-        return found
-
-    @property
-    def field(self) -> tuple[Tab, str, int] | None:
-        """The field that it is done in."""
-        number = self.about["field"]
-        return (self.tab, self.frame, number) if number else None
 
 
 @dataclass(slots=True)
@@ -90,12 +61,14 @@ class Recorder:
     marking: bool = False
     tabs: list[Tab] = field(default_factory=list)
     _queue: asyncio.Queue[Gesture | Callable[[], Any]] = field(default_factory=asyncio.Queue)
+    _taking: Taking = field(init=False)
     _filling: Filling | None = None
     _releases: dict[tuple[Tab, str, int], asyncio.Future[Any]] = field(default_factory=dict)
     _moved: set[tuple[Tab, str, int]] = field(default_factory=set)
-    _others: dict[str, int] = field(default_factory=dict)
     _last: tuple[float, Any] = (0.0, None)
-    _entry: tuple[Tab, int] | None = None
+
+    def __post_init__(self) -> None:
+        self._taking = Taking(self.secrets, self._hide)
 
     def heard(self, tab: Tab, frame: str, message: Message) -> None:
         """Take what a page's script world tells."""
@@ -116,7 +89,7 @@ class Recorder:
 
     def beside(self, name: str) -> None:
         """Note what happened and is no step; the next step says so."""
-        self._others[name] = self._others.get(name, 0) + 1
+        self._taking.beside(name)
 
     async def work(self) -> None:
         """Record gestures until cancelled."""
@@ -188,14 +161,14 @@ class Recorder:
             self.say("     (there is no step to undo)")
             return
         self.say(f"     (step {len(self.draft.steps) + 1} is removed)")
-        if self._entry is None:
+        if self._taking.entry is None:
             return
-        tab, now = self._entry
+        tab, now = self._taking.entry
         with suppress(_error()):
-            now = await self._history(tab)
+            now = await self._taking.place(tab)
             if taken.entry not in (-1, now):
                 await tab.send("Page.navigateToHistoryEntry", entryId=taken.entry)
-                self._entry = tab, taken.entry
+                self._taking.entry = tab, taken.entry
                 self.say("     (back to the page before it)")
                 return
         self.say("     (the page itself is as it was left: bring it back if that matters)")
@@ -223,8 +196,11 @@ class Recorder:
                     await self._composed(gesture)
         except _error() as error:
             if not gesture.tab.page.is_closed():
-                reason = printable(error.message.splitlines()[0])[:120]
+                reason = printable(error.message.splitlines()[0])[:_LONGEST]
                 self.say(f"     (not recorded, and not done: the page went away; {reason})")
+        except ValueError as error:
+            reason = printable(str(error))[:_LONGEST]
+            self.say(f"     (not recorded, and not done: the page cannot be described; {reason})")
         finally:
             self._moved.clear()
             self._releases.pop((gesture.tab, gesture.frame, gesture.number), None)
@@ -238,12 +214,12 @@ class Recorder:
         if not self._is_in_open(gesture):
             await self.settle()
             if gesture.about["kind"]:
-                taken, picture = await self._before(gesture, "CLICK")
+                taken, picture = await self._taking.before(gesture, "CLICK")
                 self._filling = Filling(gesture, taken, picture, pressed=True)
                 await gesture.tab.call(gesture.frame, "open", gesture.number, False)
                 await self._press_again(gesture)
                 return
-            taken, picture = await self._before(gesture, "CLICK")
+            taken, picture = await self._taking.before(gesture, "CLICK")
             path = await self._path(gesture)
             if path:
                 self.beside("dragging with the mouse")
@@ -294,7 +270,7 @@ class Recorder:
             await self._begin(gesture)
         elif key == " " and about["pressable"]:
             await self.settle()
-            self._write(*await self._before(gesture, "CLICK"))
+            self._write(*await self._taking.before(gesture, "CLICK"))
             await gesture.tab.key(gesture.frame, gesture.message)
         else:
             await gesture.tab.key(gesture.frame, gesture.message)
@@ -303,7 +279,7 @@ class Recorder:
         lines = gesture.about["lines"]
         if not (lines and self._is_in_open(gesture)):
             await self.settle()
-        taken, picture = await self._before(gesture, "ENTER")
+        taken, picture = await self._taking.before(gesture, "ENTER")
         if not lines:
             self._write(taken, picture)
             await gesture.tab.key(gesture.frame, gesture.message)
@@ -329,7 +305,7 @@ class Recorder:
         """A key or paste in a field, which may be the first."""
         if not self._is_in_open(gesture):
             await self.settle()
-            taken, picture = await self._before(gesture, "TYPE")
+            taken, picture = await self._taking.before(gesture, "TYPE")
             self._filling = Filling(gesture, taken, picture, pressed=False)
             await gesture.tab.call(gesture.frame, "open", gesture.number, True)
         if gesture.message["what"] == "paste":
@@ -339,7 +315,7 @@ class Recorder:
 
     async def _composed(self, gesture: Gesture) -> None:
         await self.settle()
-        taken, picture = await self._before(gesture, "TYPE")
+        taken, picture = await self._taking.before(gesture, "TYPE")
         note = "typed with an input method: the page may show the first signs already"
         taken = replace(taken, notes=(*taken.notes, note))
         self._filling = Filling(gesture, taken, picture, pressed=False)
@@ -364,86 +340,6 @@ class Recorder:
 
     def _is_in_open(self, gesture: Gesture) -> bool:
         return self._filling is not None and gesture.field == self._filling.gesture.field
-
-    async def _before(self, gesture: Gesture, op: Op) -> tuple[Taken, bytes | None]:
-        """The page as it is, and a step on it without a value."""
-        tab = gesture.tab
-        for cookie in await tab.page.context.cookies():
-            if len(cookie.get("value", "")) >= LONGEST_COOKIE:
-                self._hide(cookie["value"])
-        page, notes = await tab.look(gesture.frame, gesture.number)
-        for node in page.nodes:
-            if node["id"] in page.hidden and node.get("live", {}).get("input_value"):
-                self._hide(node["live"]["input_value"])
-        picture = await self._picture(gesture)
-        page, taken = await self._unmoved(gesture, page, picture)
-        if taken is None:
-            notes.append("the page kept changing where it shows secrets: it has no picture")
-        elif picture.cut_at:
-            notes.append(f"the page is longer than its picture, which ends at {TALLEST} pixels")
-        if page.cut:
-            notes.append("the page is too large: its end is missing")
-        if gesture.about["file"]:
-            notes.append("a file is chosen, which the format cannot hold")
-        if page.tag in _DRAWN:
-            notes.append(_UNHELD)
-        if await tab.is_closed(gesture.frame, gesture.number):
-            notes.append("the inside of the element is closed: all of it counts as one")
-        notes = [*await self._arrived(tab), *self._notes_beside(), *notes]
-        entry = self._entry[1] if self._entry else -1
-        url = tab.page.url
-        step = Taken(str(uuid4()), op, "", page, url, entry, tuple(notes))
-        return step, taken
-
-    async def _picture(self, gesture: Gesture) -> Picture:
-        point = gesture.message.get("point")
-        return await gesture.tab.picture(gesture.frame, gesture.number, point)
-
-    async def _unmoved(
-        self, gesture: Gesture, page: Described, picture: Picture
-    ) -> tuple[Described, bytes | None]:
-        """A page and a picture that show secrets in the same places."""
-        if not self.secrets and not page.hidden:
-            return page, picture.data
-        tab = gesture.tab
-        for _ in range(_PICTURES):
-            again, _ = await tab.look(gesture.frame, gesture.number)
-            boxes = masked_page(again, self.secrets).boxes
-            if boxes == masked_page(page, self.secrets).boxes:
-                return page, picture.data
-            page, picture = again, await self._picture(gesture)
-        return page, None
-
-    async def _arrived(self, tab: Tab) -> list[str]:
-        """How the page was come to, where no step says so."""
-        before = self._entry
-        history = await tab.send("Page.getNavigationHistory")
-        at = history["currentIndex"]
-        entry = history["entries"][at]
-        self._entry = tab, entry["id"]
-        if before is None:
-            return []
-        if before[0] is not tab:
-            return ["in another tab than the step before"]
-        known = [one["id"] for one in history["entries"]]
-        if before[1] == entry["id"]:
-            return []
-        if before[1] in known and known.index(before[1]) > at:
-            return ["the page was gone back to"]
-        if entry.get("transitionType") in ("typed", "address_bar", "generated", "keyword"):
-            return ["the page was gone to by its address"]
-        return []
-
-    async def _history(self, tab: Tab) -> int:
-        history = await tab.send("Page.getNavigationHistory")
-        return int(history["entries"][history["currentIndex"]]["id"])
-
-    def _notes_beside(self) -> list[str]:
-        others, self._others = self._others, {}
-        return [
-            f"before it, and not held: {name}{f' ({times} times)' if times > 1 else ''}"
-            for name, times in others.items()
-        ]
 
     def _write(self, taken: Taken, picture: bytes | None) -> None:
         self.draft.add(taken, picture, self.secrets)

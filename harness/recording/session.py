@@ -121,7 +121,11 @@ async def _until_done(
         if not line.done():
             line.cancel()
             return
-        match (line.result() or "q").strip().lower():
+        said = line.result()
+        if said is None:
+            await closed
+            return
+        match said.strip().lower():
             case "u" | "undo":
                 await recorder.do(recorder.undo)
             case "s" | "secret":
@@ -256,8 +260,13 @@ class Lines:
         return line
 
     def _read(self) -> None:
-        for line in iter(sys.stdin.readline, ""):
-            self._put(line)
+        # Not by lines: a reader that is still waiting would hold a lock when the program ends.
+        rest = b""
+        with suppress(OSError, ValueError):  # There may be no input at all.
+            while some := os.read(sys.stdin.fileno(), 4096):
+                *whole, rest = (rest + some).split(b"\n")
+                for line in whole:
+                    self._put(line.decode("utf-8", "replace"))
         self._put(None)
 
     def _put(self, line: str | None) -> None:
