@@ -45,7 +45,8 @@ class TransformersModel:
 
     @property
     def context_tokens(self) -> int | None:
-        return context_tokens(self.family.config)
+        value = getattr(self.family.config.get_text_config(), "max_position_embeddings", None)
+        return int(value) if isinstance(value, int) else None
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -62,7 +63,22 @@ class TransformersModel:
 
     def check(self) -> None:
         """See `Unloaded`."""
-        check_fit(self.options, self.checkpoint, self.family.config, self.device)
+        import torch
+
+        options, checkpoint = self.options, self.checkpoint
+        there = [path.is_file() for path in checkpoint.weights_named]
+        # Files of the hub may still have to come.
+        if checkpoint.commit is None or (there and all(there)):
+            footprint.check_files(checkpoint)
+        dtype = str(dtype_of(options, self.family.config, self.device)).removeprefix("torch.")
+        needed = footprint.weight_bytes(checkpoint, dtype, options.quantization)
+        if needed is None or options.device_map is not None:
+            return
+        try:
+            asked_for = options.devices is not None
+            footprint.check_memory(needed, torch.device(self.device), asked_for=asked_for)
+        except Fatal as error:
+            raise Fatal(f"{options.model_path or options.model}: {error}") from error
 
     def fetch(self) -> None:
         """See `Unloaded`."""
@@ -81,25 +97,6 @@ class TransformersModel:
         model = _model(self.options, checkpoint, family.config, dtype, self.device)
         facts = _facts(checkpoint, model, family)
         return Loaded(model, family, str(model.device), self.context_tokens, facts)
-
-
-def check_fit(options: LocalOptions, checkpoint: Checkpoint, config: Any, device: str) -> None:
-    """Raise `Fatal` for incomplete files, or weights that do not fit on the device."""
-    import torch
-
-    there = [path.is_file() for path in checkpoint.weights_named]
-    # Files of the hub may still have to come.
-    if checkpoint.commit is None or (there and all(there)):
-        footprint.check_files(checkpoint)
-    dtype = str(dtype_of(options, config, device)).removeprefix("torch.")
-    needed = footprint.weight_bytes(checkpoint, dtype, options.quantization)
-    if needed is None or options.device_map is not None:
-        return
-    try:
-        asked_for = options.devices is not None
-        footprint.check_memory(needed, torch.device(device), asked_for=asked_for)
-    except Fatal as error:
-        raise Fatal(f"{options.model_path or options.model}: {error}") from error
 
 
 def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
@@ -219,12 +216,6 @@ def dtype_of(options: LocalOptions, config: Any, device: str) -> torch.dtype:
     if options.dtype not in known:
         raise Fatal(f"--dtype {options.dtype}: choose from auto, {', '.join(known)}")
     return known[options.dtype]
-
-
-def context_tokens(config: Any) -> int | None:
-    """The model's context length in tokens; None if its configuration does not say."""
-    value = getattr(config.get_text_config(), "max_position_embeddings", None)
-    return int(value) if isinstance(value, int) else None
 
 
 def _processor(options: LocalOptions, checkpoint: Checkpoint, config: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -33,6 +34,8 @@ _FINISHES = {
 _TOO_LONG = re.compile(r"maximum (context|model) length|max_model_len", re.IGNORECASE)
 _CAUSE = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Exit): .+")
 _LOG_BYTES = 1 << 18
+_WATCHDOG = "import os, sys; sys.stdin.buffer.read(); os.killpg(0, 9)"
+"""Kills its group once the pipe to it is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,13 @@ class Stop:
 def serve(receive: Receive, send: Send) -> None:
     """Load the model and answer until told to stop, or until it turns out not to load."""
     job: Job = receive()
+    # The engine's processes do not notice when this one is killed. Its end of the pipe is closed
+    # with it, however it ends, and none of them has a copy.
+    watchdog = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WATCHDOG], stdin=subprocess.PIPE
+    )
     asyncio.run(_serve(job, receive, send))
+    del watchdog
 
 
 async def _serve(job: Job, receive: Receive, send: Send) -> None:
@@ -153,13 +162,13 @@ async def _answer(engine: Any, call: Call, send: Send) -> None:
 
 
 async def _answered(engine: Any, call: Call) -> Answer:
-    from vllm.exceptions import VLLMValidationError
+    from vllm.exceptions import VLLMClientError
     from vllm.v1.engine.exceptions import EngineDeadError
 
     started = time.monotonic()
     try:
         output = await _generated(engine, call)
-    except VLLMValidationError as error:
+    except VLLMClientError as error:
         if _TOO_LONG.search(str(error)):
             return Answer(call.number, Generated((), Finish.TOO_LONG, 0, 0, 0.0))
         return Answer(call.number, None, fatal=f"vLLM refuses the prompt: {line(error)}")

@@ -76,6 +76,8 @@ def test_a_killed_engine_ends_the_run_and_leaves_no_process(
             await waiting
         with pytest.raises(Fatal, match=r"^vLLM ended"):
             await adapter.ask(saying("more"), Pictures())
+        # Also while nobody closes the adapter, as where both are killed.
+        assert gone(cores)
         await adapter.close()
 
     asyncio.run(ask())
