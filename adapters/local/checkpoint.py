@@ -18,6 +18,8 @@ from adapters.local.options import LocalOptions
 SMALL = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
 _INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 _SINGLE = ("model.safetensors", "pytorch_model.bin")
+QWEN_VL = "qwen"
+"""The model type of the original Qwen-VL."""
 _OTHERWISE = (
     "download config.json, the tokenizer's files, preprocessor_config.json, the chat template and "
     "all weight shards (*.safetensors and their index) elsewhere, and name their folder with "
@@ -46,7 +48,7 @@ class Checkpoint:
     @property
     def is_original_qwen_vl(self) -> bool:
         """Whether it is Qwen-VL of 2023 (or SeeClick), which transformers does not know."""
-        return self.architecture == "QWenLMHeadModel" and "visual" in self.config
+        return is_qwen_vl(self.config)
 
     @property
     def dtype(self) -> str | None:
@@ -92,6 +94,15 @@ class Checkpoint:
             return self.commit
         small = [path for pattern in SMALL for path in self.folder.glob(pattern)]
         return "sha256:" + digest_of(self.folder, [*small, *self.weights])
+
+
+def is_qwen_vl(config: Mapping[str, object]) -> bool:
+    """Whether a parsed `config.json` is an original Qwen-VL's.
+
+    Qwen, Qwen-VL and Qwen-Audio give the same `model_type` and `architectures`; only the part that
+    sees or hears tells them apart.
+    """
+    return config.get("model_type") == QWEN_VL and isinstance(config.get("visual"), Mapping)
 
 
 def locate(options: LocalOptions) -> Checkpoint:

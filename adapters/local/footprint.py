@@ -12,13 +12,10 @@ import zipfile
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adapters.contract import Fatal
 from adapters.local.checkpoint import Checkpoint
-
-if TYPE_CHECKING:
-    import torch
 
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1}
 _FLOATS = {"F64", "F32", "F16", "BF16"}
@@ -92,32 +89,38 @@ def _bytes(tensor: Mapping[str, Any], wanted: int | None, quantization: str | No
     return (wanted or _BYTES[kind]) * count
 
 
-def check_memory(needed: int, device: torch.device, *, asked_for: bool) -> None:
+def check_memory(needed: int, device: str, source: str, advice: str, *, asked_for: bool) -> None:
     """Raise `Fatal` if `needed` bytes of weights do not fit on a device, or only on the CPU.
 
-    `asked_for`: the user named the device.
+    Args:
+        needed: bytes of the weights.
+        device: torch's name of it.
+        source: the folder or model whose weights they are.
+        advice: what to do where a GPU is too small.
+        asked_for: whether the user named the device.
     """
     import torch
 
+    kind = torch.device(device).type
     weights_need = f"its weights need {_gb(needed)}"
-    if device.type == "cuda":
+    if kind == "cuda":
         free, whole = torch.cuda.mem_get_info(device)
         if needed > free:
             raise Fatal(
-                f"{weights_need} of GPU memory, and {device} has {_gb(free)} free of {_gb(whole)}: "
-                "try --quantization 4bit, or --device-map auto over several GPUs"
+                f"{source}: {weights_need} of GPU memory, and {device} has {_gb(free)} free of "
+                f"{_gb(whole)}: {advice}"
             )
         return
-    if device.type != "cpu":
+    if kind != "cpu":
         return
     free = free_ram()
     if needed > ON_CPU and not asked_for:
         raise Fatal(
-            f"no GPU was found, and {weights_need} of GPU memory (CPU: {_gb(free)} free); "
-            "--devices cpu runs it on the CPU anyway, very slowly"
+            f"{source}: no GPU was found, and {weights_need} of GPU memory (CPU: {_gb(free)} "
+            "free); --devices cpu runs it on the CPU anyway, very slowly"
         )
     if needed > free:
-        raise Fatal(f"{weights_need} of memory, and {_gb(free)} are free")
+        raise Fatal(f"{source}: {weights_need} of memory, and {_gb(free)} are free")
 
 
 def free_ram() -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 HALF = "bfloat16"
 QUANTIZATIONS = ("4bit", "8bit")
 _OUTSIDE = ("cpu", "disk")
+SPREAD_OR_QUANTIZE = "try --quantization 4bit, or --device-map auto over several GPUs"
 ELSEWHERE = "let a server run it (--model openai:NAME --base-url URL)"
 """The way out for a model that cannot be run here."""
 
@@ -61,10 +62,8 @@ class TransformersModel:
             **({"special_tokens": True} if self.family.keeps_special_tokens else {}),
         }
 
-    def check(self) -> None:
-        """See `Unloaded`."""
-        import torch
-
+    def check(self, advice: str = SPREAD_OR_QUANTIZE) -> None:
+        """See `Unloaded`; `advice` is told where a GPU is too small."""
         options, checkpoint = self.options, self.checkpoint
         there = [path.is_file() for path in checkpoint.weights_named]
         # Files of the hub may still have to come.
@@ -74,11 +73,8 @@ class TransformersModel:
         needed = footprint.weight_bytes(checkpoint, dtype, options.quantization)
         if needed is None or options.device_map is not None:
             return
-        try:
-            asked_for = options.devices is not None
-            footprint.check_memory(needed, torch.device(self.device), asked_for=asked_for)
-        except Fatal as error:
-            raise Fatal(f"{options.model_path or options.model}: {error}") from error
+        source, asked_for = options.model_path or options.model, options.devices is not None
+        footprint.check_memory(needed, self.device, source, advice, asked_for=asked_for)
 
     def fetch(self) -> None:
         """See `Unloaded`."""

@@ -14,6 +14,7 @@ from adapters.options import SWITCHES, Count, parameters_of, read_options
 
 INSTALL = "pip install 'vlm-web-eval[vllm]'"
 EXAMPLE = "vllm:Qwen/Qwen2.5-VL-7B-Instruct"
+SPREAD = "spread it over several GPUs with --devices cuda:0,cuda:1"
 INVARIANT = "VLLM_BATCH_INVARIANT"
 """vLLM's variable for kernels whose sums do not depend on what else is in the batch."""
 
@@ -92,7 +93,7 @@ def _described(model: str, options: VllmOptions, loads: bool) -> Described:
     family = loading.family(named, checkpoint)
     read = loading.TransformersModel(named, devices[0], checkpoint, family)
     if loads and len(devices) == 1:
-        read.check()
+        read.check(SPREAD)
     elif loads and checkpoint.commit is None:
         footprint.check_files(checkpoint)
     invariant = _invariant(options)

@@ -91,10 +91,11 @@ def test_a_large_model_without_a_gpu_says_what_it_needs_and_what_there_is(
 
 def test_a_gpu_that_is_too_small_says_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3 * 10**9, 8 * 10**9))
-    device = torch.device("cuda:1")
-    footprint.check_memory(2 * 10**9, device, asked_for=False)
-    with pytest.raises(Fatal, match=r"need 16\.6 GB of GPU memory, and cuda:1 has 3\.0 GB free of"):
-        footprint.check_memory(16_600_000_000, device, asked_for=True)
+    on = "cuda:1", "a model", "name another"
+    footprint.check_memory(2 * 10**9, *on, asked_for=False)
+    said = r"^a model: .* need 16\.6 GB of GPU memory, and cuda:1 has 3\.0 GB free of 8\.0 GB: name"
+    with pytest.raises(Fatal, match=said):
+        footprint.check_memory(16_600_000_000, *on, asked_for=True)
 
 
 def test_a_hub_that_cannot_be_reached_says_which_files_and_where(

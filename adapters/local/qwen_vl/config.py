@@ -10,8 +10,8 @@ from typing import Any
 from transformers import PreTrainedConfig
 
 from adapters.contract import Fatal
+from adapters.local.checkpoint import QWEN_VL
 from adapters.local.errors import line
-from adapters.local.qwen_vl.recognition import MODEL_TYPE
 
 # The side of the grid for which position embeddings are stored; other grids are interpolated.
 STORED_SIDE = 16
@@ -97,7 +97,7 @@ class QwenVLConfig(PreTrainedConfig):  # type: ignore[misc]
     model was trained at: rotary base and attention scale change beyond it.
     """
 
-    model_type = MODEL_TYPE
+    model_type = QWEN_VL
     keys_to_ignore_at_inference = ("past_key_values",)
 
     vocab_size: int = 151936

@@ -13,13 +13,14 @@ from adapters.contract import Fatal
 from adapters.conversation import canonical_json
 from adapters.local.contract import Loaded
 from adapters.local.errors import line
+from adapters.local.footprint import check_memory
 from adapters.local.loading import dtype_of, libraries
 from adapters.local.options import LocalOptions
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.family import QwenVLFamily, image_rule
 from adapters.local.qwen_vl.files import Checkpoint, fetch_weights, find
 from adapters.local.qwen_vl.model import QwenVL
-from adapters.local.qwen_vl.placing import Plan, check_room, dispatch, place_in, spread, value_count
+from adapters.local.qwen_vl.placing import Plan, dispatch, place_in, spread, value_count
 from adapters.local.qwen_vl.tokenizer import IMAGE, Tokenizer
 from adapters.local.qwen_vl.weights import load_weights
 from adapters.open_models import OPEN_MODELS
@@ -77,8 +78,9 @@ class Described:
             plan: Plan = spread(model, options.device_map, dtype)
         else:
             plan = {"": device}
-            source = self.checkpoint.source
-            check_room(needed, device, source, asked_for=options.devices is not None)
+            advice = "try --device-map auto over several GPUs"
+            asked_for = options.devices is not None
+            check_memory(needed, device, self.checkpoint.source, advice, asked_for=asked_for)
         self.fetch()
         load_weights(model, folder, dtype, partial(place_in, plan))
         if options.device_map:

@@ -1,4 +1,4 @@
-"""Places parameters on devices, and checks that they fit."""
+"""Places parameters on devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from adapters.contract import Fatal
-from adapters.local.footprint import check_memory
 
 if TYPE_CHECKING:
     from adapters.local.qwen_vl.model import QwenVL
@@ -22,25 +21,6 @@ writes it."""
 def value_count(model: torch.nn.Module) -> int:
     """Number of parameters of a model."""
     return sum(tensor.numel() for tensor in model.state_dict().values())
-
-
-def check_room(needed: int, device: str, source: str, *, asked_for: bool) -> None:
-    """Raise `Fatal` if `needed` bytes of weights do not fit on a device, or only on a CPU that
-    the user did not name."""
-    where = torch.device(device)
-    if where.type == "cuda":
-        free, whole = torch.cuda.mem_get_info(where)
-        if needed > free:
-            raise Fatal(
-                f"{source} needs {needed / 1e9:.1f} GB of GPU memory for its weights, {device} has "
-                f"{free / 1e9:.1f} GB free of {whole / 1e9:.1f} GB: try --device-map auto over "
-                "several GPUs"
-            )
-        return
-    try:
-        check_memory(needed, where, asked_for=asked_for)
-    except Fatal as error:
-        raise Fatal(f"{source}: {error}") from error
 
 
 def spread(model: QwenVL, device_map: str, dtype: torch.dtype) -> Plan:

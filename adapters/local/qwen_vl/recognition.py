@@ -1,19 +1,10 @@
-"""Recognises an original Qwen-VL by its `config.json`."""
+"""What a checkpoint is that is not an original Qwen-VL, by its `config.json`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-MODEL_TYPE = "qwen"
-
-
-def is_qwen_vl(config: Mapping[str, object]) -> bool:
-    """Whether a parsed `config.json` is an original Qwen-VL's.
-
-    Qwen, Qwen-VL and Qwen-Audio give the same `model_type` and `architectures`; only the part that
-    sees or hears tells them apart.
-    """
-    return config.get("model_type") == MODEL_TYPE and isinstance(config.get("visual"), Mapping)
+from adapters.local.checkpoint import QWEN_VL, is_qwen_vl
 
 
 def foreign_kind(config: Mapping[str, object]) -> str | None:
@@ -23,7 +14,7 @@ def foreign_kind(config: Mapping[str, object]) -> str | None:
     kind = str(config.get("model_type") or "")
     listed = config.get("architectures")
     named = str(listed[0]) if isinstance(listed, list) and listed else ""
-    if kind == MODEL_TYPE:
+    if kind == QWEN_VL:
         if "audio" in config:
             return "Qwen-Audio, which takes sound and no pictures"
         return "a text-only Qwen (no vision tower in its configuration)"

@@ -60,6 +60,18 @@ def test_named_devices_share_one_model(
     assert log("environment")[0]["CUDA_VISIBLE_DEVICES"] == "4,6"
 
 
+def test_a_gpu_that_is_too_small_is_said_before_anything_is_loaded(
+    engine: Engine, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.setattr("adapters.local.devices.devices_of", lambda options: ("cuda:0",))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10**3, 8 * 10**9))
+    with pytest.raises(Fatal, match=r"over several GPUs with --devices cuda:0,cuda:1$"):
+        engine()
+    assert log("args") == []
+
+
 @pytest.mark.parametrize(
     ("variable", "option", "recorded"),
     [("0", None, False), ("1", None, True), ("0", True, True), ("1", False, False)],
