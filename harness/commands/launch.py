@@ -17,7 +17,8 @@ from harness.errors import UserError
 from harness.settings import SETTINGS, Settings, written
 
 F = TypeVar("F", bound=Callable[..., Any])
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""What YAML or a shell takes for the end of a line, or does not take."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")
 _OURS = ("--max-cost", "--out", "-o")
 """Options that a shard gets values of its own for."""

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -86,10 +87,25 @@ def test_a_program_is_asked_to_end_before_the_rest_is_killed(
     program = Program([*family, "stays"], tmp_path / "log")
     first, stray = pids(tmp_path)
     assert alive(first) and alive(stray)
-    program.stop(0.5)
+    stopping = threading.Thread(target=program.stop, args=[GENEROUS_S])
+    stopping.start()
+    wait_for(lambda: "asked to end" in (tmp_path / "log").read_text())
+    # The other one takes no notice, and is waited for.
+    assert stopping.is_alive() and alive(stray)
+    os.kill(stray, signal.SIGKILL)
+    stopping.join()
     assert program.ended == "exit status 5"
-    assert not alive(first) and not alive(stray)
-    assert "asked to end" in (tmp_path / "log").read_text()
+    assert not alive(first)
+    program.close()
+
+
+def test_what_has_not_ended_in_time_is_killed(tmp_path: Path, family: list[str]) -> None:
+    program = Program([*family, "stays"], tmp_path / "log")
+    ours = pids(tmp_path)
+    assert all(map(alive, ours))
+    program.stop(0.0)
+    assert program.ended is not None
+    assert not any(map(alive, ours))
     program.close()
 
 
