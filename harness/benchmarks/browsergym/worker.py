@@ -81,7 +81,10 @@ class Player:
         self._suite()
         actions = importlib.import_module("browsergym.core.action.highlevel")
         self.action_set = actions.HighLevelActionSet(
-            subsets=["chat", "infeas", "bid", "coord", "nav", "tab"], multiaction=True, strict=True
+            subsets=["chat", "infeas", "bid", "coord", "nav", "tab"],
+            multiaction=True,
+            strict=True,
+            retry_with_force=True,
         )
         return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from harness.runs.episodes import EpisodeDetail, EpisodeTask
 from harness.settings import Settings
 from parsers import Prediction, Status
 from reports.published import published_rows
+from tests.harness.benchmarks.browsergym.talker import MODEL
 from tests.harness.commands.tool import call, isolate
 
 
@@ -106,6 +108,25 @@ def test_a_run_plays_and_is_scored_and_reported(
         in call("show", "click-test-0", "--run", "r").out
     )
     assert call("report", "r").code == 0
+
+
+def test_a_model_plays_by_action_strings_and_its_run_is_scored_without_the_environment(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    words = ["-b", "browsergym:miniwob.click-test", "--protocol", "action-strings"]
+    done = call(
+        "run", "-m", MODEL, *words, "--env-python", python, "--episodes", "1", "--environments", "1"
+    )
+    assert done.code == 0, done.err
+    (run,) = (tmp_path / "runs").iterdir()
+    assert re.fullmatch(r"[A-Za-z0-9._-]+-browsergym-miniwob\.click-test-[0-9a-f]{8}", run.name)
+    shown = call("show", "click-test-0", "--run", run).out
+    assert "after 5 steps, reward 1.0" in shown
+    assert "HOVER (failed: TimeoutError:" in shown and "SCROLL_BY: 0, 50" in shown
+    assert "0 of 1 predictions read differently" in call("score", run).out
+    (run / "summary.json").unlink()
+    assert call("report", run).code == 0
 
 
 def test_the_option_is_refused_where_nothing_has_another_python(

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from harness.benchmarks.browsergym.acting import calls_of
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.live.pool import Episode, Worlds
+from tests.harness.benchmarks.browsergym.talker import MODEL
 from tests.harness.benchmarks.browsergym.test_acting import ACTIONS
 from tests.harness.benchmarks.browsergym.test_worlds import source
 from tests.harness.commands.tool import call, isolate
@@ -75,17 +76,18 @@ def test_nothing_is_missing(real: str) -> None:
     assert done.code == 0 and "stands in for chromium-1117/chrome-linux/chrome" in done.out
 
 
-def test_scripted_solutions_solve_its_tasks_through_action_strings(
+def test_scripted_solutions_and_a_scripted_model_solve_tasks_by_action_strings(
     real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     isolate(monkeypatch, tmp_path)
-    tasks = ("click-test-2", "enter-text", "click-checkboxes", "choose-list", "enter-date")
+    tasks = ("click-test", "enter-text", "click-checkboxes", "choose-list", "enter-date")
     only = [word for task in tasks for word in ("--only", f"task={task}")]
     words = ["-b", "browsergym:miniwob.*", "--env-python", real, "--protocol", "action-strings"]
-    done = call("run", "-m", "oracle", *words, *only, "--episodes", "1", "-o", "r")
-    assert done.code == 0, done.err
-    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
-    assert summary["total"]["metrics"]["valid"]["success"]["micro"]["value"] == 1.0
+    for name, model, chosen in (("a", "oracle", only), ("b", MODEL, only[:4])):
+        done = call("run", "-m", model, *words, *chosen, "--episodes", "1", "-o", name)
+        assert done.code == 0, done.err
+        summary = json.loads((tmp_path / name / "summary.json").read_text())
+        assert summary["total"]["metrics"]["valid"]["success"]["micro"]["value"] == 1.0
 
 
 def test_a_page_is_scrolled_left_and_come_back_to_in_tabs(real: str) -> None:

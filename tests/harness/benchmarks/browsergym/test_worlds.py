@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -161,6 +165,42 @@ def test_what_a_worker_has_started_is_killed_with_it(
 
     played(python, "breeds", play)
     assert wait_until_gone(int(bred.read_text()))
+
+
+_MAIN = """
+import asyncio, sys
+from harness.benchmarks import benchmark
+from harness.live.pool import Worlds
+from harness.settings import Settings
+
+async def main():
+    ours = benchmark("browsergym:miniwob.*").of_run(Settings(env_python=sys.argv[1]))
+    worlds = Worlds(ours.world, ours.options(), count=1, limits=ours.limits)
+    episode = await worlds.open({"task": sys.argv[2], "seed": 1})
+    await episode.act(None)
+    print(*worlds.pids, flush=True)
+    await episode.act({"name": "CLICK", "element": "12"})
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("task", ["hangs", "breeds"])
+def test_no_worker_outlives_a_main_process_that_is_killed(
+    python: str, task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bred = tmp_path / "pid"
+    monkeypatch.setenv("VLM_TEST_BRED", str(bred))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    words = [sys.executable, "-c", _MAIN, python, task]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as main:
+        assert main.stdout is not None
+        worker = int(main.stdout.readline())
+        while task == "breeds" and not (bred.exists() and bred.read_text()):
+            time.sleep(0.05)
+        main.kill()
+    assert wait_until_gone(worker)
+    assert task == "hangs" or wait_until_gone(int(bred.read_text()))
 
 
 def test_what_the_user_has_to_mend_stops_everything(python: str) -> None:
