@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -132,7 +133,7 @@ def _run(
     after = [standing_of(plan, folder) for plan in chosen]
     _print(status_grid(expansion.having(chosen), folder, after))
     if any(standing.settled for standing in after):
-        say(f"results: vlm-eval report {folder}/*/ --compact")
+        say(f"results: vlm-eval report {shlex.quote(str(folder))}/*/ --compact")
     if interrupted:
         _note("interrupted; the same line goes on")
         return 130

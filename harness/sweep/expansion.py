@@ -101,7 +101,7 @@ def read_expansion(folder: Path) -> Expansion | None:
         if found.schema != SCHEMA:
             raise ValueError(f"schema {found.schema}; this version reads {SCHEMA}")
         for cell in found.cells:
-            if Path(cell.directory).name != cell.directory or not cell.directory:
+            if Path(cell.directory).name != cell.directory or cell.directory in ("", ".."):
                 raise ValueError(f"{cell.directory!r} is no name of a directory")
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
         raise UserError(

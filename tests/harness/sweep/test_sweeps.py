@@ -9,9 +9,11 @@ import random
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -209,35 +211,52 @@ def test_status_without_a_sweep() -> None:
     )
 
 
-def test_ctrl_c_finishes_calls_under_way_and_the_same_line_goes_on(
-    servers: list[WireServer],
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's signals")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_what_ends_a_sweep_lets_calls_under_way_end_and_the_same_line_goes_on(
+    servers: list[WireServer], sent: signal.Signals
 ) -> None:
     go, held = threading.Event(), threading.Semaphore(0)
 
     def react(ask: Ask) -> Answer:
+        # Those that come after the signal have to wait, in case it takes its time.
+        late = go.is_set()
         if ask.number > 2:
             held.release()
             assert go.wait(PATIENCE_S)
-        return replying()(ask)
+        return replace(replying()(ask), delay_s=1.0 if late else 0.0)
 
     servers[0].react = react
     file = three("concurrency = 2", servers[:1])
     process = start("sweep", file, "--out", "o")
     for _ in range(2):
         assert held.acquire(timeout=PATIENCE_S)
-    process.send_signal(signal.SIGINT)
-    time.sleep(1)
+    [run] = psutil.Process(process.pid).children()
+    process.send_signal(sent)
     go.set()
     _, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, err
-    assert err.splitlines()[-1] == "interrupted; the same line goes on"
+    if sent is signal.SIGINT:
+        assert process.returncode == 130, err
+        assert err.splitlines()[-1] == "interrupted; the same line goes on"
+    psutil.wait_procs([run], timeout=PATIENCE_S)
+    assert not run.is_running()
+    path = Path("o") / plan()[0]["directory"]
     asked = servers[0].count
-    kept = len(calls(Path("o") / plan()[0]["directory"]))
-    assert kept == asked
+    assert len(calls(path)) == asked < 14
     servers[0].react = replying()
     assert call("sweep", file, "--out", "o").code == 0
-    once = {ask.text for ask in servers[0].asks}
-    assert len(once) <= servers[0].count <= len(calls(Path("o") / plan()[0]["directory"]))
+    assert servers[0].count == len(calls(path)) == 14
+
+
+def test_runs_that_send_pictures_share_them(servers: list[WireServer], place: Path) -> None:
+    file = three("seed = [1, 2]", servers[:1])
+    Path(file).write_text(Path(file).read_text().replace('image-policy = "none"\n', ""))
+    assert call("sweep", file, "--out", "o", "--only", "*seed=1").code == 0
+    kept = place / "cache-home" / "vlm-eval" / "pictures"
+    first = {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()}
+    assert len(first) == 7
+    assert call("sweep", file, "--out", "o").code == 0
+    assert {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()} == first
 
 
 class Killer:
