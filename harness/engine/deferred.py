@@ -25,7 +25,8 @@ from harness.engine.retries import Answered
 from harness.engine.stopping import CostLimitReached, GaveUp, Parked
 from harness.printing import printable
 from harness.runs import RunError, StepKey
-from harness.runs.batches import Again, BatchLog, NewPack, Pack, PackedCall, Results
+from harness.runs.batches import Again, BatchLog, Pack, PackedCall
+from harness.runs.packs import NewPack, Results
 
 ATTEMPTS = 3
 """Times a request is sent before its call is given up; starting the run again allows as many."""
