@@ -117,18 +117,14 @@ class Recorder:
 
     async def settle(self) -> None:
         """End the field that is open, which makes its step."""
-        filling, self._filling = self._filling, None
-        if filling is None:
+        if (filling := self._filling) is None:
             return
         gesture = filling.gesture
-        value: str | None = None
-        with suppress(_error()):
-            await gesture.tab.drained()
-            value = filling.value
-            await gesture.tab.call(gesture.frame, "close")
-        value = filling.value
-        about, notes = gesture.about, list(filling.before.notes)
-        taken = filling.before
+        # What was entered last may still be on its way.
+        await gesture.tab.drained()
+        await self._close()
+        value, taken = filling.value, filling.before
+        about, notes = gesture.about, list(taken.notes)
         if value is None:
             if filling.pressed and about["kind"] != "select":
                 self._write(taken, filling.picture)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -30,6 +31,8 @@ ScriptOp = Literal[
     "CLICK", "TYPE", "SELECT", "ENTER", "PRESS", "HOVER", "DRAG", "GOTO", "BACK", "WAIT",
     "UNDO", "SECRET",
 ]  # fmt: skip
+_LOOKS = 20
+_LOOK_MS = 1_000
 _ELSEWHERE = ("GOTO", "BACK", "UNDO")
 
 
@@ -152,10 +155,11 @@ async def _make(move: Move, page: Page, recorder: Recorder) -> None:
     if move.op == "PRESS" and not move.at:
         await page.keyboard.press(move.value)
         return
+    if move.op == "WAIT":
+        await _wait(page, move.at)
+        return
     element = _element(page, move.at)
     await element.wait_for(state="attached")
-    if move.op == "WAIT":
-        return
     if move.hover:
         await page.hover(move.hover)
     if move.op == "SECRET":
@@ -176,6 +180,10 @@ async def _make(move: Move, page: Page, recorder: Recorder) -> None:
             await page.mouse.down()
             await page.mouse.move(*await _middle(_element(page, move.value)), steps=4)
             await page.mouse.up()
+        case "TYPE" if await element.evaluate("one => one.matches(`input[type*=date]`)"):
+            # A press is on the day, the month or the year.
+            await element.focus()
+            await page.keyboard.type(move.value)
         case "TYPE":
             await page.mouse.click(*await _middle(element))
             await recorder.calm()
@@ -185,6 +193,17 @@ async def _make(move: Move, page: Page, recorder: Recorder) -> None:
             await _select(element, move.value, page, recorder)
         case _:
             await page.mouse.click(*await _middle(element), click_count=move.times)
+
+
+async def _wait(page: Page, selector: str) -> None:
+    """Wait for an element, also of a page that is still to be opened."""
+    from playwright.async_api import TimeoutError
+
+    for _ in range(_LOOKS):
+        with suppress(TimeoutError):
+            await _element(_current(page), selector).wait_for(timeout=_LOOK_MS)
+            return
+    await _element(_current(page), selector).wait_for(timeout=_LOOK_MS)
 
 
 async def _select(element: Locator, value: str, page: Page, recorder: Recorder) -> None:

@@ -231,7 +231,7 @@ class Tab:
             type=kind,
             x=x,
             y=y,
-            button="left" if count else "none",
+            button="left" if count or buttons else "none",
             buttons=1 if kind == "mousePressed" else buttons,
             modifiers=modifiers,
             clickCount=count,

@@ -217,3 +217,70 @@ def test_addresses_that_cannot_be_recorded_are_refused(tmp_path: Path, given: li
     steps = script(tmp_path / "script", [{"op": "BACK"}])
     with pytest.raises(UserError):
         run("record", *given, "--script", str(steps), "--out", str(tmp_path / "out"))
+
+
+FIELDS = {
+    "/": """<body style="height:17000px">
+      <input type=date id=date> <input type=range id=range value=1 max=9>
+      <select multiple id=many size=3><option>One</option><option>Two</option></select>
+      <div contenteditable id=rich style="width:200px; height:30px">old</div>
+      <textarea id=long></textarea> <input id=text value=old>
+      <canvas id=canvas width=60 height=40></canvas> <p id=words>Some words to drag over</p>
+      <input type=file id=file> <span style="opacity:0.001"><b id=ghost>ghost</b></span>
+      <a id=tab href=/other target=_blank>Other</a>""",
+    "/other": "<a id=next href=/last>Last</a>",
+    "/last": "<button id=b>End</button>",
+}
+
+
+@pytest.mark.browser
+@needs_browser
+def test_every_kind_of_field_is_one_step_and_what_cannot_be_held_is_said(tmp_path: Path) -> None:
+    with site(FIELDS) as address:
+        found = recorded(
+            tmp_path,
+            address,
+            [
+                {"op": "TYPE", "at": "#date", "value": "05042026"},
+                {"op": "DRAG", "at": "#range", "value": "#many"},
+                {"op": "CLICK", "at": "#many option >> nth=1"},
+                {"op": "TYPE", "at": "#rich", "value": "new words"},
+                {"op": "TYPE", "at": "#long", "value": "one\ntwo"},
+                {"op": "TYPE", "at": "#text", "value": "typed"},
+                {"op": "DRAG", "at": "#words", "value": "#canvas"},
+                {"op": "PRESS", "value": "Escape"},
+                {"op": "CLICK", "at": "#canvas"},
+                {"op": "CLICK", "at": "#tab"},
+                {"op": "WAIT", "at": "#next"},
+                {"op": "CLICK", "at": "#next"},
+                {"op": "WAIT", "at": "#b"},
+                {"op": "CLICK", "at": "#b"},
+                {"op": "BACK"},
+                {"op": "CLICK", "at": "#next"},
+            ],
+        )
+    operations = [json.loads(row["operation"]) for row in found.rows]
+    assert [(one["op"], one["value"]) for one in operations[:6]] == [
+        ("TYPE", "2026-05-04"),
+        ("TYPE", "9"),
+        ("SELECT", "Two"),
+        ("TYPE", "new words"),
+        ("TYPE", "one two"),
+        ("TYPE", "typed"),
+    ]
+    assert "the list takes several options, of which the first is held" in found.notes(2)
+    assert "line breaks of the text are held as blanks" in found.notes(4)
+    assert "the page is longer than its picture, which ends at 16000 pixels" in found.notes(0)
+    drawn = "\n".join(found.notes(6))
+    assert "dragging with the mouse" in drawn and "the key Escape" in drawn
+    assert "the place in it is not held" in drawn
+    assert found.words[7:] == [
+        "[link]  Other -> CLICK",
+        "[link]  Last -> CLICK",
+        "[button]  End -> CLICK",
+        "[link]  Last -> CLICK",
+    ]
+    assert found.notes(8) == ["in another tab than the step before"]
+    assert found.notes(9) == []
+    assert found.notes(10) == ["the page was gone back to"]
+    assert all(found.positives(at) for at in range(len(found.rows)))
