@@ -416,8 +416,9 @@ def site(address: str) -> list[Any]:
 
 
 def line(error: object) -> str:
+    """The first line of an error, without names and passwords in addresses."""
     text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0][:200]
+    return re.sub(r"//[^/@\s]*@", "//", text.splitlines()[0])[:200]
 
 
 def main() -> None:

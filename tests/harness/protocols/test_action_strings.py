@@ -15,6 +15,7 @@ from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.protocols import held, open_protocol, spelled
 from harness.protocols.action_strings import ActionStrings
 from harness.protocols.answering import check_actions
+from harness.protocols.autowebglm import AutoWebGLM
 from harness.records import Choice, Step, Window
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.browsergym import HIGH_LEVEL, answer_in, read, spell
@@ -135,6 +136,7 @@ def test_tabs_are_not_there_where_a_benchmark_has_none() -> None:
         assert (found.status, found.flags) == (Status.NO_ELEMENT, ("other_action",))
     for space in (LIVE_ACTIONS, BROWSER_ACTIONS, MIND2WEB_ACTIONS):
         check_actions(PROTOCOL, space)
+        check_actions(AutoWebGLM(), space)
 
 
 def test_points_are_those_of_the_picture() -> None:

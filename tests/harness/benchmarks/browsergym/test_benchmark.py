@@ -110,6 +110,17 @@ def test_a_run_plays_and_is_scored_and_reported(
     assert call("report", "r").code == 0
 
 
+@pytest.mark.parametrize("protocol", ["autowebglm", "seeact-two-rounds", "seeact-annotation"])
+def test_protocols_that_play_live_pages_play_it(
+    protocol: str, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    words = ["-b", "browsergym:miniwob.click-test", "--env-python", python, "--episodes", "1"]
+    done = call("run", "-m", "oracle", *words, "--protocol", protocol, "-o", "r")
+    assert done.code == 0, done.err
+    assert "reward 1.0" in call("show", "click-test-0", "--run", "r").out
+
+
 def test_a_model_plays_by_action_strings_and_its_run_is_scored_without_the_environment(
     python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

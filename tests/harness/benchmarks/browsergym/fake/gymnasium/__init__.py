@@ -111,7 +111,7 @@ class Env:
     def reset(self, seed: int) -> tuple[Any, Any]:
         assert isinstance(seed, int)
         if self.how == "raises":
-            raise RuntimeError(f"the site is down{WILD[:4]}\nsecond line")
+            raise RuntimeError(f"the site is down{WILD[:4]} http://me:secret@x/\nsecond line")
         if self.how == "chatters":
             print("this is no answer", flush=True)
             os.system("echo neither is this")
