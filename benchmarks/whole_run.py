@@ -7,10 +7,11 @@ Every row differs: ids, text of the page, bytes of the screenshot. Rows are vari
 row in the folder named by VLM_EVAL_TEST_DATA, or else of the sample's largest page, so that the
 numbers of two machines compare only for the same source, which is printed.
 
-Without pictures the baseline is `lxml.etree.fromstring` over the same pages, in the same run.
-With pictures it is a pool of two processes that only decodes, resizes and encodes, in turns with
-the runs. Exit status 1 below 150 steps per second, below 80 % of the bare pool, or when more than
-1 % of the pictures came from memory.
+Without pictures the baseline is `lxml.etree.fromstring` over the same pages, in the same run, by
+wall clock and by processor time; that of a run is taken over all of its processes. With pictures
+it is a pool of two processes that only decodes, resizes and encodes, in turns with the runs. Exit
+status 1 below 150 steps per second, above 6 times the processor time or 4.5 times the wall time of
+the parsing, below 80 % of the bare pool, or when more than 1 % of the pictures came from memory.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ import io
 import json
 import multiprocessing
 import os
+import resource
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +50,8 @@ from harness.sample import files
 from harness.settings import Settings
 
 LEAST_RATE = 150
+MOST_CPU = 6.0
+MOST_WALL = 4.5
 LEAST_SHARE = 0.80
 MOST_HITS = 0.01
 ROWS_PER_GROUP = 100
@@ -180,18 +185,77 @@ def bare_work(job: tuple[bytes, str]) -> int:
 def without_pictures(options: argparse.Namespace, folder: Path) -> bool:
     data = folder / "rows.parquet"
     source = written(data, options.rows, 0, pictures=False)
-    rate, settled, _ = run_rate(planned(data, folder / "run", look=False, workers=options.workers))
+    before = cpu_seconds()
+    with Memory() as memory:
+        plan = planned(data, folder / "run", look=False, workers=options.workers)
+        rate, settled, _ = run_rate(plan)
+    main, workers = (after - old for after, old in zip(cpu_seconds(), before, strict=True))
     pages = pq.read_table(data, columns=["cleaned_html"])["cleaned_html"].to_pylist()
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     for page in pages:
         etree.fromstring(page)
-    parse = len(pages) / (time.perf_counter() - start)
+    wall = (time.perf_counter() - start) / len(pages)
+    cpu = (time.process_time() - busy) / len(pages)
+    wall_ratio, cpu_ratio = 1 / rate / wall, (main + workers) / settled / cpu
     print(f"{settled} steps from {source} ({len(pages[0]):,} characters a page), no pictures")
     print(
         f"{rate:.0f} steps/s (at least {LEAST_RATE}); "
-        f"parsing the same pages alone: {parse:.0f}/s, {parse / rate:.1f} times the rate"
+        f"parsing the same pages alone: {1 / wall:.0f}/s"
     )
-    return rate >= LEAST_RATE
+    print(f"wall time: {wall_ratio:.1f} times that of the parsing (at most {MOST_WALL})")
+    print(
+        f"processor time: {cpu_ratio:.1f} times that of the parsing (at most {MOST_CPU}): "
+        f"{1e3 * main / settled:.2f} ms a step in the main process, {1e3 * workers / settled:.2f} "
+        f"in workers, {1e3 * cpu:.2f} for the parsing"
+    )
+    print(
+        f"peak memory: {memory.peak >> 20} MB over all processes "
+        f"(load of the machine: {os.getloadavg()[0]:.1f})"
+    )
+    return rate >= LEAST_RATE and cpu_ratio <= MOST_CPU and wall_ratio <= MOST_WALL
+
+
+def cpu_seconds() -> tuple[float, float]:
+    """Processor time of this process, and of its children that have ended."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    mine, others = (one.ru_utime + one.ru_stime for one in used)
+    return mine, others
+
+
+class Memory:
+    """The peak memory of this process and of what its children do not share, looked at five times
+    a second.
+
+    peak: in bytes.
+    """
+
+    def __enter__(self) -> Self:
+        self.peak = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        own = Path("/proc/self")
+        while not self._over.wait(0.2):
+            used = _pages(own)[0]
+            for task in (own / "task").iterdir():
+                with contextlib.suppress(OSError):  # It has just ended.
+                    for child in (task / "children").read_text().split():
+                        resident, shared = _pages(Path("/proc") / child)
+                        used += resident - shared
+            self.peak = max(self.peak, used * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _pages(process: Path) -> tuple[int, int]:
+    """The pages of memory that a process holds, and those of them that come from files."""
+    _, resident, shared, *_ = map(int, (process / "statm").read_text().split())
+    return resident, shared
 
 
 def with_pictures(options: argparse.Namespace, folder: Path) -> bool:

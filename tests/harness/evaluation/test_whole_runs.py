@@ -126,8 +126,8 @@ def test_a_second_run_in_another_folder_asks_nothing_and_decodes_no_picture(
 ) -> None:
     stores: list[PictureStore] = []
 
-    def kept(workers: int | None) -> PictureStore:
-        stores.append(PictureStore(workers))
+    def kept(workers: int | None, **more: Any) -> PictureStore:
+        stores.append(PictureStore(workers, **more))
         return stores[-1]
 
     monkeypatch.setattr("harness.evaluation.run.PictureStore", kept)
