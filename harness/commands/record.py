@@ -87,6 +87,8 @@ def record(
     except BaseException:
         if draft.steps:
             say(_kept(draft), err=True)
+        else:
+            draft.discard()
         raise
     if written is not None:
         say(f"{written}: {counted(len(draft.steps), 'step')}; in words: {written.stem}.txt")

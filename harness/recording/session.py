@@ -161,8 +161,6 @@ async def _open(page: Page, draft: Draft, first: str) -> None:
     try:
         await page.goto(url, timeout=_LOADING_MS, wait_until="domcontentloaded")
     except Error as error:
-        if not draft.steps:
-            draft.discard()
         raise UserError(f"{url} cannot be opened: {error.message.splitlines()[0]}") from None
 
 

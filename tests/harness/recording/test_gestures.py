@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from harness.errors import UserError
 from harness.recording.draft import UNFINISHED
@@ -101,6 +103,33 @@ def test_pages_that_change_come_twice_or_ask_are_recorded_before_each_action(
     assert all(row["screenshot"] for row in found.rows)
 
 
+MENU = {
+    "/": """<body style="margin:0"><style>
+        #menu { height: 40px } #panel { display: none; height: 60px; background: #00f }
+        #menu:hover #panel { display: block }</style>
+      <div id=menu>Menu<div id=panel><a id=deep href="#deep" style="color:#00f">Deep</a></div></div>
+      <div style="height:3000px"></div>
+      <script>
+        menu.onmouseleave = () => { panel.remove(); };
+        onresize = () => { panel.remove(); };
+      </script>""",
+}
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_menu_under_the_pointer_stays_open_while_it_is_recorded(tmp_path: Path) -> None:
+    with site(MENU) as address:
+        found = recorded(tmp_path, address, [{"op": "CLICK", "at": "#deep", "hover": "#menu"}])
+    assert found.words == ["[link]  Deep -> CLICK"]
+    shown = found.rows[0]["screenshot"]
+    assert shown and shown["bytes"]
+    with Image.open(BytesIO(shown["bytes"])) as image:
+        red, _, blue = image.getpixel((600, 60))  # type: ignore[misc]
+        assert image.height > 3000
+    assert blue > 200 > 50 > red
+
+
 HOSTILE = {
     "/": """<input id=q> <button id=b>Go</button> <b id=n>text</b> <i id=seen>0</i>
       <script>
@@ -176,6 +205,17 @@ def test_a_kill_loses_the_open_step_and_nothing_else(
     ]
     assert "interrupted" in Recording(out).notes(2)[0]
     assert not (out / UNFINISHED).exists()
+
+
+def test_what_cannot_begin_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    steps = script(tmp_path / "script", [{"op": "BACK"}])
+    out = tmp_path / "out"
+    with pytest.raises(UserError, match=r"pip install 'vlm-web-eval\[record\]'"):
+        run("record", "https://a.invalid", "--script", str(steps), "--out", str(out))
+    assert not list(out.iterdir())
 
 
 def test_without_a_display_one_line_says_what_to_do(
