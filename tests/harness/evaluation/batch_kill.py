@@ -20,7 +20,7 @@ from typing import Any
 
 from adapters import transport
 from harness.commands.main import run
-from harness.runs import batches, directory
+from harness.runs import batches, directory, packs
 
 
 def die() -> None:
@@ -104,7 +104,7 @@ def arrange(point: str) -> None:
     kind, _, rest = point.partition(":")
     match kind:
         case "spool":
-            at_call(batches.NewPack, "add", int(rest))
+            at_call(packs.NewPack, "add", int(rest))
         case "before" | "after":
             at_event(rest, kind == "before")
         case "line":
