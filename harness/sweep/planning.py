@@ -64,16 +64,21 @@ def plan_cells(
             _check_money(plan, file.max_cost_total)
             own = _cell_plan(cell, plan)
             if own.directory in planned:
-                other, _ = planned[own.directory]
-                raise UserError(
-                    f"the same run as {other.place} ({other.label}); leave one of them out"
-                )
+                raise UserError(_same(cell, planned[own.directory][0]))
             own = _priced(own, cell, plan, file, known.get(own.directory), counted)
             asyncio.run(_close(plan))
         except (UserError, Fatal, UnknownName, RunError) as error:
             raise UserError(f"{where}: {error}") from error
         planned[own.directory] = cell, own
     return tuple(own for _, own in planned.values())
+
+
+def _same(cell: Cell, other: Cell) -> str:
+    """What is wrong with two cells that come to the same run."""
+    keys = dict.fromkeys((*other.options, *cell.options))
+    differ = [key for key in keys if other.options.get(key) != cell.options.get(key)]
+    whatever = f", whatever they say of {' and '.join(differ)}" if differ else ""
+    return f"the same run as {other.place} ({other.label}){whatever}; leave one of them out"
 
 
 def _check_money(plan: Plan, total: float | None) -> None:

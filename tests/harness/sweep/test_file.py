@@ -127,7 +127,7 @@ distractors = [20, 30]
     assert done.code == 2
     assert done.err.splitlines()[-1] == (
         "vlm-eval: s.toml: [[run]] 2 (lexical distractors=20): the same run as [[run]] 1 "
-        "(lexical); leave one of them out"
+        "(lexical), whatever they say of distractors; leave one of them out"
     )
     assert not Path("o").exists()
 
