@@ -219,14 +219,14 @@ def test_a_torn_download_is_fetched_again(server: WireServer) -> None:
 
 
 def test_a_full_disk_sends_nothing(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.runs import batches
+    from harness.runs import packs
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     args = arguments(server)
     with monkeypatch.context() as patched:
-        patched.setattr(batches, "sync_folder", full)
+        patched.setattr(packs, "sync_folder", full)
         done = call(*args)
     assert done.code not in (0, WAITING)
     assert "no space left" in done.err.lower()
