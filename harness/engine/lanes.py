@@ -203,7 +203,9 @@ class AskLane(OpenLane[Request, Reply]):
                 self._choice.refused(asyncio.get_running_loop().time())
             raise
         self._choice.answered(tier)
-        return self._checked(reply)
+        reply = self._checked(reply)
+        self.pricing.served(reply)
+        return reply
 
     async def _send_many(self, requests: Sequence[Request]) -> list[Reply | Fault]:
         if self._batch_adapter is None:

@@ -45,11 +45,13 @@ class Pricing:
         it; None when unknown. It is called with replies that have a usage.
     upper_cost: upper bound for a call (a `Request`, or an `EmbedRequest` of an embedder), before it
         is sent.
-    notices: what the user must know of the prices of replies since the last call.
+    served: told of every reply that was sent for, whose tier may be another than was asked for.
+    notices: what the user must know of that since the last call.
     """
 
     cost_of: Callable[[Any], float | None]
     upper_cost: Callable[[Any], float]
+    served: Callable[[Any], None] = lambda reply: None
     notices: Callable[[], list[str]] = list
 
     def cost(self, reply: Billed) -> float | None:

@@ -97,7 +97,7 @@ class Model:
             tokens = tokens_of(request.conversation, self.info, upper=True)
             return tariff.upper(request, tokens)
 
-        return Pricing(tariff.cost_of, upper_cost, tariff.notices)
+        return Pricing(tariff.cost_of, upper_cost, tariff.served, tariff.notices)
 
     def upper_reply(self, limit: int) -> int:
         """Upper bound for what a reply of at most `limit` tokens adds to the next prompt."""

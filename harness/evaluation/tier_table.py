@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.catalog import MODELS
-from adapters.contract import AdapterInfo
+from adapters.contract import AdapterInfo, EncodedPicture, Fatal
 from adapters.conversation import Picture, Tier, Usage
 from adapters.deferred.contract import Deferrable, PackLimits
 from adapters.prices import PriceSheet
@@ -22,7 +22,6 @@ from harness.dialogue import Ask
 from harness.evaluation.estimated_calls import EXPECTED_REPLY, EstimatedCall
 from harness.evaluation.model import options_of
 from harness.evaluation.plan import Plan
-from harness.evaluation.tiers import unlisted
 from harness.pictures import PictureStore
 from harness.tables import counted
 
@@ -31,6 +30,7 @@ SAMPLED = 20
 FRAME_BYTES = 400
 """Bytes of a request beside its texts and pictures."""
 WAVE_HOURS = 24
+UNLISTED = "<="
 MANY_WAVES = 3
 """More waves than this are worth a warning."""
 
@@ -101,8 +101,8 @@ class Traffic:
         if not self.pictures:
             return 0.0
         encoded = asyncio.run(_encoded(self.pictures, workers))
-        pixels = sum(picture.width * picture.height for picture in self.pictures)
-        return 4 / 3 * encoded / pixels
+        pixels = sum(picture.width * picture.height for picture in encoded)
+        return 4 / 3 * sum(len(picture.data) for picture in encoded) / max(1, pixels)
 
 
 def reads_cache(tier: Tier) -> bool:
@@ -114,13 +114,15 @@ def _least(info: AdapterInfo) -> float:
     return math.inf if info.cache_minimum is None else info.cache_minimum
 
 
-async def _encoded(pictures: Mapping[Picture, bytes], workers: int | None) -> int:
-    """The bytes of these pictures as they are sent."""
+async def _encoded(pictures: Mapping[Picture, bytes], workers: int | None) -> list[EncodedPicture]:
+    """These pictures as they are sent, without those that cannot be prepared."""
     async with PictureStore(workers) as store:
         for picture, data in pictures.items():
             store.add(picture.digest, data)
-        prepared = await asyncio.gather(*(store.encoded(picture) for picture in pictures))
-    return sum(len(picture.data) for picture in prepared)
+        made = await asyncio.gather(
+            *(store.encoded(picture) for picture in pictures), return_exceptions=True
+        )
+    return [one for one in made if isinstance(one, EncodedPicture)]
 
 
 def table_lines(plan: Plan, traffic: Traffic) -> list[str]:
@@ -134,14 +136,12 @@ def table_lines(plan: Plan, traffic: Traffic) -> list[str]:
     shown: list[Tier] = sold if model.spends else ["batch"]
     lines = [_row("by tier", "calls", "in", "cached", "out", "$ uncached", "$ cached")]
     lines += [_of_tier(model.sheet, info, tier, waves) for tier in shown]
-    for tier in shown:
-        if line := unlisted(model.sheet, info, tier):
-            lines.append(f"{'':<10} {line}")
-    apart = "; the model under test alone" if plan.roles else ""
-    lines.append(
-        f"{'':<10} (replies of {EXPECTED_REPLY} tokens{apart}; cached: later rounds read the "
-        "earlier ones from the provider's prompt cache)"
-    )
+    notes = [f"replies of {EXPECTED_REPLY} tokens"]
+    notes += ["the model under test alone"] if plan.roles else []
+    notes += ["cached: later rounds read the earlier ones from the provider's prompt cache"]
+    if any(UNLISTED in line for line in lines):
+        notes.append(f"{UNLISTED}: no price is listed, so the standard one")
+    lines.append(f"{'':<10} ({'; '.join(notes)})")
     if "batch" in shown:
         lines += _batches(plan, waves, traffic)
     return lines
@@ -160,7 +160,7 @@ def _of_tier(sheet: PriceSheet, info: AdapterInfo, tier: Tier, waves: Sequence[W
         if any(cost is None for cost in costs):
             return "unknown"
         total = sum((cost or 0.0) * wave.calls for cost, wave in zip(costs, waves, strict=True))
-        return f"{'' if sheet.lists(info, tier) else '<= '}{total:,.2f}"
+        return f"{'' if sheet.lists(info, tier) else UNLISTED + ' '}{total:,.2f}"
 
     cached = sum(wave.cached for wave in waves)
     caches = cached > 0 and reads_cache(tier)
@@ -222,5 +222,6 @@ def limits_of(plan: Plan) -> PackLimits:
     if not isinstance(adapter, Deferrable):
         # What stands in for a model that is not loaded declares its facts only.
         adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
-    assert isinstance(adapter, Deferrable)
+    if not isinstance(adapter, Deferrable):
+        raise Fatal(f"{plan.model.info.name} has a tier batch, but does not say how it is asked")
     return adapter.deferring(Path()).limits

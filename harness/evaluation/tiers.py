@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from adapters import AdapterInfo, Reply, Request
 from adapters.conversation import Tier, Usage
@@ -98,8 +97,6 @@ class Tariff:
 
     def cost_of(self, reply: Reply) -> float | None:
         """Dollars for a reply with a usage; None if unknown."""
-        if reply.tier not in self._known:
-            self._note(reply.tier)
         return self._sheet.price_of(self._info, reply.usage or Usage(), tier=reply.tier)
 
     def upper(self, request: Request, input: int) -> float:
@@ -114,7 +111,11 @@ class Tariff:
         notices, self._notices = self._notices, []
         return notices
 
-    def _note(self, served: Tier | Literal[""]) -> None:
+    def served(self, reply: Reply) -> None:
+        """Note which tier a reply came from, for bounds and notices."""
+        served = reply.tier
+        if served in self._known:
+            return
         self._known.add(served)
         name, wished = self._info.name, " or ".join(self._wished)
         if served:

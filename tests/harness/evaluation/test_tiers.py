@@ -110,7 +110,9 @@ def test_a_tier_is_in_neither_the_name_of_a_run_nor_the_key_of_the_cache() -> No
         second = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "b")
         assert (call(*first).code, call(*second).code) == (0, 0)
         assert server.count == 14
+        third = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "c", "--tier", "default"))
     assert all(line["from_cache"] for line in calls("b"))
+    assert "replies came from" not in third.err
     # Nothing was served on any tier in the second run.
     assert "by_tier" not in summary("b")
 
@@ -344,6 +346,20 @@ def test_files_that_one_has_answered_oneself_cost_nothing_and_take_no_day() -> N
     assert "batch:     2 waves; at most 7 requests" in rehearsed.out
     assert "batches:  2 waves, as far as the first step shows" in rehearsed.err
     assert "provider will say" not in rehearsed.err
+
+
+def test_what_a_call_may_cost_is_that_of_the_dearest_tier_asked_for() -> None:
+    def most(*tier: str) -> float:
+        told = call("--model", "gpt-5.4", *ONE_TASK, *TEXT_ONLY, "--dry-run", *tier).err
+        [dollars] = re.findall(r"at most \$([\d.]+) a call", told)
+        return float(dollars)
+
+    usual = most()
+    assert most("--tier", "flex") == pytest.approx(usual / 2, rel=0.01)
+    assert most("--tier", "flex,default") == usual
+    assert most("--tier", "priority") == pytest.approx(2 * usual, rel=0.01)
+    # All but the call beforehand, which is not sent in a batch.
+    assert usual / 2 < most("--tier", "batch") < usual
 
 
 def test_many_waves_are_warned_of() -> None:
