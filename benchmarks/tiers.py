@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from adapters.conversation import Tier
 from harness.evaluation.estimate import estimate
 from harness.evaluation.plan import Plan, plan_run
-from harness.evaluation.tier_table import WAVE_HOURS, Wave, limits_of, reads_cache
+from harness.evaluation.tier_table import WAVE_HOURS, Wave, deferring_of, reads_cache
 from harness.settings import read_settings
 
 STEPS = 6060
@@ -74,7 +74,7 @@ def rows(model: str) -> Iterator[tuple[str, ...]]:
 
 def batches(plan: Plan, waves: Sequence[Wave], sizes: Sequence[float], times: float) -> str:
     """How long batches may take at most, and how many there are."""
-    limits = limits_of(plan)
+    limits = deferring_of(plan).limits
     hours, number = 0, 0
     for wave, size in zip(waves, sizes, strict=True):
         tokens = times * wave.prompt

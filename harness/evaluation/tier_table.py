@@ -16,7 +16,7 @@ from pathlib import Path
 from adapters.catalog import MODELS
 from adapters.contract import AdapterInfo, EncodedPicture, Fatal
 from adapters.conversation import Picture, Tier, Usage
-from adapters.deferred.contract import Deferrable, PackLimits
+from adapters.deferred.contract import Deferrable, Deferring
 from adapters.prices import PriceSheet
 from harness.dialogue import Ask
 from harness.evaluation.estimated_calls import EXPECTED_REPLY, EstimatedCall
@@ -138,7 +138,8 @@ def table_lines(plan: Plan, traffic: Traffic) -> list[str]:
     lines += [_of_tier(model.sheet, info, tier, waves) for tier in shown]
     notes = [f"replies of {EXPECTED_REPLY} tokens"]
     notes += ["the model under test alone"] if plan.roles else []
-    notes += ["cached: later rounds read the earlier ones from the provider's prompt cache"]
+    if any(wave.cached for wave in waves) and any(map(reads_cache, shown)):
+        notes.append("cached: later rounds read the earlier ones from the provider's prompt cache")
     if any(UNLISTED in line for line in lines):
         notes.append(f"{UNLISTED}: no price is listed, so the standard one")
     lines.append(f"{'':<10} ({'; '.join(notes)})")
@@ -177,7 +178,8 @@ def _of_tier(sheet: PriceSheet, info: AdapterInfo, tier: Tier, waves: Sequence[W
 
 def _batches(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> Iterator[str]:
     """What the batches of a run are like."""
-    limits = limits_of(plan)
+    deferring = deferring_of(plan)
+    limits, days = deferring.limits, _days(deferring)
     ratio = traffic.bytes_per_pixel(plan.settings.workers)
     sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
     queued = plan.settings.queue_tokens or limits.queued_tokens
@@ -187,7 +189,7 @@ def _batches(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> Iterator[st
         parts += [2 * wave.prompt / queued] if queued else []
         number = max(number, math.ceil(max(parts)))
     most = max(wave.prompt for wave in waves)
-    seen, days, tokens = len(traffic.pictures), _days(plan), "queued tokens" if queued else "tokens"
+    seen, tokens = len(traffic.pictures), "queued tokens" if queued else "tokens"
     by = f" (by the first {counted(seen, 'picture')})" if seen else ""
     yield (
         f"batch:     {counted(len(waves), 'wave')}{days and f', {days} a wave'}; at most "
@@ -201,14 +203,14 @@ def _batches(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> Iterator[st
         )
 
 
-def _days(plan: Plan) -> str:
+def _days(deferring: Deferring) -> str:
     """How long a provider may take for a wave; "" for files that the user has answered."""
-    return f"up to {WAVE_HOURS} h" if plan.model.spends else ""
+    return f"up to {WAVE_HOURS} h" if deferring.preflights else ""
 
 
 def waves_line(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
     """How long batches take, for the user, by the calls of a dialogue."""
-    waves, days = 1 + max((call.turn for call in calls), default=0), _days(plan)
+    waves, days = 1 + max((call.turn for call in calls), default=0), _days(deferring_of(plan))
     line = f"{'batches:':<9} {counted(waves, 'wave')}{days and f', {days} each'}"
     line += ", as far as the first step shows"
     if waves > MANY_WAVES:
@@ -216,12 +218,12 @@ def waves_line(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
     return line
 
 
-def limits_of(plan: Plan) -> PackLimits:
-    """How much goes into a batch of a model that is asked so. Raises `Fatal` for others."""
+def deferring_of(plan: Plan) -> Deferring:
+    """How a model is asked in batches. Raises `Fatal` for one that is not."""
     adapter = plan.model.adapter
     if not isinstance(adapter, Deferrable):
         # What stands in for a model that is not loaded declares its facts only.
         adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
     if not isinstance(adapter, Deferrable):
         raise Fatal(f"{plan.model.info.name} has a tier batch, but does not say how it is asked")
-    return adapter.deferring(Path()).limits
+    return adapter.deferring(Path())
