@@ -164,7 +164,8 @@ _ALL = (
         "WebArena-Verified",
         "deterministic evaluators, of the answer and of what was sent; the mean of several",
         whole={"test": (812, 812)},
-        packages=("browsergym-webarena-verified", "webarena-verified"),
+        # The package does not ask for WebArena's, of which it imports parts.
+        packages=("browsergym-webarena-verified", "browsergym-webarena", "webarena-verified"),
         sites=_WEBARENA,
         data=_PUNKT,
         python=(3, 12),
