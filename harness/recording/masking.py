@@ -23,11 +23,15 @@ MASK = "SECRET"
 """What stands for a secret: a word, so that the task's sentence and a model's answer can use it."""
 SHORTEST = 3
 """Secrets of fewer characters are hidden in their own field and nowhere else."""
-SAFE = frozenset({"id", "class", "type", "name", "role", "style", "for"})
+SAFE = frozenset(
+    {"id", "class", "type", "name", "role", "style", "for", "input_checked", "option_selected"}
+)
 """Attributes of hidden elements that say nothing of their content."""
 
 _BETWEEN = r"(?:[\s\u00a0\u200b+-]|%20|&nbsp;)*"
 _EDGE = 3
+_ENTERING = frozenset({"input", "textarea", "select"})
+_ENTERED = frozenset({"value", "input_value", "text_value"})
 _FIELDS = frozenset({"input", "textarea", "select", "option", "button", "img"})
 
 
@@ -103,7 +107,7 @@ def masked_page(page: Described, secrets: Secrets) -> Masked:
             continue
         fields = {
             part: {
-                name: _value(name, value, secrets, at in inside)
+                name: _value(node["tag"], name, value, secrets, at in inside)
                 for name, value in node[part].items()
             }
             for part in ("attributes", "live")
@@ -121,10 +125,10 @@ def masked_page(page: Described, secrets: Secrets) -> Masked:
     return Masked(replace(page, nodes=nodes, pieces=pieces), found)
 
 
-def _value(name: str, value: str, secrets: Secrets, hidden: bool) -> str:
-    if hidden and value and name not in SAFE and name not in ("input_checked", "option_selected"):
-        return MASK
-    return secrets.masked(value)
+def _value(tag: str, name: str, value: str, secrets: Secrets, hidden: bool) -> str:
+    # What a page says of a field is not what is in it.
+    told = name in _ENTERED if tag in _ENTERING else name not in SAFE
+    return MASK if hidden and value and told else secrets.masked(value)
 
 
 def _inside(nodes: Sequence[Mapping[str, Any]], hidden: Collection[str]) -> set[int]:

@@ -18,7 +18,7 @@ from harness.recording.columns import Op
 from harness.recording.draft import Draft, Taken
 from harness.recording.masking import MASK, Secrets
 from harness.recording.tab import Message, Tab
-from harness.recording.taking import Gesture, Taking
+from harness.recording.taking import Filling, Gesture, Taking
 
 RELEASE_S = 20.0
 """How long a mouse button may be held down until it counts as let go, in seconds."""
@@ -28,22 +28,6 @@ _EDITING = frozenset({"Backspace", "Delete"})
 _MOVING = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"}) | frozenset(
     {"Home", "End", "PageUp", "PageDown"}
 )
-
-
-@dataclass(slots=True)
-class Filling:
-    """A field that is being filled in: the step that is open.
-
-    before: the page before, with its picture.
-    pressed: whether it began with a press of the mouse.
-    value: what a person has entered so far; None if nothing.
-    """
-
-    gesture: Gesture
-    before: Taken
-    picture: bytes | None
-    pressed: bool
-    value: str | None = None
 
 
 @dataclass(slots=True)
@@ -138,9 +122,9 @@ class Recorder:
             notes.append(f"what was typed is hidden, and stands as {MASK}")
             words = MASK
         elif words != value.strip():
-            notes.append("line breaks of the text are held as blanks")
+            notes.append("line breaks of the text become blanks")
         if about["several"]:
-            notes.append("the list takes several options, of which the first is held")
+            notes.append("the list takes several options, of which only the first is recorded")
         if not words:
             op = "CLICK"
             notes.append("the field was emptied, which the format cannot hold")
@@ -196,7 +180,10 @@ class Recorder:
                 self.say(f"     (not recorded, and not done: the page went away; {reason})")
         except ValueError as error:
             reason = printable(str(error))[:_LONGEST]
-            self.say(f"     (not recorded, and not done: the page cannot be described; {reason})")
+            self.say(f"     (done, but not recorded: the page cannot be described; {reason})")
+            self.beside("an action on a page that cannot be described")
+            with suppress(_error()):
+                await self._again(gesture)
         finally:
             self._moved.clear()
             self._releases.pop((gesture.tab, gesture.frame, gesture.number), None)
@@ -304,10 +291,17 @@ class Recorder:
             taken, picture = await self._taking.before(gesture, "TYPE")
             self._filling = Filling(gesture, taken, picture, pressed=False)
             await gesture.tab.call(gesture.frame, "open", gesture.number, True)
-        if gesture.message["what"] == "paste":
-            await gesture.tab.insert(gesture.message["text"])
-        else:
-            await gesture.tab.key(gesture.frame, gesture.message)
+        await self._again(gesture)
+
+    async def _again(self, gesture: Gesture) -> None:
+        """Do what was held back."""
+        match gesture.message["what"]:
+            case "press":
+                await self._press_again(gesture)
+            case "paste":
+                await gesture.tab.insert(gesture.message["text"])
+            case "key":
+                await gesture.tab.key(gesture.frame, gesture.message)
 
     async def _composed(self, gesture: Gesture) -> None:
         await self.settle()

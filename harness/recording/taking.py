@@ -15,7 +15,7 @@ from harness.recording.tab import TALLEST, Message, Picture, Tab
 SHORTEST_COOKIE = 16
 """Values of cookies from this length on are hidden wherever pages repeat them, in characters."""
 _PICTURES = 3
-_UNHELD = "the element shows a picture that is drawn or played; the place in it is not held"
+_UNHELD = "the element shows a picture that is drawn or played; the place in it is not recorded"
 _DRAWN = ("canvas", "video", "object", "embed", "iframe", "frame", "map")
 
 
@@ -41,6 +41,22 @@ class Gesture:
         """The field that it is done in."""
         number = self.about["field"]
         return (self.tab, self.frame, number) if number else None
+
+
+@dataclass(slots=True)
+class Filling:
+    """A field that is being filled in: the step that is open.
+
+    before: the page before, with its picture.
+    pressed: whether it began with a press of the mouse.
+    value: what a person has entered so far; None if nothing.
+    """
+
+    gesture: Gesture
+    before: Taken
+    picture: bytes | None
+    pressed: bool
+    value: str | None = None
 
 
 @dataclass(slots=True)
@@ -137,6 +153,6 @@ class Taking:
     def _notes_beside(self) -> list[str]:
         others, self._others = self._others, {}
         return [
-            f"before it, and not held: {name}{f' ({times} times)' if times > 1 else ''}"
+            f"before it, not recorded: {name}{f' ({times} times)' if times > 1 else ''}"
             for name, times in others.items()
         ]

@@ -98,7 +98,7 @@ def test_pages_that_change_come_twice_or_ask_are_recorded_before_each_action(
         "op": "CLICK",
     }
     assert found.notes(9) == [
-        "before it, and not held: a dialog of the page (alert) and its answer"
+        "before it, not recorded: a dialog of the page (alert) and its answer"
     ]
     assert all(row["screenshot"] for row in found.rows)
 
@@ -167,6 +167,23 @@ def test_a_page_can_neither_forge_steps_nor_see_that_it_is_recorded(tmp_path: Pa
     page = found.rows[1]["cleaned_html"]
     assert page.split("<i ")[1].split("</text>")[0].endswith(">0")
     assert "vlm-eval" not in found.rows[1]["raw_html"]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_that_cannot_be_described_is_still_acted_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = {
+        "/": """<form><input name=getBoundingClientRect></form><a id=on href=/next>On</a>""",
+        "/next": "<button>End</button>",
+    }
+    with site(pages) as address:
+        moves = [{"op": "CLICK", "at": "#on"}, {"op": "CLICK", "at": "button"}]
+        found = recorded(tmp_path, address, moves)
+    assert "done, but not recorded: the page cannot be described" in capsys.readouterr().out
+    assert found.words == ["[button]  End -> CLICK"]
+    assert "cannot be described" in found.notes(0)[0]
 
 
 @pytest.mark.browser
@@ -308,12 +325,12 @@ def test_every_kind_of_field_is_one_step_and_what_cannot_be_held_is_said(tmp_pat
         ("TYPE", "one two"),
         ("TYPE", "typed"),
     ]
-    assert "the list takes several options, of which the first is held" in found.notes(2)
-    assert "line breaks of the text are held as blanks" in found.notes(4)
+    assert "the list takes several options, of which only the first is recorded" in found.notes(2)
+    assert "line breaks of the text become blanks" in found.notes(4)
     assert "the page is longer than its picture, which ends at 16000 pixels" in found.notes(0)
     drawn = "\n".join(found.notes(6))
     assert "dragging with the mouse" in drawn and "the key Escape" in drawn
-    assert "the place in it is not held" in drawn
+    assert "the place in it is not recorded" in drawn
     assert found.words[7:] == [
         "[link]  Other -> CLICK",
         "[link]  Last -> CLICK",

@@ -63,7 +63,8 @@ def test_a_task_done_by_hand_gives_the_rows_that_the_samples_builder_made(
 LOGIN = {
     "/": """<form action=/welcome>
       <label for=u>User</label> <input id=u name=user>
-      <label for=p>Password</label> <input id=p name=pass type=password>
+      <label for=p>Password</label> <input id=p name=pass type=password
+        placeholder="At least 7 signs">
       <button>Sign in</button></form>""",
     "/welcome": """<body data-code="{pass}"><p id=echo>Welcome, your password is {pass}.</p>
       <p><b>hun</b><i>ter2</i></p><p>h u n t e r 2 and HUNTER2</p><input value="{pass}">
@@ -92,6 +93,8 @@ def test_passwords_cookies_and_what_is_marked_are_in_no_file(tmp_path: Path) -> 
         )
     assert found.words[1] == "[textbox]  Password -> TYPE: SECRET"
     assert json.loads(found.rows[1]["operation"])["value"] == "SECRET"
+    field = found.rows[2]["cleaned_html"].split('type="password"')[1].split("/>")[0]
+    assert 'placeholder="At least 7 signs"' in field and 'input_value="SECRET"' in field
     assert found.rows[0]["confirmed_task"] == "Sign in with SECRET as SECRET"
     everything = found.everything().lower()
     for secret in (b"hunter2", b"ter2</", b"h u n t", b"jane@example", b"c00kie"):
