@@ -294,7 +294,8 @@ def _jobs(run: Path, data: Path) -> list[tuple[bytes, str]]:
     recipes = {}
     for line in (run / "steps.jsonl").read_text("utf-8").splitlines():
         record = json.loads(line)
-        recipes[record["action_uid"]] = [picture["recipe"] for picture in record["pictures"]]
+        recipe = [picture["recipe"] for picture in record["pictures"]]
+        recipes[record["detail"]["action_uid"]] = recipe
     table = pq.read_table(data, columns=["action_uid", "screenshot"]).to_pylist()
     return [
         (row["screenshot"]["bytes"], recipe)
