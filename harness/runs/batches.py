@@ -44,7 +44,7 @@ Happening = Literal[
     "drained",
     "dropped",
 ]
-"""What happens to a pack, in this order. `refused` takes it back to before `creating`, `released`
+"""What happens to a pack, in this order. `refused` takes it back to before `uploaded`, `released`
 to before `created`, since the batch was somebody else's; a pack that is `drained` or `dropped` is
 over."""
 
@@ -166,7 +166,8 @@ class Pack:
                 self.id, self.created_at = event.id, event.at
                 self.expires_at, self.found = event.expires_at, event.found
             case "refused":
-                self.creating_at, self.id, self.created_at = None, "", None
+                # What was uploaded may be gone by the time it is wanted again.
+                self.creating_at, self.id, self.created_at, self.uploaded = None, "", None, None
             case "released":
                 self.id, self.created_at, self.expires_at = "", None, None
                 self.ended, self.status, self.where = False, "", ()

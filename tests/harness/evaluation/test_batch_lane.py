@@ -154,6 +154,15 @@ def test_what_came_to_nothing_is_asked_again(switches: Switches, server: WireSer
     assert len(ids) == len(set(ids))
 
 
+def test_an_upload_that_the_provider_deleted_is_sent_again(server: WireServer) -> None:
+    line = arguments(server, "openai", "run", *ONE_TASK, *TEXT_ONLY, "--tier", "batch")
+    server.batches.switches.full = 1
+    assert "Enqueued token limit" in call(*line).err
+    server.batches.files.clear()
+    assert call(*line).code == WAITING
+    assert (server.batches.uploads, server.batches.creates) == (2, 1)
+
+
 def test_a_batch_that_failed_says_why(server: WireServer) -> None:
     server.batches.switches.fail = "Model some-model is not for batches"
     line = arguments(server, "openai", "run", *ONE_TASK, *TEXT_ONLY, "--tier", "batch")
