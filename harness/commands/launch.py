@@ -14,6 +14,7 @@ from adapters.registry import UnknownName
 from harness.commands.options import is_given, read_options, require
 from harness.commands.run import run
 from harness.errors import UserError
+from harness.printing import say
 from harness.settings import SETTINGS, Settings, written
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,7 +83,7 @@ def ray(options: tuple[str, ...], shards: int, name: str) -> None:
 
 
 def _show(script: str) -> None:
-    click.echo(script, nl=False)
+    say(script, nl=False)
 
 
 def read_launch(options: Sequence[str], shards: int, name: str) -> Any:
