@@ -19,7 +19,6 @@ from tests.adapters.support import MODELS
 from tests.harness.commands.tool import (
     ONE_TASK,
     TEXT_ONLY,
-    Called,
     call,
     calls,
     replying,
@@ -269,11 +268,6 @@ def test_a_second_process_is_told_and_touches_nothing(server: WireServer) -> Non
     server.batches.switches.polls = 1
     to_the_end(args)
     check(server)
-
-
-def cancelled_run(server: WireServer, args: list[str]) -> Called:
-    assert call(*args).code == WAITING
-    return call("batches", "run", "--cancel")
 
 
 def test_cancelling_collects_and_the_run_goes_on_at_once(server: WireServer) -> None:
