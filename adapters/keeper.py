@@ -23,15 +23,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from adapters import launcher
-from adapters.processes import (
-    Child,
-    ChildEnded,
-    Receive,
-    Send,
-    descendants,
-    end_descendants,
-    meaning,
-)
+from adapters.child import Receive, Send, descendants, end_descendants, meaning
+from adapters.processes import Child, ChildEnded
 
 _LOOK_S = 0.05
 

@@ -12,42 +12,29 @@ threads, and the user's main module is never imported again. A child exits when 
 parent closes, however the parent ended and even in the middle of its work, so it must not hold
 anything that has to be saved. If a child ends by itself, the parent gets `ChildEnded`, which says
 how.
-
-The child runs this file as a program. It imports only the standard library, so that a child loads
-nothing that it does not need.
 """
 
 from __future__ import annotations
 
-import importlib
-import io
 import json
 import os
-import pickle
 import queue
-import runpy  # noqa: TID251 (a child's entry, given by its parent)
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from copyreg import dispatch_table
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, BinaryIO, Self, cast
 
-Reducers = Mapping[type, Callable[[Any], Any]]
-"""Type to a function that reduces its objects for pickling, as in `copyreg.dispatch_table`."""
-Receive = Callable[[], Any]
-Send = Callable[[object], None]
+from adapters import child as program
+from adapters.child import Reducers, meaning, receive, send, write
 
-_COUNTS = struct.Struct("!QQ")
 _PIPE_BYTES = 1 << 20
 """The most that Linux lets anybody ask for, unless it was told otherwise."""
 _ENDING_S = 5.0
@@ -62,7 +49,7 @@ class ChildEnded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Command:
     """A child that is another program than this Python.
 
     It reads a line of JSON for every message and writes one for every answer, which is received as
@@ -87,7 +74,7 @@ class Child:
 
     def __init__(
         self,
-        entry: str | Program,
+        entry: str | Command,
         *,
         environment: Mapping[str, str] | None = None,
         reducers: Reducers | None = None,
@@ -96,11 +83,11 @@ class Child:
 
         Args:
             entry: the function that the child calls with `Receive` and `Send`, as `module:function`
-                or `path.py:function`. A path loads the file without its package. Or a program.
+                or `path.py:function`. A path loads the file without its package. Or a command.
             environment: variables to set in the child in addition to those of this process.
             reducers: how to pickle objects for the child that pickle does not handle well.
         """
-        self._lines = _Lines() if isinstance(entry, Program) else None
+        self._lines = _Lines() if isinstance(entry, Command) else None
         words, variables = _started(entry)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._process = subprocess.Popen(
@@ -136,7 +123,7 @@ class Child:
             if self._lines is None:
                 send(stream, message, self._reducers)
             else:
-                _write(stream, memoryview(json.dumps(message).encode() + b"\n"))
+                write(stream, memoryview(json.dumps(message).encode() + b"\n"))
         except OSError:
             raise self._ended() from None
 
@@ -191,7 +178,7 @@ class Pool:
 
     def __init__(
         self,
-        entry: str | Program,
+        entry: str | Command,
         count: int,
         *,
         name: str,
@@ -330,38 +317,6 @@ class Lease:
         self._pool._idle.put(self._place)
 
 
-def send(stream: BinaryIO, message: object, reducers: Reducers | None = None) -> None:
-    """Write a message to an unbuffered stream. Raises OSError if the other end is closed.
-
-    A message is a header with lengths, a pickle, and the buffers that the pickle refers to. Bytes
-    that are wrapped in `pickle.PickleBuffer` are not copied into the pickle.
-    """
-    buffers: list[pickle.PickleBuffer] = []
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, protocol=5, buffer_callback=buffers.append)
-    if reducers:
-        pickler.dispatch_table = {**dispatch_table, **reducers}
-    pickler.dump(message)
-    raws = [buffer.raw() for buffer in buffers]
-    lengths = struct.pack(f"!{len(raws)}Q", *(raw.nbytes for raw in raws))
-    plain = out.getbuffer()
-    _write(stream, memoryview(_COUNTS.pack(len(plain), len(raws)) + lengths))
-    for part in (plain, *raws):
-        _write(stream, part)
-
-
-def receive(stream: BinaryIO) -> Any:
-    """Read a message. Raises EOFError if the other end is closed, even within a message.
-
-    Use it only for pipes between our own processes: reading a pickle can run any code.
-    """
-    length, count = _COUNTS.unpack(_read(stream, _COUNTS.size))
-    lengths = struct.unpack(f"!{count}Q", _read(stream, 8 * count))
-    plain = _read(stream, length)
-    # The bytes come from a process that this one started, or that started this one.
-    return pickle.loads(plain, buffers=[_read(stream, size) for size in lengths])  # noqa: S301
-
-
 class _TooLong(Exception):
     pass
 
@@ -388,14 +343,14 @@ class _Lines:
         return line
 
 
-def _started(entry: str | Program) -> tuple[list[str], dict[str, str]]:
+def _started(entry: str | Command) -> tuple[list[str], dict[str, str]]:
     """The command that starts a child, and the variables that it needs."""
-    if isinstance(entry, Program):
+    if isinstance(entry, Command):
         return list(entry.words), {}
     # The child finds the same packages as this process, wherever they are installed.
     paths = [path or str(Path.cwd()) for path in sys.path]
     # -P: modules in the folder of the program must not hide others of the same name.
-    words = [sys.executable, "-P", __file__, entry]
+    words = [sys.executable, "-P", str(program.__file__), entry]
     return words, {"PYTHONPATH": os.pathsep.join(paths)}
 
 
@@ -409,115 +364,3 @@ def _widen(pipe: BinaryIO) -> None:
         import fcntl
 
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-
-
-def _write(stream: BinaryIO, data: memoryview) -> None:
-    while data:
-        written: int | None = stream.write(data)
-        data = data[written or 0 :]
-
-
-def _read(stream: BinaryIO, length: int) -> bytearray:
-    data = bytearray(length)
-    view, done = memoryview(data), 0
-    into: Callable[[memoryview], int | None] = stream.readinto  # type: ignore[attr-defined]
-    while done < length:
-        read = into(view[done:])
-        if not read:
-            raise EOFError
-        done += read
-    return data
-
-
-def meaning(status: int) -> str:
-    """How a process ended, by its return code in Python's sense."""
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = "unknown"
-    killed = f"killed by signal {-status} ({name})"
-    return f"{killed}, so perhaps the machine is out of memory" if status == -9 else killed
-
-
-def _serve(entry: str) -> None:
-    """Run in the child: keep the standard streams for messages, and give libraries others."""
-    # The main process decides what Ctrl-C and SIGTERM mean; whoever ends a job may send the latter
-    # to all of its processes.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    incoming = os.fdopen(os.dup(0), "rb", buffering=0)
-    outgoing = os.fdopen(os.dup(1), "wb", buffering=0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    received: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(incoming, received), daemon=True).start()
-    lock = threading.Lock()
-
-    def answer(message: object) -> None:
-        with lock:
-            try:
-                send(outgoing, message)
-            except OSError:
-                os._exit(0)
-
-    _function(entry)(received.get, answer)
-
-
-def _listen(incoming: BinaryIO, received: queue.SimpleQueue[Any]) -> None:
-    try:
-        while True:
-            received.put(receive(incoming))
-    except (EOFError, OSError):
-        # The parent is gone or has closed the pipe; there is nothing to save. What this process has
-        # started goes with it, and what has left its group first.
-        end_descendants()
-        if os.getpgrp() == os.getpid():
-            os.killpg(0, signal.SIGKILL)
-        os._exit(0)
-    except BaseException as error:
-        # A message that cannot be read here, since it is made of what only the parent knows.
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
-
-
-def descendants() -> list[int]:
-    """Ids of the running processes that this one has started, and they in turn; only on Linux."""
-    parents: dict[int, int] = {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # It has just ended.
-            # The name, in parentheses, may hold anything.
-            state, parent = file.read_text(errors="replace").rpartition(")")[2].split()[:2]
-            if state not in "ZX":
-                parents[int(file.parent.name)] = int(parent)
-    found = [os.getpid()]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found[1:]
-
-
-def end_descendants() -> None:
-    """Kill what `descendants` finds, and what these start meanwhile."""
-    for _ in range(100):
-        found = descendants()
-        for pid in found:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if not found:
-            return
-        time.sleep(0.01)
-
-
-def _function(entry: str) -> Callable[[Receive, Send], None]:
-    where, _, name = entry.rpartition(":")
-    if where.endswith(".py"):
-        function = runpy.run_path(where)[name]
-    else:
-        function = getattr(importlib.import_module(where), name)
-    return cast("Callable[[Receive, Send], None]", function)
-
-
-if __name__ == "__main__":
-    _serve(sys.argv[1])

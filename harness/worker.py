@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adapters.processes import Receive, Send
+    from adapters.child import Receive, Send
 
 _GARBAGE = 50_000
 """Objects between collections of garbage: a page has thousands, which are gone when it is done."""

@@ -107,7 +107,7 @@ def test_circles_are_looked_for_below_every_package() -> None:
 
 RUNS_CODE = {"eval", "exec", "compile", "__import__", "runpy"}
 ALLOWED = {
-    ("adapters/processes.py", "runpy"): "a child's entry, which its parent gives, not a model",
+    ("adapters/child.py", "runpy"): "a child's entry, which its parent gives, not a model",
     ("harness/worker.py", "runpy"): "a job's file, which its parent gives, not a model",
 }
 """Where code is run that is not imported, with the reasons."""

@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 
+from adapters.child import Receive, Reducers, Send
 from adapters.contract import Fatal, Fault
 from adapters.exchange import Answer
 from adapters.local.errors import line
 from adapters.local.options import LocalOptions
 from adapters.local.work import Generated, Plan, Work, WorkerStats
-from adapters.processes import Receive, Reducers, Send
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adapters.child import Receive, Send
 from adapters.contract import Fault, PixelPicture
 from adapters.conversation import Finish
 from adapters.exchange import Answer
 from adapters.local.errors import line
 from adapters.local.work import Generated
-from adapters.processes import Receive, Send
 
 _FINISHES = {
     "stop": Finish.STOP,

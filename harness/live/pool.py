@@ -22,8 +22,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from adapters.child import Receive, Send
 from adapters.contract import Fatal, Fault
-from adapters.processes import ChildEnded, Lease, Pool, Program, Receive, Send
+from adapters.processes import ChildEnded, Command, Lease, Pool
 from harness.dialogue import Observation
 from harness.errors import UserError
 from harness.printing import printable
@@ -55,7 +56,7 @@ class Foreign(Protocol):
     """
 
     @property
-    def program(self) -> Program:
+    def program(self) -> Command:
         """How it is started."""
         ...
 

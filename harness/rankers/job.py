@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.processes import ChildEnded, Pool, Receive, Send
+from adapters.child import Receive, Send
+from adapters.processes import ChildEnded, Pool
 from harness import __version__
 from harness.benchmarks import StepDataset, open_steps
 from harness.candidates import page_of

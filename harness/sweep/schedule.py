@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.processes import meaning
+from adapters.child import meaning
 from harness.engine import on_interrupt
 from harness.errors import UserError
 from harness.sweep.child import Child

@@ -19,6 +19,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 import torch
 
+from adapters.child import receive, send
 from adapters.contract import AdapterInfo, Fatal, Fault
 from adapters.conversation import Reply
 from adapters.local import unloaded
@@ -29,7 +30,6 @@ from adapters.local.process_worker import ProcessWorker, start_workers
 from adapters.local.serving import REDUCERS, Ready
 from adapters.local.work import Plan
 from adapters.local.worker import ThreadWorker
-from adapters.processes import receive, send
 from tests.harness.pictures.test_store import alive
 from tests.local.conftest import Checkpoint
 from tests.local.test_adapter import Pictures, next_round, replies, request

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adapters.processes import Child, ChildEnded, Program
+from adapters.processes import Child, ChildEnded, Command
 from harness.benchmarks.browsergym import answers
 from harness.benchmarks.browsergym.acting import calls_of
 from harness.benchmarks.browsergym.suites import Suite
@@ -37,9 +37,9 @@ class Gym:
     size: tuple[int, int]
 
     @property
-    def program(self) -> Program:
+    def program(self) -> Command:
         # -I: neither our packages nor our variables for Python are meant for it.
-        return Program((self.python, "-I", str(WORKER)))
+        return Command((self.python, "-I", str(WORKER)))
 
     def told(self, action: Mapping[str, Any]) -> tuple[str, Any]:
         """See `Foreign.told`."""

@@ -138,7 +138,7 @@ def test_nothing_outlives_the_main_process(running: Running) -> None:
 @pytest.mark.parametrize(
     ("running", "word"),
     [
-        ("hangs", "processes.py"),
+        ("hangs", "child.py"),
         ("waits", "run-driver"),
         ("hangs", "--remote-debugging-pipe"),
         ("waits", "--type=renderer"),
