@@ -207,6 +207,17 @@ class Deferred:
         """What of a pack is sent anew."""
         return {id: self._again[id] for id in self._ids(pack.n) if id in self._again}
 
+    def leave_unread(self, pack: Pack) -> int:
+        """Note what no dialogue has asked for of what came back, and that it has cost all the same.
+
+        So it is where a unit was given up for another of its calls. Returns how many these are.
+        """
+        unread = {id: call for id, call in self._ids(pack.n).items() if id in self._held}
+        for id, call in unread.items():
+            self._note_again(id, call.attempt, "not read", call.upper)
+            self._release(id, call.upper)
+        return len(unread)
+
     def forget(self, pack: Pack) -> None:
         """All of a pack is on record."""
         ids = self._ids(pack.n)

@@ -287,6 +287,12 @@ class Remote:
         self._forget(pack)
 
     async def _close(self, pack: Pack) -> None:
+        if unread := self.deferred.leave_unread(pack):
+            replies = "1 reply" if unread == 1 else f"{unread:,} replies"
+            self.notice(
+                f"batch {pack.n}: {replies} came too late for steps that had ended; what they may "
+                "have cost at most counts as spent"
+            )
         batch = RemoteBatch(pack.id, pack.status, True, where=pack.where)
         # What the provider keeps of it goes in its time; it is only a matter of tidiness.
         with contextlib.suppress(Fault):

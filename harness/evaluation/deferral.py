@@ -55,9 +55,14 @@ class Deferral:
             raise UserError(f"{plan.model.info.name} is not asked in batches: leave --tier out")
         deferring = adapter.deferring(directory.path / PACKS)
 
+        # A settled unit may wait for a call all the same: another one beside it was given up.
+        records = open_run(directory.path).records() if log.live and directory.settled else ()
+        played = {id for record in records if record.settled for id in record.calls}
+        shared = {(record.payer, record.place) for record in directory.shared.values()}
+
         def is_recorded(key: StepKey, place: str) -> bool:
-            recorded = directory.recorded
-            return key in directory.settled or call_id(*key, place) in recorded.ids(key)
+            id = call_id(*key, place)
+            return id in played or id in directory.recorded.ids(key) or (key, place) in shared
 
         deferred = Deferred(
             deferring,
@@ -79,12 +84,14 @@ class Deferral:
         """
         remote, wait_s = self.remote, FIRST_WAIT_S
         passed = False
-        if not self.deferred.spools:
+        if not self.deferred.spools or self._all_settled:
             remote.withdraw()
         while True:
             came = await remote.collect()
             live = self.directory.batches.live
-            if came or not (passed or live) or (not passed and any(p.is_unsent for p in live)):
+            # Where everything is with the provider, a session only looks.
+            idle = self.deferred.spools and live and not any(pack.is_unsent for pack in live)
+            if came or not (passed or idle):
                 await self._pass(engine, session)
                 passed = True
                 wait_s = FIRST_WAIT_S
@@ -113,6 +120,10 @@ class Deferral:
         self.directory.note_spent(engine.spent)
         if self.deferred.fatal is not None:
             raise self.deferred.fatal
+
+    @property
+    def _all_settled(self) -> bool:
+        return len(self.directory.settled) == self.plan.dialogues
 
     @property
     def waiting(self) -> str:

@@ -156,7 +156,7 @@ async def carry_out(
                     _recording_usage(engine, model.adapter, directory),
                 ):
                     try:
-                        if len(directory.settled) == total:
+                        if len(directory.settled) == total and not directory.batches.live:
                             await engine.run(session.jobs(), session.settle)
                         elif deferral is not None:
                             await deferral.passes(engine, session, watching.notice)
