@@ -18,20 +18,12 @@ from harness.benchmarks import IndexEntry, StepDataset
 from harness.benchmarks.index import Decoder
 from harness.benchmarks.parquet import Record
 from harness.candidates import (
-    CandidateOptions,
-    ChoiceFacts,
-    Chosen,
-    accepted,
-    choice_facts,
-    choose,
-    everything,
-    first_of,
     page_of,
-    render,
     restrict,
 )
 from harness.errors import DataError, UserError
-from harness.evaluation.history import EarlierActions, FinishedTurns, Offered, latest
+from harness.evaluation.history import EarlierActions, FinishedTurns, latest
+from harness.evaluation.listing import Listed, Lister, as_listed, target_of
 from harness.evaluation.scene import PageScene, RecordedScene
 from harness.evaluation.step_records import (
     choice_record,
@@ -42,7 +34,7 @@ from harness.evaluation.step_records import (
     unasked_record,
 )
 from harness.evaluation.units import Apart, Question
-from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Box, Page, PageError
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page
 from harness.pictures import (
     PictureError,
     PicturePolicy,
@@ -115,15 +107,6 @@ class StepQuestion(Question):
         return tuple(scene.shown) if isinstance(scene, PageScene) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """The choices in listed order, the id of the positive among them, and facts about them."""
-
-    choices: tuple[Choice, ...]
-    shown: str | None
-    facts: ChoiceFacts
-
-
 class Preparer:
     """Prepares the rows of a run under its settings.
 
@@ -157,19 +140,14 @@ class Preparer:
         self._policy = pictures
         self._rule = rule
         self._ranks = ranks
-        self._texts = texts
         self._earlier = earlier
         self._tokens = tokens
         self._attributes = attributes
+        self._lister = Lister(settings, protocol, ranks, texts=texts)
         self._turns = (
-            FinishedTurns(conversations, self._offered) if conversations is not None else None
-        )
-        self._options = CandidateOptions(
-            positives=settings.positives,
-            shown=settings.shown,
-            exclude_related=settings.exclude_related,
-            exclude_same_text=settings.exclude_same_text,
-            order=settings.order,
+            FinishedTurns(conversations, self._lister.offered)
+            if conversations is not None
+            else None
         )
 
     def questions(self, dataset: StepDataset) -> Iterator[StepQuestion]:
@@ -243,15 +221,15 @@ class Preparer:
         try:
             screenshot = read_size(row.screenshot) if row.screenshot else None
             if row.stored is not None:
-                listed = _as_listed(row, row.stored, self._settings.distractors)
+                listed = as_listed(row, row.stored, self._settings.distractors)
                 pictures = _as_sent(row.stored)
             else:
                 page = page_of(row)
-                listed = self._choose(row, page)
+                listed = self._lister.listed(row, page)
                 pictures = self._plan(screenshot, listed)
         except PictureError as error:
             raise DataError(f"{row.source or row.step_id}: {error}") from error
-        gold = restrict(row, self._options).gold
+        gold = restrict(row, self._lister.options).gold
         record = self._record(row, listed, gold, screenshot, pictures)
         scene: Scene | None = None
         if page is not None and self._protocol.needs.scene:
@@ -281,7 +259,7 @@ class Preparer:
     def _record(
         self,
         row: Row,
-        listed: _Listed,
+        listed: Listed,
         gold: Gold,
         size: Screenshot | None,
         pictures: tuple[Picture, ...],
@@ -307,88 +285,30 @@ class Preparer:
             detail=detail,
         )
 
-    def _plan(self, screenshot: Screenshot | None, listed: _Listed) -> tuple[Picture, ...]:
+    def _plan(self, screenshot: Screenshot | None, listed: Listed) -> tuple[Picture, ...]:
         # Crops are planned later, when the protocol asks the scene for them.
         if screenshot is None or self._protocol.needs.pictures != "page":
             return ()
         boxes = [choice.box for choice in listed.choices]
-        return plan(self._policy, screenshot, boxes, self._rule, _target(listed))
+        return plan(self._policy, screenshot, boxes, self._rule, target_of(listed))
 
-    def _scene(self, page: Page, listed: _Listed, screenshot: Screenshot | None) -> PageScene:
+    def _scene(self, page: Page, listed: Listed, screenshot: Screenshot | None) -> PageScene:
         # Only oracle policies may know where the correct element is.
-        target = _target(listed) if self._policy.oracle else None
+        target = target_of(listed) if self._policy.oracle else None
         return PageScene(
             page, listed.choices, self._policy, screenshot, self._rule, target, self._attributes
         )
 
-    def _choose(self, row: Row, page: Page) -> _Listed:
-        settings, needs = self._settings, self._protocol.needs
-        chosen = self._chosen(row, page)
-        try:
-            letters = self._protocol.letters(len(chosen.ids)).choices
-        except ValueError as error:
-            where = row.source or row.step_id
-            raise UserError(
-                f"{where}: {len(chosen.ids)} candidates are too many: {error}"
-            ) from error
-        choices = render(
-            row,
-            page,
-            chosen,
-            form=settings.form,
-            choice_tokens=settings.choice_tokens,
-            letters=letters,
-            texts=self._texts,
-            descriptions=needs.descriptions,
-            ranked=settings.candidates == "ranker",
-        )
-        if settings.candidates == "all":
-            # Some candidate always encloses the correct element, so there is nothing to count.
-            facts = ChoiceFacts(absent=len(chosen.absent), lost=chosen.lost)
-        else:
-            facts = choice_facts(page, chosen, choices)
-        return _Listed(choices, chosen.shown, facts)
-
-    def _chosen(self, row: Row, page: Page) -> Chosen:
-        settings = self._settings
-        if settings.candidates == "all":
-            return everything(row, page, self._options)
-        if settings.candidates == "ranker":
-            assert self._ranks is not None and settings.top_k is not None
-            return first_of(row, page, self._ranks.of(row, page), settings.top_k, self._options)
-        return choose(
-            row,
-            page,
-            seed=settings.seed,
-            distractors=settings.distractors,
-            options=self._options,
-        )
-
-    def _offered(self, row: Row) -> Offered:
-        """What `PastAction` has of a row's elements: those offered as candidates of this run, but
-        drawn by no seed, as what was done before is known."""
-        page = page_of(row)
-        every = everything(row, page, self._options)
-        ranked = self._settings.candidates == "ranker"
-        ids = self._chosen(row, page).ids if ranked else every.ids
-        right = {candidate.id for candidate in accepted(row, self._options)}
-        positives = tuple(node_id for node_id in every.ids if node_id in right)
-        return positives, tuple((one, place if ranked else None) for place, one in enumerate(ids))
-
-    def _invalid(self, row: Row, listed: _Listed) -> str | None:
+    def _invalid(self, row: Row, listed: Listed) -> str | None:
         if row.counts:
             return row.invalid
         if listed.facts.lost:
             return POSITIVE_NOT_ON_PAGE
-        if listed.shown is None and not self._may_miss(row):
+        if listed.shown is None and not self._lister.may_miss(row):
             return NO_POSITIVE
         if row.invalid == NO_SCREENSHOT and self._settings.lost_rows:
             return None
         return row.invalid
-
-    def _may_miss(self, row: Row) -> bool:
-        """Whether it is the ranker that leaves out an acceptable element."""
-        return self._settings.candidates == "ranker" and bool(accepted(row, self._options))
 
 
 def _check_pictures(row: Row) -> None:
@@ -436,27 +356,6 @@ def _sources(
     if row.stored is not None:
         return {p.digest: data for p, data in zip(pictures, row.stored.pictures, strict=True)}
     return {screenshot.digest: row.screenshot} if screenshot and row.screenshot else {}
-
-
-def _target(listed: _Listed) -> Box | None:
-    return next((c.box for c in listed.choices if c.id == listed.shown), None)
-
-
-def _as_listed(row: Row, stored: StoredQuestion, distractors: int) -> _Listed:
-    """Return the choices of a stored question, of which `distractors` should be negatives."""
-    right = {candidate.id for candidate in row.positives}
-    shown = next((choice.id for choice in stored.choices if choice.id in right), None)
-    chosen = Chosen(tuple(choice.id for choice in stored.choices), shown, distractors)
-    return _Listed(stored.choices, shown, choice_facts(_page(row, chosen), chosen, stored.choices))
-
-
-def _page(row: Row, chosen: Chosen) -> Page | None:
-    """Return the page if it can be read and has all choices under their ids (rabbit's has not)."""
-    try:
-        page = Page.parse(row.html)
-    except PageError:
-        return None
-    return page if all(node in page for node in chosen.ids) else None
 
 
 def _as_sent(stored: StoredQuestion) -> tuple[Picture, ...]:
