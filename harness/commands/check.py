@@ -29,7 +29,7 @@ def check(suite: str, env_python: str | None) -> int:
     known = {"browsergym": SUITES["miniwob"], **SUITES}
     if suite not in known:
         raise UserError(f"'{suite}' is no suite of BrowserGym; {suggestion(suite, known)}")
-    for line in how_to(known[suite]):
+    for line in how_to(known[suite], env_python):
         say(line)
     if env_python is None:
         return 0

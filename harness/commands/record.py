@@ -114,6 +114,10 @@ def _site(url: str) -> tuple[str, str]:
         return site, address(site)
     if "://" not in url:
         url = f"{'http' if re.match(r'(localhost|[0-9.]+)(:|/|$)', url) else 'https'}://{url}"
-    if urlsplit(url).scheme not in ("http", "https", "file"):
+    try:
+        known = urlsplit(url).scheme in ("http", "https", "file")
+    except ValueError:
+        known = False
+    if not known:
         raise UserError(f"{url} is no address of a page")
     return "", url

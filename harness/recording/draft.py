@@ -97,7 +97,7 @@ class Draft:
         """Begin a trajectory in a folder, which is made.
 
         Raises:
-            UserError: there is an unfinished one.
+            UserError: there is an unfinished one, or the folder cannot be written to.
         """
         if (out / UNFINISHED).exists():
             raise UserError(
@@ -106,8 +106,11 @@ class Draft:
             )
         begun = Begun(str(uuid4()), url, website, domain, subdomain)
         draft = cls(out, begun)
-        draft.folder.mkdir(parents=True)
-        draft._write("task.json", msgspec.json.encode(begun))
+        try:
+            draft.folder.mkdir(parents=True)
+            draft._write("task.json", msgspec.json.encode(begun))
+        except OSError as error:
+            raise UserError(f"--out {out}: {error.strerror or error}") from None
         return draft
 
     @classmethod

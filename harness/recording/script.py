@@ -34,6 +34,9 @@ ScriptOp = Literal[
 _LOOKS = 20
 _LOOK_MS = 1_000
 _ELSEWHERE = ("GOTO", "BACK", "UNDO")
+_VALUED = {
+    "SELECT": "an option", "PRESS": "a key", "DRAG": "a selector", "GOTO": "an address",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def read_script(given: str) -> Script:
             raise UserError(f"--script {name}: no task '{wanted}'; {suggestion(wanted, tasks)}")
         content = tasks[wanted]
     goal, steps = content.get("goal"), content.get("steps")
-    if not isinstance(goal, str) or not isinstance(steps, list):
+    if not isinstance(goal, str) or not goal.strip() or not isinstance(steps, list):
         hint = " (FILE#NAME is one of its tasks)" if "task" in content else ""
         raise UserError(f"--script {name}: needs goal, a text, and steps, a list{hint}")
     return Script(goal, tuple(_move(name, at, step) for at, step in enumerate(steps, start=1)))
@@ -104,6 +107,8 @@ def _move(name: str, at: int, step: Any) -> Move:
         raise UserError(f"{where}: op is one of {', '.join(get_args(ScriptOp))}")
     if not step.get("at") and step["op"] not in (*_ELSEWHERE, "PRESS"):
         raise UserError(f"{where}: {step['op']} needs at, a selector")
+    if step["op"] in _VALUED and not step.get("value"):
+        raise UserError(f"{where}: {step['op']} needs value, {_VALUED[step['op']]}")
     return Move(**step)
 
 
@@ -122,8 +127,8 @@ async def play(script: Script, page: Page, recorder: Recorder) -> None:
         try:
             await _make(move, page, recorder)
             await recorder.calm()
-        except Error as error:
-            reason = error.message.splitlines()[0]
+        except (Error, UserError) as error:
+            reason = str(error).splitlines()[0].rstrip(":")
             raise UserError(f"step {at} of the script ({move.op} {move.at}): {reason}") from None
         finally:
             page.remove_listener("dialog", dialogs)
@@ -208,6 +213,8 @@ async def _wait(page: Page, selector: str) -> None:
 
 async def _select(element: Locator, value: str, page: Page, recorder: Recorder) -> None:
     """Open a list and choose an option of it with the keyboard."""
+    if not await element.evaluate("one => one.matches('select')"):
+        raise UserError("the element is no list")
     labels: list[str] = await element.evaluate("one => [...one.options].map(x => x.label.trim())")
     if value not in labels:
         raise UserError(f"the list has no option '{value}'; {suggestion(value, labels)}")

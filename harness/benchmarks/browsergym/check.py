@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
@@ -14,6 +17,9 @@ from harness.printing import printable
 
 NEWEST = (3, 12)
 """The newest Python that BrowserGym's Playwright 1.44 can be installed under."""
+PLAYWRIGHT = (1, 44)
+OLDEST = (0, 14)
+"""The oldest BrowserGym that was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +46,26 @@ class _Facts(msgspec.Struct):
     pages: str | None
 
 
-def how_to(suite: Suite) -> Iterator[str]:
-    """The commands that make an environment."""
+def how_to(suite: Suite, python: str | None = None) -> Iterator[str]:
+    """The commands that make an environment, in the folder of a Python if one is given."""
+    place = "~/browsergym" if python is None else _folder(Path(python))
     oldest, newest = (".".join(map(str, one)) for one in (suite.python, NEWEST))
     yield f"# {suite.title}; Python {oldest if oldest == newest else f'{oldest} to {newest}'}"
-    yield f"python{newest} -m venv ~/browsergym"
+    yield f"python{newest} -m venv {place}"
     packages = " ".join(one for one in suite.packages if not one.startswith("lib"))
-    yield f"~/browsergym/bin/pip install {packages} playwright==1.44.0"
+    yield f"{place}/bin/pip install {packages} playwright==1.44.0"
     for name in suite.data:
-        yield f"~/browsergym/bin/python -m nltk.downloader {name.rpartition('/')[2]}"
+        yield f"{place}/bin/python -m nltk.downloader {name.rpartition('/')[2]}"
     yield "apt install chromium"
     if suite.sites:
         yield f"export {' '.join(f'{name}=http://...' for name in suite.sites)}"
-    yield f"vlm-eval run -b 'browsergym:{suite.name}.*' --env-python ~/browsergym -m gpt-5.4"
+    yield f"vlm-eval run -b 'browsergym:{suite.name}.*' --env-python {place} -m gpt-5.4"
+
+
+def _folder(python: Path) -> str:
+    if python.parent.name == "bin":
+        return shlex.quote(str(python.parent.parent))
+    return "~/browsergym" if python.is_file() else shlex.quote(str(python))
 
 
 def findings(suite: Suite, python: str) -> Iterator[Finding]:
@@ -87,8 +100,19 @@ def _installed(suite: Suite, facts: _Facts) -> Iterator[Finding]:
     limits = " to ".join(".".join(map(str, one)) for one in dict.fromkeys((suite.python, NEWEST)))
     yield Finding("Python", fits, version if fits else f"{version}, and needs {limits}")
     for package in (*CORE, *suite.packages):
-        found = facts.versions.get(package, "")
-        yield Finding(package, bool(found), _told(found) or "not installed")
+        found = _told(facts.versions.get(package, ""))
+        wanted = _unfit(package, found)
+        yield Finding(package, bool(found) and not wanted, f"{found}{wanted}" or "not installed")
+
+
+def _unfit(package: str, version: str) -> str:
+    """What is wrong with a version: pip would rather take an old BrowserGym than fail."""
+    numbers = tuple(int(one) for one in re.findall(r"\d+", version)[:2])
+    if package == "browsergym-core" and numbers and numbers < OLDEST:
+        return f", and needs {'.'.join(map(str, OLDEST))} or newer"
+    if package == "playwright" and numbers and numbers != PLAYWRIGHT:
+        return f", and needs {'.'.join(map(str, PLAYWRIGHT))}"
+    return ""
 
 
 def _browser(facts: _Facts) -> Finding:

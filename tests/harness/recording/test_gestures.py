@@ -255,7 +255,10 @@ def test_without_a_display_one_line_says_what_to_do(
         ("goal = 'a'\nsteps = [1]", "step 1: not a table"),
         ("goal = 'a'\nsteps = [{ op = 'CLICK', att = 'b' }]", "did you mean 'at'"),
         ("goal = 'a'\nsteps = [{ op = 'FLY', at = 'b' }]", "op is one of CLICK"),
+        ("goal = ' '\nsteps = []", "needs goal, a text, and steps"),
         ("goal = 'a'\nsteps = [{ op = 'CLICK' }]", "CLICK needs at"),
+        ("goal = 'a'\nsteps = [{ op = 'GOTO' }]", "GOTO needs value, an address"),
+        ("goal = 'a'\nsteps = [{ op = 'DRAG', at = 'b' }]", "DRAG needs value, a selector"),
         ("goal = 'a'\nsteps = [{ op = 'CLICK', at = 3 }]", "at is 3, not of type str"),
     ],
 )
@@ -268,12 +271,40 @@ def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said
 
 @pytest.mark.parametrize(
     "given",
-    [[], ["--resume", "https://a.invalid"], ["ftp://a.invalid"], ["sample:nowhere"], ["--resume"]],
+    [
+        [],
+        ["--resume", "https://a.invalid"],
+        ["ftp://a.invalid"],
+        ["http://[::1"],
+        ["sample:nowhere"],
+        ["--resume"],
+    ],
 )
 def test_addresses_that_cannot_be_recorded_are_refused(tmp_path: Path, given: list[str]) -> None:
     steps = script(tmp_path / "script", [{"op": "BACK"}])
     with pytest.raises(UserError):
         run("record", *given, "--script", str(steps), "--out", str(tmp_path / "out"))
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    steps = script(tmp_path / "script", [{"op": "BACK"}])
+    out = tmp_path / "out"
+    out.write_text("mine")
+    with pytest.raises(UserError, match=f"--out {out}: "):
+        run("record", "https://a.invalid", "--script", str(steps), "--out", str(out))
+    assert out.read_text() == "mine"
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_move_that_cannot_be_made_is_named_with_its_step(tmp_path: Path) -> None:
+    moves = [{"op": "SELECT", "at": "#plus", "value": "a"}]
+    given = ["--script", str(script(tmp_path / "script", moves)), "--out", str(tmp_path / "out")]
+    with (
+        site({"/": "<button id=plus>More</button>"}) as address,
+        pytest.raises(UserError, match=r"step 1 of the script \(SELECT #plus\): .* is no list"),
+    ):
+        run("record", address, *given)
 
 
 FIELDS = {

@@ -164,9 +164,13 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     assert "http://127.0.0.1:9 does not answer" in found["WA_REDDIT"]
     assert "no address that begins with http" in found["WA_MAP"]
     assert found["OPENAI_API_KEY"].split()[0] == "ok"
+    assert found["playwright"].startswith("missing") and "needs 1.44" in found["playwright"]
     told = call("check", "browsergym")
     assert told.code == 0 and "pip install browsergym-miniwob" in told.out
     assert call("check", "webarna").code == 2
+    absent = call("check", "webarena", "--env-python", str(tmp_path / "my gym" / "bin" / "python"))
+    assert absent.code == 2 and "there is no Python" in absent.err
+    assert f"python3.12 -m venv '{tmp_path / 'my gym'}'" in absent.out
 
 
 def test_published_rows_stand_beside_the_whole_of_webarena_and_are_not_ranked_with_it() -> None:
