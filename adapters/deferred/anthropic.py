@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LIMITS = PackLimits(requests=100_000, bytes=64 << 20)
 """A quarter of the bytes allowed, since they go out in one request."""
 PATH = "/v1/messages/batches"
+CLOCKS_S = 900.0
+"""How far the clock of this machine may be ahead of the provider's."""
 RUNNING = {"in_progress", "canceling"}
 STATUS = {
     "invalid_request_error": 400,
@@ -138,20 +140,27 @@ class AnthropicBatches(HostedLines):
     ) -> RemoteBatch | None:
         after: dict[str, object] = {}
         found: RemoteBatch | None = None
+        earliest = since - CLOCKS_S
         for _ in range(MAX_PAGES):
             options: Any = {"params": {"limit": 100, **after}}
             asked = self._client.get(PATH, cast_to=httpx2.Response, options=options)
             page = await self._ask(asked, _Page, known=False)
             for batch in page.data:
                 begun = seconds_of(batch.created_at)
-                if begun is None or begun < since:
+                if begun is None or begun < earliest:
                     continue
                 read = self._batch(batch)
-                if read.total == total and read.id not in known:
-                    found = read  # The last is the oldest: the next after the attempt.
+                # Newest first, so that the last is the next after the attempt. One before it may be
+                # ours as well: two machines have two clocks.
+                if (
+                    read.total == total
+                    and read.id not in known
+                    and (begun >= since or found is None)
+                ):
+                    found = read
             # Newest first.
             oldest = seconds_of(page.data[-1].created_at) if page.data else None
-            if not page.has_more or oldest is None or oldest < since:
+            if not page.has_more or oldest is None or oldest < earliest:
                 break
             after = {"after_id": page.data[-1].id}
         return found

@@ -26,6 +26,7 @@ from adapters.deferred.hosted import (
     UPLOAD_S,
     HostedLines,
     checked_id,
+    moment,
     over,
     seconds_of,
 )
@@ -250,7 +251,7 @@ class GoogleBatches(HostedLines):
         }
         error = operation.error or _Error()
         begun = seconds_of(told.create_time)
-        expires_at = None if begun is None else begun + LIFE_S
+        expires_at = None if begun is None else moment(begun + LIFE_S)
         ended = (
             operation.done
             or state in ENDED

@@ -26,6 +26,7 @@ MAX_PAGES = 100
 UPLOAD_S = 600.0
 """Seconds that a server may take to answer an upload, once it has it."""
 _GRACE_S = 3600.0
+_YEAR_9999 = 253_370_764_800.0
 _ID = re.compile(r"[\w./:-]{1,200}", re.ASCII)
 _OVER = {400, 404, 409, 410}
 _ENQUEUED = re.compile(r"enqueued|queue", re.IGNORECASE)
@@ -131,6 +132,11 @@ def over(expires_at: float | None) -> bool:
     A state that nobody knows ends the wait then, whatever it means.
     """
     return expires_at is not None and time.time() > expires_at + _GRACE_S
+
+
+def moment(seconds: float | None) -> float | None:
+    """A time in seconds since 1970 that a calendar has, None for any other."""
+    return seconds if seconds is not None and 0 <= seconds < _YEAR_9999 else None
 
 
 def seconds_of(moment: str | None) -> float | None:

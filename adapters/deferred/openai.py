@@ -17,7 +17,7 @@ from adapters.api import ApiAdapter, Json
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.deferred.contract import PackLimits, RemoteBatch
-from adapters.deferred.hosted import MAX_PAGES, UPLOAD_S, HostedLines, checked_id, over
+from adapters.deferred.hosted import MAX_PAGES, UPLOAD_S, HostedLines, checked_id, moment, over
 from adapters.deferred.lines import Lines, Said
 from adapters.faults import Failure
 
@@ -215,7 +215,7 @@ class OpenAIBatches(ChatLines, HostedLines):
             total=counts.total,
             answered=counts.completed,
             failed=counts.failed,
-            expires_at=batch.expires_at,
+            expires_at=moment(batch.expires_at),
             error=self._adapter.clean("; ".join(map(_words, errors[:3]))),
             full=any(error.code == FULL for error in errors),
             where=tuple(checked_id(id) for id in files if id),
@@ -242,5 +242,5 @@ def _failure(error: object) -> Failure:
     code = inner.get("code") if isinstance(inner, dict) else None
     message = inner.get("message") if isinstance(inner, dict) else inner
     text = str(message or code or "neither an answer nor an error")
-    kind: FaultKind = "timeout" if code in _TIMEOUTS else "server"
+    kind: FaultKind = "timeout" if str(code) in _TIMEOUTS else "server"
     return Failure(text, kind=kind)

@@ -30,7 +30,7 @@ GRACE_S = 300.0
 """How long after a batch may have been created it is still only searched for: lists of batches lag
 behind."""
 ATTEMPTS = 4
-FIRST_WAIT_S = 2.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0
 
 
 @dataclass
@@ -39,6 +39,7 @@ class Remote:
 
     notice: called with a line that the user should see.
     queued_tokens: the most prompt tokens in open batches; None: not limited so.
+    sleep: waits; raises `Stopped` when the session is to end.
     """
 
     deferring: Deferring
@@ -47,6 +48,7 @@ class Remote:
     notice: Callable[[str], None]
     queued_tokens: int | None = None
     clock: Callable[[], float] = time.time
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def collect(self) -> bool:
         """Look at every pack that the provider has, and fetch what has ended.
@@ -58,6 +60,7 @@ class Remote:
             if pack.fetched:
                 came |= self._take(pack)
                 continue
+            await self.sleep(0)  # A session that is to end does not look at all the others first.
             try:
                 if pack.is_open and not pack.id:
                     await self._search(pack)
@@ -77,6 +80,7 @@ class Remote:
                 continue
             if not self._has_room(pack):
                 return
+            await self.sleep(0)
             try:
                 await self._send(pack)
             except QueueFull as fault:
@@ -312,8 +316,9 @@ class Remote:
             except (QueueFull, Gone):
                 raise
             except Fault as fault:
-                if not left:
-                    raise
                 wait_s = FIRST_WAIT_S * 2 ** (ATTEMPTS - 1 - left)
-                await asyncio.sleep(max(fault.retry_after_s or 0.0, wait_s))
+                wait_s = max(fault.retry_after_s or 0.0, wait_s)
+                if not left or wait_s > LONGEST_WAIT_S:
+                    raise
+                await self.sleep(wait_s)
         raise AssertionError

@@ -83,6 +83,7 @@ class Deferral:
         Raises as `Engine.run`, and `Stopped` where nothing more can be sent.
         """
         remote, wait_s = self.remote, FIRST_WAIT_S
+        remote.sleep = engine.sleep
         passed = False
         if not self.deferred.spools or self._all_settled:
             remote.withdraw()

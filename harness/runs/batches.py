@@ -30,6 +30,7 @@ from harness.runs.files import (
 from harness.runs.on_record import StepKey
 
 BATCHES, PACKS = "batches.jsonl", "batches"
+NEW = "new"
 _OURS = {"ids.jsonl", "requests.jsonl", "results.jsonl", "results.jsonl.new"}
 
 Happening = Literal[
@@ -295,9 +296,13 @@ class BatchLog:
             if pack is not None and pack.fetched and not pack.over:
                 needed.add("results.jsonl")
             # What others write beside them, such as answers to a file of requests, is theirs.
-            if what in _OURS and what not in needed:
+            ours = what in _OURS and (number.isdecimal() or number == NEW)
+            if ours and what not in needed:
                 with contextlib.suppress(OSError):
                     file.unlink()
+        for pack in self.live:
+            # What somebody has deleted is fetched again.
+            pack.fetched = pack.fetched and self.file(pack.n, "results").exists()
 
 
 def _folded(path: Path) -> tuple[dict[int, Pack], dict[str, Again]]:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from harness.runs.batches import PACKS, BatchLog, Pack, PackedCall
+from harness.runs.batches import NEW, PACKS, BatchLog, Pack, PackedCall
 from harness.runs.errors import RunError
 from harness.runs.files import sealed, sync_folder, write_error
 
@@ -24,7 +24,7 @@ class NewPack:
         folder = log.path / PACKS
         try:
             folder.mkdir(exist_ok=True)
-            self._names = [folder / f"new.{what}.jsonl" for what in ("ids", "requests")]
+            self._names = [folder / f"{NEW}.{what}.jsonl" for what in ("ids", "requests")]
             self._files = [name.open("wb") for name in self._names]
         except OSError as error:
             raise write_error(folder, error) from error

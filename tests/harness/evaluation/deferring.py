@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import harness
 from adapters import AdapterInfo, PictureSource, Reply, Request
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Conversation, Finish, Usage
@@ -21,7 +22,18 @@ from adapters.deferred.contract import (
     RemoteBatch,
     Result,
 )
+from harness.runs import Run
 from tests.harness.commands.tool import steps
+
+SELECTION: dict[str, Any] = {
+    "benchmark": "sample",
+    "split": "dev",
+    "limit": 2,
+    "image_policy": "none",
+    "progress": "off",
+    "cache": False,
+    "yes": True,
+}
 
 ANSWERS = (
     "ELEMENT: A\nACTION: CLICK\nVALUE: None",
@@ -219,3 +231,20 @@ def told(run: Path) -> list[dict[str, Any]]:
     for line in steps(run):
         kept.append({k: v for k, v in line.items() if k not in ("cost", "tiers", "checksum")})
     return sorted(kept, key=lambda line: (line["unit_id"], line["repeat"]))
+
+
+def session(provider: Provider, out: str = "run", **more: Any) -> Run:
+    """One session of a run in batches, in a folder of its own."""
+    Path("prices.toml").write_text("[nightly]\ninput = 1.0\noutput = 1.0\n")
+    settings = {**SELECTION, "prices": "prices.toml", "tier": "batch", "out": out, **more}
+    return harness.evaluate(Nightly(provider), **settings)
+
+
+def to_the_end(provider: Provider, out: str = "run", most: int = 20, **more: Any) -> Run:
+    """Sessions until the run is complete; in between, the provider answers what it has."""
+    for _ in range(most):
+        run = session(provider, out, **more)
+        if run.complete:
+            return run
+        provider.answer()
+    raise AssertionError(f"not complete after {most} sessions")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,43 +10,17 @@ import pytest
 import harness
 from adapters.contract import Fatal, Fault
 from adapters.deferred.contract import PackLimits
-from harness.engine import Job, Remote
 from harness.errors import UserError
 from harness.evaluation import deferral
-from harness.evaluation.session import Session
-from harness.runs import Run
-from harness.runs.batches import BatchLog
 from tests.harness.commands.tool import call, calls, steps
-from tests.harness.evaluation.deferring import Nightly, Provider, refuses, told
-
-SELECTION: dict[str, Any] = {
-    "benchmark": "sample",
-    "split": "dev",
-    "limit": 2,
-    "image_policy": "none",
-    "progress": "off",
-    "cache": False,
-    "yes": True,
-}
-
-
-@pytest.fixture(autouse=True)
-def prices(place: Path) -> None:
-    Path("prices.toml").write_text("[nightly]\ninput = 1.0\noutput = 1.0\n")
-
-
-def session(provider: Provider, out: str = "run", **more: Any) -> Run:
-    settings = {**SELECTION, "prices": "prices.toml", "tier": "batch", "out": out, **more}
-    return harness.evaluate(Nightly(provider), **settings)
-
-
-def to_the_end(provider: Provider, out: str = "run", most: int = 20, **more: Any) -> Run:
-    for _ in range(most):
-        run = session(provider, out, **more)
-        if run.complete:
-            return run
-        provider.answer()
-    raise AssertionError(f"not complete after {most} sessions")
+from tests.harness.evaluation.deferring import (
+    SELECTION,
+    Provider,
+    refuses,
+    session,
+    to_the_end,
+    told,
+)
 
 
 def test_a_run_in_batches_is_the_run_at_once(place: Path) -> None:
@@ -227,62 +200,6 @@ def test_steps_that_nobody_was_asked_about_are_asked_at_once_without_the_tier(
     run = session(provider, tier="default")
     assert run.complete
     assert provider.creates == 1
-
-
-def test_steps_that_a_batch_does_not_hold_are_asked_at_once_while_it_is_open(place: Path) -> None:
-    provider = Provider()
-    provider.limits = PackLimits(requests=4, bytes=1_000_000, open=1)
-    session(provider)
-    [batch] = provider.open
-    run = session(provider, tier="default")
-    assert run.waiting is not None and run.waiting.packs == 1
-    held = len(provider.batches[batch]["lines"])
-    assert sum(line["settled"] and line["asked"] for line in steps("run")) == 12 - held
-    provider.answer()
-    assert session(provider, tier="default").complete
-    assert provider.creates == 1
-
-
-def test_a_session_that_died_after_its_last_step_leaves_no_batch_behind(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    provider = Provider()
-    session(provider)
-    provider.answer()
-    session(provider)
-    provider.answer()
-
-    async def dies(self: Remote) -> None:
-        raise Fatal("died")
-
-    with monkeypatch.context() as patched, pytest.raises(Fatal, match="died"):
-        patched.setattr(Remote, "drain", dies)
-        session(provider)
-    run = session(provider)
-    assert run.complete and run.waiting is None
-    assert list(Path("run/batches").iterdir()) == []
-    assert run.manifest.unrecorded == pytest.approx(0.0, abs=1e-3)
-
-
-def test_a_reply_that_no_step_asks_for_any_more_counts_as_spent(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    provider = Provider()
-    session(provider)
-    provider.answer()
-
-    async def none(self: Session) -> AsyncIterator[Job]:
-        nothing: list[Job] = []
-        for job in nothing:
-            yield job
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Session, "jobs", none)
-        run = session(provider)
-    reserved = sum(pack.upper for pack in BatchLog.read(run.path).packs.values())
-    assert run.manifest.unrecorded >= reserved > 0
-    assert "12 replies came too late" in capsys.readouterr().err
-    assert to_the_end(provider).complete
 
 
 def test_a_run_that_waits_is_told_so_and_not_merged(place: Path) -> None:
