@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adapters.contract import PictureSource
+from adapters.contract import Fatal, Fault, PictureSource
 from adapters.deferred.contract import Deferrable
 from harness.engine import Budget, Deferred, Engine, Remote
 from harness.engine.limits import UNPRICED
@@ -18,6 +18,7 @@ from harness.evaluation.plan import Plan
 from harness.evaluation.rescoring import settings_of
 from harness.evaluation.session import Session
 from harness.pictures import PictureStore
+from harness.printing import printable
 from harness.runs import RunDirectory, StepKey, call_id, open_run
 from harness.runs.batches import PACKS
 
@@ -170,5 +171,7 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
                 say(remote.told)
                 await asyncio.sleep(wait_s)
                 wait_s = min(FIRST_WAIT_S, wait_s * WAIT_GROWS)
+        except Fault as fault:
+            raise Fatal(f"{printable(str(fault))}; give the same command again later") from fault
         finally:
             await model.adapter.close()

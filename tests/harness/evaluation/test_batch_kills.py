@@ -284,6 +284,21 @@ def test_cancelling_collects_and_the_run_goes_on_at_once(server: WireServer) -> 
     assert server.batches.creates == 1
 
 
+def test_cancelling_where_nobody_answers_is_one_line_and_may_be_repeated(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.engine.remote.FIRST_WAIT_S", 0.001)
+    assert call(*arguments(server)).code == WAITING
+    server.batches.switches.down = True
+    refused = call("batches", "run", "--cancel")
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1), refused.err
+    assert "give the same command again later" in refused.err
+    server.batches.switches.down = False
+    monkeypatch.setattr("harness.evaluation.deferral.FIRST_LOOK_S", 0.001)
+    assert call("batches", "run", "--cancel").code in (0, WAITING)
+    to_the_end(arguments(server))
+
+
 def test_events_hold_no_key_and_are_readable(server: WireServer) -> None:
     args = arguments(server)
     to_the_end(args)
