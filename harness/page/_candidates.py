@@ -41,7 +41,7 @@ class Box(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown
         return self.width > 0 and self.height > 0
 
 
-class Candidate(msgspec.Struct, frozen=True, gc=False):
+class Candidate(msgspec.Struct, frozen=True, gc=False, eq=False):
     """A candidate of a row: one entry of `pos_candidates` or `neg_candidates`."""
 
     id: str
@@ -60,6 +60,19 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
         """None if it is missing or not four finite numbers."""
         place = self.place
         return _box(place) if isinstance(place, msgspec.Raw) else place
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, however their boxes are held."""
+        if not isinstance(other, Candidate):
+            return NotImplemented
+        return self._said() == other._said()
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.raw_attributes))
+
+    def _said(self) -> tuple[object, ...]:
+        targets = self.original_target, self.top_level_target
+        return self.id, self.tag, self.box, *targets, self.raw_attributes
 
     @property
     def attributes(self) -> dict[str, str]:
