@@ -56,7 +56,9 @@ def batches(run: Path, cancel: bool, audit: int | None) -> int:
     say(render(batches_grid(log), note="").rstrip("\n"))
     if log.waiting is None:
         return 0
-    say(f"waiting: {log.waiting}. Start the run again to take what has been answered.")
+    unsent = any(pack.is_unsent for pack in log.live)
+    to_do = "send what is not sent, and to take" if unsent else "take"
+    say(f"waiting: {log.waiting}. Start the run again to {to_do} what has been answered.")
     return 3
 
 

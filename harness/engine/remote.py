@@ -87,7 +87,7 @@ class Remote:
                 self._narrow(pack, fault)
                 return
             except Fault as fault:
-                self.notice(f"batch {pack.n}: {printable(str(fault))}; start the run again to send")
+                self.notice(f"batch {pack.n}: {printable(str(fault))}; it is not sent yet")
                 return
 
     async def drain(self) -> None:

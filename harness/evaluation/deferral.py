@@ -12,6 +12,7 @@ from adapters.contract import Fatal, Fault, PictureSource
 from adapters.deferred.contract import Deferrable
 from harness.engine import Budget, Deferred, Engine, Remote
 from harness.engine.limits import UNPRICED
+from harness.engine.stopping import CostLimitReached, Stopped
 from harness.errors import UserError
 from harness.evaluation.model import open_model
 from harness.evaluation.plan import Plan
@@ -94,7 +95,14 @@ class Deferral:
             # Where everything is with the provider, a session only looks.
             idle = self.deferred.spools and live and not any(pack.is_unsent for pack in live)
             if came or not (passed or idle):
-                await self._pass(engine, session)
+                try:
+                    await self._pass(engine, session)
+                except CostLimitReached as reached:
+                    if not remote.open:
+                        raise
+                    # The calls at once; what comes back may have cost less than was set aside.
+                    say(str(reached))
+                    return
                 passed = True
                 wait_s = FIRST_WAIT_S
             await remote.send()
@@ -104,6 +112,8 @@ class Deferral:
             for line in remote.to_do():
                 say(line)
             if not live or not waits:
+                if live and not remote.open:
+                    raise Stopped(f"not sent yet: {self.directory.batches.waiting}")
                 return
             say(remote.told)
             await engine.sleep(wait_s * random.uniform(1 - WAIT_VARIES, 1 + WAIT_VARIES))

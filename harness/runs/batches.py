@@ -150,6 +150,7 @@ class Pack:
     ended: bool = False
     fetched: bool = False
     over: bool = False
+    dropped: bool = False
     status: str = ""
     where: tuple[str, ...] = ()
     answered: int = 0
@@ -179,6 +180,7 @@ class Pack:
                 self.fetched = True
             case "drained" | "dropped":
                 self.over = True
+                self.dropped = event.event == "dropped"
 
     @property
     def is_open(self) -> bool:
@@ -194,7 +196,7 @@ class Pack:
     def state(self) -> str:
         """Where it stands, in words."""
         if self.over:
-            return "on record"
+            return "dropped" if self.dropped else "on record"
         if self.fetched:
             return "fetched"
         if self.id:
