@@ -160,7 +160,7 @@ class Progress(Observer):
         self._tick()
 
     def notice(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def text(self) -> str:
         """Return the state of the run in a line, without the scores."""

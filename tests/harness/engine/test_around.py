@@ -179,6 +179,12 @@ def test_without_a_terminal_a_plain_line_comes_now_and_then() -> None:
     assert "\x1b" not in "".join(lines)
 
 
+def test_a_notice_is_one_line_however_narrow_the_terminal_so_that_it_can_be_copied() -> None:
+    file, command = io.StringIO(), "vllm run-batch -i runs/x/0001.requests.jsonl -o " + "y" * 80
+    Progress(20, console=Console(file=file, width=40)).notice(command)
+    assert file.getvalue() == command + "\n"
+
+
 def failing(*errors: str) -> Progress:
     progress = Progress(20, console=Console(file=io.StringIO()))
     for number, error in enumerate(errors):
