@@ -1,6 +1,6 @@
 // What a world does on a page, in a script world of its own: the page shares its DOM, but neither
-// sees these functions nor can change what they call. `describe` is put before this
-// (`harness/live/describe.js`). A function that cannot do its work returns a text that says why.
+// sees these functions nor can change what they call. `shielded` and `describe` are put before
+// this (`harness/live/*.js`). A function that cannot do its work returns a text that says why.
 (() => {
   const TEXTS = ["text", "search", "url", "tel", "email", "password", "number"];
   const SET = ["date", "time", "datetime-local", "month", "week", "color", "range"];
@@ -10,13 +10,15 @@
   const style = new CSSStyleSheet();
   // A blinking caret would make equal pages look different.
   style.replaceSync("* { caret-color: transparent !important; }");
-  document.adoptedStyleSheets.push(style);
+  const page = shielded(document);
+  page.adoptedStyleSheets.push(style);
   let elements = new Map();
   let field = null;
 
   const found = (id, point) => {
-    if (id === null) return document.elementFromPoint(...point) ?? "there is nothing at this point";
-    const element = elements.get(id);
+    const given = id === null ? page.elementFromPoint(...point) : elements.get(id);
+    const element = given && shielded(given);
+    if (id === null) return element ?? "there is nothing at this point";
     if (!element) return "there is no such element";
     return element.isConnected ? element : "the element is no longer on the page";
   };
@@ -27,7 +29,7 @@
     const spots = boxes.flatMap((box) =>
       SHARES.flatMap((down) => SHARES.map((across) => [box.x + box.width * across, box.y + box.height * down])));
     // The middle of a link that goes over two lines can lie outside of it, and another element over it.
-    return spots.find((spot) => element.contains(document.elementFromPoint(...spot))) ?? spots[0];
+    return spots.find((spot) => element.contains(page.elementFromPoint(...spot))) ?? spots[0];
   };
   const fills = (element) => element.matches("input, textarea") || element.isContentEditable;
   const tell = (element, ...kinds) => {
@@ -37,14 +39,14 @@
 
   return {
     look(limits) {
-      const root = document.documentElement;
+      const root = page.documentElement;
       const { nodes, ids, cut } = root ? describe({ root, ...limits }) : { nodes: [], ids: new Map(), cut: false };
       elements = new Map([...ids].map(([element, id]) => [id, element]));
       return { nodes, cut };
     },
 
     about() {
-      return { url: location.href.slice(0, 2000), title: String(document.title).slice(0, 1000) };
+      return { url: location.href.slice(0, 2000), title: String(page.title).slice(0, 1000) };
     },
 
     // Where to point to for an element.
@@ -86,7 +88,7 @@
 
     // Selects the text of the field that has the focus, so that typing replaces it.
     replace() {
-      let active = document.activeElement;
+      let active = page.activeElement;
       while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
       if (!active || !fills(active)) return "no text field takes the focus there";
       if (active.readOnly) return "the field is read-only";
@@ -127,7 +129,7 @@
       if (typeof given === "string") return given;
       const element = given.closest(FOCUSABLE) ?? given;
       element.focus();
-      return document.activeElement === element ? null : "the element does not take the focus";
+      return page.activeElement === element ? null : "the element does not take the focus";
     },
 
     // Waits until what was done is drawn, on a page that draws.

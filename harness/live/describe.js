@@ -1,6 +1,7 @@
 // Numbers the nodes below `root` in document order and describes them, parents before children.
 // Chromium's own node ids differ between launches; a counter does not. Blank text gets no number: it
 // is never a node of the data. No page can make it run for ever or overflow its stack.
+// `shielded` is put before this (`shielded.js`).
 //   heard: elements that are known to listen for clicks.
 //   offset: added to all boxes, which are otherwise in pixels of the viewport.
 //   most, deepest: limits for the number of nodes and of levels.
@@ -32,16 +33,16 @@
   const shown = (element, rect) =>
     element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && rect.width * rect.height > 1;
   const clickable = (element) =>
-    element.matches(NATIVE) || ROLES.includes(element.getAttribute("role")) || heard.has(element);
+    shielded(element).matches(NATIVE) || ROLES.includes(shielded(element).getAttribute("role")) || heard.has(element);
 
   const isShape = (element) => element instanceof SVGGraphicsElement && element.tagName !== "svg";
-  const isLeaf = (element) => !element.childElementCount && !element.textContent.trim();
+  const isLeaf = (element) => !shielded(element).childElementCount && !shielded(element).textContent.trim();
   const isColour = (text) => text.startsWith("rgb(") || (text.startsWith("rgba(") && !text.endsWith(", 0)"));
   // Whether there is anything to be seen of an element in which there is nothing.
   const isBare = (element, style) =>
     isLeaf(element) &&
     !isShape(element) &&
-    !element.matches(`${NATIVE}, ${DRAWN}`) &&
+    !shielded(element).matches(`${NATIVE}, ${DRAWN}`) &&
     !isColour(style.backgroundColor) &&
     style.backgroundImage === "none" &&
     style.content === "normal" &&
@@ -49,9 +50,10 @@
     getComputedStyle(element, "::before").content === "none" &&
     getComputedStyle(element, "::after").content === "none";
   // A box of a colour, or a shape, with its size in pixels of the page.
-  const painted = (element) => {
-    if (element.childElementCount || !(isShape(element) || (isLeaf(element) && !element.matches(NATIVE)))) return {};
-    const style = getComputedStyle(element);
+  const painted = (given) => {
+    const element = shielded(given);
+    if (element.childElementCount || !(isShape(element) || (isLeaf(given) && !element.matches(NATIVE)))) return {};
+    const style = getComputedStyle(given);
     const rgba = isShape(element) ? style.fill : style.backgroundColor;
     if (!isColour(rgba)) return {};
     const rect = element.getBoundingClientRect();
@@ -79,7 +81,7 @@
   };
 
   const written = (text) => {
-    const range = document.createRange();
+    const range = shielded(document).createRange();
     range.selectNodeContents(text);
     const rect = range.getBoundingClientRect();
     return [rect.x + offset[0], rect.y + offset[1], rect.width, rect.height];
@@ -102,7 +104,8 @@
   const view = [0, 0, width, height];
   const stack = [[root, null, 0, view]];
   while (stack.length) {
-    const [node, parent, level, clip] = stack.pop();
+    const [given, parent, level, clip] = stack.pop();
+    const node = shielded(given);
     if (node.nodeType === Node.TEXT_NODE ? !node.data.trim() : node.nodeType !== Node.ELEMENT_NODE) continue;
     if (nodes.length >= most || level >= deepest) {
       cut = true;
@@ -115,28 +118,28 @@
       nodes.push({ id, parent, text: short(node.data), ...(texts && { box: written(node) }) });
       continue;
     }
-    ids.set(node, id);
+    ids.set(given, id);
     const rect = node.getBoundingClientRect();
     const visible = shown(node, rect);
-    const style = getComputedStyle(node);
+    const style = getComputedStyle(given);
     const around = style.position === "fixed" ? view : clip;
     nodes.push({
       id,
       parent,
       tag: node.tagName.toLowerCase(),
       attributes: attributes(node),
-      live: live(node),
+      live: live(given),
       box: [rect.x + offset[0], rect.y + offset[1], rect.width, rect.height],
       visible,
       in_view: visible && overlap(rect, around),
-      clickable: clickable(node),
-      bare: isBare(node, style),
+      clickable: clickable(given),
+      bare: isBare(given, style),
     });
     const clips = style.overflowX !== "visible" || style.overflowY !== "visible";
-    const inside = clips && node !== root && node !== document.body ? within(edges(rect), around) : around;
+    const inside = clips && given !== root && given !== shielded(document).body ? within(edges(rect), around) : around;
     if (shadows) for (const child of composed(node).reverse()) stack.push([child, place, level + 1, inside]);
     else
-      for (let child = node.lastChild; child; child = child.previousSibling)
+      for (let child = node.lastChild; child; child = shielded(child).previousSibling)
         stack.push([child, place, level + 1, inside]);
   }
   return { nodes, ids, cut };

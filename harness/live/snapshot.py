@@ -22,9 +22,20 @@ _EMPTY = '<html backend_node_id="1"/>'
 
 
 @cache
+def shielding() -> str:
+    """Source that declares the function of `shielded.js`."""
+    return _declared("shielded", "shielded.js")
+
+
+@cache
 def describing() -> str:
-    """The function of `describe.js`, as source."""
-    return Path(__file__).with_name("describe.js").read_text(encoding="utf-8").rstrip().rstrip(";")
+    """Source that declares the function of `describe.js` and what it needs."""
+    return shielding() + _declared("describe", "describe.js")
+
+
+def _declared(name: str, file: str) -> str:
+    source = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    return f"const {name} = {source.rstrip().rstrip(';')};\n"
 
 
 def live_page(

@@ -150,4 +150,4 @@ def is_gone(page: Page, error: Error) -> bool:
 @cache
 def _functions() -> str:
     own = Path(__file__).with_name("acting.js").read_text(encoding="utf-8").rstrip()
-    return f"{{ const describe = {describing()};\nglobalThis.vlmEval = {own}; }}"
+    return f"{{ {describing()}globalThis.vlmEval = {own}; }}"

@@ -1,7 +1,7 @@
 // What the recorder does in a document, in a script world of its own: the page shares its DOM, but
 // neither sees these functions, nor can it call them or take away what they know. Only what a person
 // does counts (`isTrusted`), and it is held: the page hears of it when the recorder does it again.
-// `snapshot` is put before this (`snapshot.js`); `vlmEvalTell` hands a text to the recorder.
+// `shielded` and `snapshot` are put before this; `vlmEvalTell` hands a text to the recorder.
 globalThis.vlmEval ??= (() => {
   const NOT_TEXT = ["button", "checkbox", "file", "hidden", "image", "radio", "reset", "submit"];
   const SET = ["color", "date", "datetime-local", "month", "number", "range", "time", "week"];
@@ -28,29 +28,33 @@ globalThis.vlmEval ??= (() => {
   let pressed = null;
   let ids = new Map();
 
+  const page = shielded(document);
   const number = (element) => numbers.get(element) ?? (numbers.set(element, ++count), count);
-  const first = (event) => event.composedPath().find((one) => one instanceof Element) ?? document.documentElement;
+  const first = (event) => event.composedPath().find((one) => one instanceof Element) ?? page.documentElement;
   const active = () => {
-    let found = document.activeElement;
-    while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    let found = page.activeElement;
+    while (found && shielded(found).shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
     return found;
   };
   // The field that an element is or belongs to, and whether text is typed, or a value chosen in it.
-  const field = (element) => {
+  const field = (given) => {
+    const element = given && shielded(given);
     const list = element?.closest("select");
     if (list) return [list, "select"];
-    if (element?.matches("textarea")) return [element, "text"];
-    if (element?.matches("input") && !NOT_TEXT.includes(element.type)) return [element, SET.includes(element.type) ? "set" : "text"];
-    let host = element?.isContentEditable ? element : null;
-    while (host?.parentElement?.isContentEditable) host = host.parentElement;
+    if (element?.matches("textarea")) return [given, "text"];
+    if (element?.matches("input") && !NOT_TEXT.includes(element.type)) return [given, SET.includes(element.type) ? "set" : "text"];
+    let host = element?.isContentEditable ? given : null;
+    while (host && shielded(host).parentElement?.isContentEditable) host = shielded(host).parentElement;
     return host ? [host, "text"] : [null, ""];
   };
   const value = (element) => {
     if (element.matches("select")) return element.selectedOptions[0]?.label ?? "";
     return String(element.value ?? element.innerText).slice(0, LONGEST);
   };
-  const about = (element) => {
-    const [into, kind] = field(element);
+  const above = (one) => shielded(one).assignedSlot ?? shielded(one).parentNode ?? one.host;
+  const about = (given) => {
+    const [into, kind] = field(given);
+    const element = shielded(given);
     return {
       tag: element.localName,
       field: into && number(into),
@@ -78,25 +82,27 @@ globalThis.vlmEval ??= (() => {
     return own;
   };
   const inOpen = (element) => Boolean(open && element) && (open === element || open.contains(element));
-  const onScrollbar = (event, element) => {
-    if (element === document.documentElement || element === document.body)
-      return event.clientX >= document.documentElement.clientWidth || event.clientY >= document.documentElement.clientHeight;
-    if (element.clientWidth === 0 || getComputedStyle(element).display === "inline") return false;
+  const onScrollbar = (event, given) => {
+    const element = shielded(given);
+    if (given === page.documentElement || given === page.body)
+      return event.clientX >= page.documentElement.clientWidth || event.clientY >= page.documentElement.clientHeight;
+    if (element.clientWidth === 0 || getComputedStyle(given).display === "inline") return false;
     const box = element.getBoundingClientRect();
     const across = element.offsetWidth - element.clientWidth > 5 + 2 * element.clientLeft;
     const down = element.offsetHeight - element.clientHeight > 5 + 2 * element.clientTop;
     return (across && event.clientX >= box.left + element.clientLeft + element.clientWidth) ||
       (down && event.clientY >= box.top + element.clientTop + element.clientHeight);
   };
-  const related = (one, other) => one === other || one.contains(other) || other.contains(one);
+  const related = (one, other) => one === other || shielded(one).contains(other) || shielded(other).contains(one);
 
   const listeners = {
     pointerdown(event) {
       const element = first(event);
       if (expected?.what === "press" && Math.abs(event.clientX - expected.x) <= NEAR && Math.abs(event.clientY - expected.y) <= NEAR) {
         const meant = gestures.get(expected.number);
+        const { isConnected, localName } = shielded(meant);
         // The page may draw the same thing anew; something else must not be pressed.
-        through = meant.isConnected ? related(meant, element) : meant.localName === element.localName;
+        through = isConnected ? related(meant, element) : localName === shielded(element).localName;
         if (!through) {
           stop(event);
           tell({ what: "moved", number: expected.number });
@@ -134,7 +140,7 @@ globalThis.vlmEval ??= (() => {
         expected = null;
         return;
       }
-      const element = active() ?? document.documentElement;
+      const element = active() ?? page.documentElement;
       const [into, kind] = field(element);
       const more = { key, code: event.code, keyCode: event.keyCode, location: event.location, repeat: event.repeat };
       const keep = () => {
@@ -152,14 +158,14 @@ globalThis.vlmEval ??= (() => {
       else if (command || SILENT.includes(key)) {
         if (command && !into && !SILENT.includes(key)) tell({ what: "other", name: "a key combination" });
       } else if (key === "Enter") {
-        if (element !== document.body && element !== document.documentElement) keep();
+        if (element !== page.body && element !== page.documentElement) keep();
       } else if (kind === "text" || kind === "set") {
         const edits = key.length === 1 || key === "Backspace" || key === "Delete" || (kind === "set" && MOVES.includes(key));
         if (edits && !inOpen(into)) keep();
         else if (!edits && kind === "text" && (key === "Escape" || key === "ArrowUp" || key === "ArrowDown")) tell({ what: "other", name: `the key ${key}` });
       } else if (kind === "select") {
         if ((key.length === 1 || MOVES.includes(key)) && !inOpen(into)) keep();
-      } else if (key === " " && element.matches(PRESSABLE)) keep();
+      } else if (key === " " && shielded(element).matches(PRESSABLE)) keep();
       else if (!["PageUp", "PageDown", "Home", "End", "F5", "F11", "F12"].includes(key)) tell({ what: "other", name: key.length === 1 ? "a key outside of fields" : `the key ${key}` });
     },
     keyup(event) {
@@ -213,13 +219,13 @@ globalThis.vlmEval ??= (() => {
     look(options, target, ...listening) {
       const offset = options.main ? [scrollX, scrollY] : [0, 0];
       const element = gestures.get(target) ?? null;
-      const hides = (one) => marked.has(one) || one.matches("input[type=password]");
+      const hides = (one) => marked.has(one) || shielded(one).matches("input[type=password]");
       const heard = new WeakSet(listening);
       const seen = snapshot({ target: element, exact: true, heard, hides, offset, shadows: true, texts: true, ...options });
       ids = seen.ids;
       const hidden = [...ids].filter(([one]) => hides(one)).map(([, id]) => id);
       const { nodes, cut, pieces, labelled } = seen;
-      return { nodes, cut, pieces, labelled, hidden, tag: element?.localName ?? "" };
+      return { nodes, cut, pieces, labelled, hidden, tag: element ? shielded(element).localName : "" };
     },
     // Where the page of a frame is drawn, seen from this document, and the id of the frame's element.
     placed(element) {
@@ -235,7 +241,7 @@ globalThis.vlmEval ??= (() => {
     view: () => [scrollX, scrollY, innerWidth, innerHeight],
     // What a key that waited for other gestures is for, now that these have been done.
     again(target) {
-      const element = active() ?? document.documentElement;
+      const element = active() ?? page.documentElement;
       const [into] = field(element);
       gestures.set(target, into ?? element);
       return about(element);
@@ -251,7 +257,7 @@ globalThis.vlmEval ??= (() => {
     // The element of a gesture and all around it, from the inside out.
     around(target) {
       const found = [];
-      for (let one = gestures.get(target); one; one = one.assignedSlot ?? one.parentNode ?? one.host)
+      for (let one = gestures.get(target); one; one = above(one))
         if (one instanceof Element) found.push(one);
       return found;
     },
@@ -281,7 +287,7 @@ globalThis.vlmEval ??= (() => {
       const element = gestures.get(target);
       const [into] = field(element);
       marked.add(into ?? element);
-      return into ? value(into) : element.innerText ?? "";
+      return into ? value(into) : shielded(element).innerText ?? "";
     },
   };
 })();

@@ -21,7 +21,7 @@ _QUOTES = _AMPERSANDS | str.maketrans({'"': "&quot;"})
 def snapshot() -> str:
     """The function of `snapshot.js` with what it needs, as source: it takes one object."""
     own = Path(__file__).with_name("snapshot.js").read_text(encoding="utf-8")
-    return f"(options) => {{ const describe = {describing()};\nreturn ({own})(options); }}"
+    return f"(options) => {{ {describing()}return ({own})(options); }}"
 
 
 def html_of(pieces: Iterable[Piece]) -> str:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.live.snapshot import LIMITS
+from harness.live.snapshot import LIMITS, shielding
 from harness.recording.pages import Described, Part, Place, joined, snapshot
 
 if TYPE_CHECKING:
@@ -330,4 +330,4 @@ def _frames(tree: Mapping[str, Any], parent: str | None) -> Iterator[tuple[str, 
 @cache
 def _listening() -> str:
     own = Path(__file__).with_name("listen.js").read_text(encoding="utf-8")
-    return f"{{ const snapshot = {snapshot()};\n{own} }}"
+    return f"{{ {shielding()}const snapshot = {snapshot()};\n{own} }}"

@@ -52,6 +52,16 @@ def test_what_a_page_does_on_a_click_is_not_the_end(table: Table, script: str) -
     assert len(table.world.page.context.pages) == 1
 
 
+def test_fields_named_as_what_is_asked_of_elements_hide_nothing(table: Table) -> None:
+    names = ("tagName", "attributes", "getBoundingClientRect", "lastChild", "matches", "nodeType")
+    fields = "".join(f"<input type=hidden name={name}>" for name in names)
+    hidden = "<img hidden name=documentElement><img hidden name=elementFromPoint>"
+    clicked = button("document.title = 'clicked'")
+    table.show(f"{hidden}<form onsubmit='return false'>{fields}{clicked}</form>")
+    assert "<form" in table.page.html and table.seen.error == ""
+    assert table.do("CLICK", MIDDLE).title == "clicked"
+
+
 def test_dialogs_are_dismissed(table: Table) -> None:
     table.show(button("document.title = [alert(1), confirm(2), prompt(3)]"))
     assert table.do("CLICK", MIDDLE).title == ",false,"

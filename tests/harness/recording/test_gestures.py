@@ -17,6 +17,7 @@ from PIL import Image
 
 from harness.errors import UserError
 from harness.recording.draft import UNFINISHED
+from harness.recording.tab import Tab
 from tests.harness.recording.recording import (
     Recording,
     needs_browser,
@@ -171,13 +172,46 @@ def test_a_page_can_neither_forge_steps_nor_see_that_it_is_recorded(tmp_path: Pa
 
 @pytest.mark.browser
 @needs_browser
+def test_fields_may_be_named_as_what_is_asked_of_elements(tmp_path: Path) -> None:
+    names = (
+        "tagName nodeType localName parentNode parentElement lastChild previousSibling attributes "
+        "shadowRoot closest matches contains getAttribute getBoundingClientRect checkVisibility "
+        "isConnected isContentEditable innerText clientWidth offsetWidth childElementCount"
+    )
+    fields = "".join(f"<input type=hidden name={name}>" for name in names.split())
+    plain = "<form id=f style='padding:9px'>{0}<button type=button id=b>Pay</button></form>"
+    hidden = "documentElement body createRange elementFromPoint activeElement"
+    pictures = "".join(f"<img hidden name={name}>" for name in hidden.split())
+    moves = [{"op": "CLICK", "at": "#f"}, {"op": "CLICK", "at": "#b"}]
+    found = []
+    for name, inside, before in (("ordinary", "", ""), ("hostile", fields, pictures)):
+        with site({"/": before + plain.format(inside)}) as address:
+            found.append(recorded(tmp_path / name, address, moves))
+    ordinary, hostile = found
+    assert hostile.words == ordinary.words and "[button]  Pay -> CLICK" in hostile.words
+    for at in range(2):
+        boxes = [
+            [json.loads(text)["attributes"] for text in one.rows[at]["pos_candidates"]]
+            for one in (ordinary, hostile)
+        ]
+        rects = [[json.loads(text)["bounding_box_rect"] for text in texts] for texts in boxes]
+        assert rects[0] == rects[1] != []
+
+
+@pytest.mark.browser
+@needs_browser
 def test_a_page_that_cannot_be_described_is_still_acted_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pages = {
-        "/": """<form><input name=getBoundingClientRect></form><a id=on href=/next>On</a>""",
-        "/next": "<button>End</button>",
-    }
+    look = Tab.look
+
+    async def fails_at_first(tab: Tab, frame: str, target: int) -> Any:
+        if "next" not in tab.page.url:
+            raise ValueError("look failed")
+        return await look(tab, frame, target)
+
+    monkeypatch.setattr(Tab, "look", fails_at_first)
+    pages = {"/": "<a id=on href=/next>On</a>", "/next": "<button>End</button>"}
     with site(pages) as address:
         moves = [{"op": "CLICK", "at": "#on"}, {"op": "CLICK", "at": "button"}]
         found = recorded(tmp_path, address, moves)
