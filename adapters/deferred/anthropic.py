@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LIMITS = PackLimits(requests=100_000, bytes=64 << 20)
 """A quarter of the bytes allowed, since they go out in one request."""
 PATH = "/v1/messages/batches"
-CLOCKS_S = 900.0
+CLOCKS_S = 300.0
 """How far the clock of this machine may be ahead of the provider's."""
 RUNNING = {"in_progress", "canceling"}
 STATUS = {

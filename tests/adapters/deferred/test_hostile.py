@@ -34,7 +34,7 @@ def test_a_batch_is_found_by_a_machine_whose_clock_is_ahead(tmp_path: Path) -> N
         async def begun_and_found(one: Deferring) -> tuple[RemoteBatch, RemoteBatch | None]:
             await write(one, tmp_path / "x", [request()])
             begun = await one.create(TOKEN, tmp_path / "x", "", 1)
-            return begun, await one.find(TOKEN, time.time() + 300, 1, [])
+            return begun, await one.find(TOKEN, time.time() + 240, 1, [])
 
         begun, found = use(adapter_for("anthropic", server), begun_and_found)
     assert found is not None and found.id == begun.id
