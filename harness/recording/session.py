@@ -89,8 +89,13 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
         await _open(page, draft, sitting.first)
         working = asyncio.create_task(recorder.work())
         ending = asyncio.create_task(_until_done(recorder, page, sitting, lines, tabs))
+        crashed = asyncio.create_task(tabs.crashed.wait())
         try:
-            await asyncio.wait([working, ending], return_when=asyncio.FIRST_COMPLETED)
+            given = [crashed, working, ending]
+            await asyncio.wait(given, return_when=asyncio.FIRST_COMPLETED)
+            # What is asked of a page that has crashed is never answered.
+            if tabs.crashed.is_set():
+                raise UserError("the page crashed")
             for task in (working, ending):
                 if task.done():
                     task.result()
@@ -100,8 +105,8 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
             except TimeoutError:
                 say("     (the page does not answer: what was done last is not recorded)")
         finally:
-            working.cancel()
-            ending.cancel()
+            for one in (crashed, working, ending):
+                one.cancel()
     return await _finish(draft, recorder, sitting, lines)
 
 
@@ -206,10 +211,11 @@ def _answering(served: Served) -> Callable[[Any], Any]:
 
 
 class Tabs:
-    """The pages of a browser. closed: set when the last of them is."""
+    """The pages of a browser. closed: set when the last of them is; crashed: when one has."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.closed = asyncio.Event()
+        self.crashed = asyncio.Event()
         self._recorder = recorder
         self._watching: dict[Page, asyncio.Task[None]] = {}
 
@@ -227,7 +233,7 @@ class Tabs:
         page.on("close", self._closed)
         # Without a listener, dialogs would be dismissed before anybody can read them.
         page.on("dialog", self._asked)
-        page.on("crash", lambda _: say("     (the page crashed)"))
+        page.on("crash", lambda _: self.crashed.set())
         tab = Tab(page, self._recorder.heard)
         with suppress(Error):
             await tab.watch()

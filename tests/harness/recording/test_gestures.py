@@ -17,6 +17,8 @@ from PIL import Image
 
 from harness.errors import UserError
 from harness.recording.draft import UNFINISHED
+from harness.recording.recorder import Recorder
+from harness.recording.script import Script, play
 from harness.recording.tab import Tab
 from tests.harness.recording.recording import (
     Recording,
@@ -327,6 +329,24 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"--out {out}: "):
         run("record", "https://a.invalid", "--script", str(steps), "--out", str(out))
     assert out.read_text() == "mine"
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_crash_of_the_page_ends_the_recording_and_keeps_its_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def crashing(script: Script, page: Any, recorder: Recorder) -> None:
+        await play(script, page, recorder)
+        await recorder.tabs[0].send("Page.crash")
+
+    monkeypatch.setattr("harness.recording.session.play", crashing)
+    moves = [{"op": "CLICK", "at": "button"}]
+    given = ["--script", str(script(tmp_path / "script", moves)), "--out", str(tmp_path / "out")]
+    with site({"/": "<button>On</button>"}) as address, pytest.raises(UserError, match="crashed"):
+        run("record", address, *given)
+    assert "1 step in" in capsys.readouterr().err
+    assert (tmp_path / "out" / UNFINISHED / "0001.step").exists()
 
 
 @pytest.mark.browser
