@@ -6,6 +6,7 @@ import gc
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -273,17 +274,19 @@ def test_dialogues_that_wait_hold_nothing(
     """Memory does not grow with the number of rows: pages and pictures go with their dialogues."""
     line = arguments(server, "openai", "run", "--benchmark", "sample", "--split", "dev")
     open_dialogues: list[int] = []
-    spool = Deferred.spool
+    spool, spooled = Deferred.spool, count(1)
 
     async def counted(self: Any, *args: Any) -> None:
-        gc.collect()
-        held = sum(isinstance(one, OpenDialogue) for one in gc.get_objects())
-        open_dialogues.append(held)
+        if next(spooled) % 15 == 0:  # Looking through all objects takes a second.
+            gc.collect()
+            held = sum(isinstance(one, OpenDialogue) for one in gc.get_objects())
+            open_dialogues.append(held)
         await spool(self, *args)
 
     monkeypatch.setattr(Deferred, "spool", counted)
     done = call(*line, *TEXT_ONLY, "--tier", "batch", "--concurrency", "4")
     assert done.code == WAITING, done.err
     [batch] = server.batches.batches.values()
-    assert len(batch.lines) == len(open_dialogues) > 60
-    assert max(open_dialogues) < len(open_dialogues) / 2
+    assert len(batch.lines) > 60
+    assert open_dialogues
+    assert max(open_dialogues) < len(batch.lines) / 2

@@ -38,7 +38,9 @@ def test_the_table_of_families_is_what_the_code_knows(
 
 def test_every_set_is_in_the_table_with_its_rows_and_averages() -> None:
     listed = {row[0].strip("`"): row for row in _table("| `--benchmark` | rows / pictures |")}
-    grounding = {name for name in BENCHMARKS.names() if benchmark(name).kind == "grounding"}
+    # The one that is named with the tasks that are meant is of live pages.
+    names = (name for name in BENCHMARKS.names() if name != "browsergym")
+    grounding = {name for name in names if benchmark(name).kind == "grounding"}
     assert set(listed) == grounding
     for name, (_, rows, averages, *_) in listed.items():
         known = benchmark(name)
