@@ -12,6 +12,7 @@ globalThis.vlmEval ??= (() => {
   const FAR = 8;
   const MOST_POINTS = 50;
   const LONGEST = 10_000;
+  const MOST_ROOTS = 1000;
 
   const tell = (message) => vlmEvalTell(JSON.stringify(message));
   const gestures = new Map();
@@ -255,6 +256,14 @@ globalThis.vlmEval ??= (() => {
       if (scrollX !== x || scrollY !== y) scrollTo({ left: x, top: y, behavior: "instant" });
     },
     // The element of a gesture and all around it, from the inside out.
+    // The document, and the shadow roots in it.
+    roots() {
+      const found = [document];
+      for (const root of found)
+        for (const one of found.length < MOST_ROOTS ? shielded(root).querySelectorAll("*") : [])
+          if (shielded(one).shadowRoot) found.push(shielded(one).shadowRoot);
+      return found;
+    },
     around(target) {
       const found = [];
       for (let one = gestures.get(target); one; one = above(one))

@@ -257,21 +257,29 @@ class Tab:
 
     async def _looked(self, frame: str, options: Mapping[str, Any], target: int) -> Any:
         context = await self._context(frame)
-        document = await self.send("Runtime.evaluate", expression="document", contextId=context)
-        found = await self.send(
-            "DOMDebugger.getEventListeners",
-            objectId=document["result"]["objectId"],
-            depth=-1,
-            pierce=True,
+        roots = await self._called(frame, [{"value": "roots"}], by_value=False)
+        listed = await self.send(
+            "Runtime.getProperties", objectId=roots["objectId"], ownProperties=True
+        )
+        # Root by root: asked to pierce them, Chromium goes into frames, too, and may crash later.
+        found = await asyncio.gather(
+            *(
+                self.send(
+                    "DOMDebugger.getEventListeners", objectId=one["value"]["objectId"], depth=-1
+                )
+                for one in listed["result"]
+                if one["name"].isdecimal()
+            )
         )
         nodes = dict.fromkeys(
             one["backendNodeId"]
-            for one in found["listeners"]
+            for root in found
+            for one in root["listeners"]
             if one["type"] in _PRESSES and "backendNodeId" in one
         )
-        listed = list(nodes)[:_MOST_LISTENING]
+        heard = list(nodes)[:_MOST_LISTENING]
         elements = await asyncio.gather(
-            *(self._resolved(one, context) for one in listed), return_exceptions=True
+            *(self._resolved(one, context) for one in heard), return_exceptions=True
         )
         # What is in other frames belongs to another document.
         given: list[Any] = [{"value": "look"}, {"value": options}, {"value": target}]

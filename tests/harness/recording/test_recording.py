@@ -158,3 +158,57 @@ def test_frames_and_shadow_roots_stand_under_their_hosts(tmp_path: Path) -> None
     assert found.notes(3) == ["the inside of the element is closed: all of it counts as one"]
     ids = [entry["backend_node_id"] for entry in map(json.loads, found.rows[0]["neg_candidates"])]
     assert len(ids) == len(set(ids))
+
+
+MIXED = {
+    "/": """<h1>Shop</h1><iframe src=/frame></iframe><my-box></my-box>
+<p id=nav><a href=/spa id=spa>Deals</a></p><script>
+customElements.define('my-box', class extends HTMLElement { connectedCallback() {
+  const root = this.attachShadow({mode: 'open'});
+  root.innerHTML = '<p>Inside <slot></slot></p><button id=inner>Add to basket</button>';
+  root.getElementById('inner').onclick = () => { root.querySelector('p').textContent = 'added' };
+} });
+spa.onclick = (event) => { event.preventDefault(); history.pushState(1, '', '/deals');
+  nav.innerHTML = '<a id=login href=/login>Log in</a>' }</script>""",
+    "/frame": "<select id=c><option>Red<option>Green</select><button id=fb>Frame go</button>",
+    "/login": """<form action=/welcome><input name=user id=user><input type=password name=pw id=pw>
+<button id=go>Log in</button></form><script>
+addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x' })
+</script>""",
+    "/welcome": "<p>Your password is <b id=said></b></p><a id=n>Go on</a><script>"
+    "said.textContent = new URLSearchParams(location.search).get('pw')</script>",
+}
+
+
+def test_one_page_may_have_it_all(tmp_path: Path) -> None:
+    """A frame, a shadow root, navigation without loading, `beforeunload`, a password told again."""
+    with site(MIXED) as address:
+        found = recorded(
+            tmp_path,
+            address,
+            [
+                {"op": "SELECT", "at": "iframe >>> #c", "value": "Green"},
+                {"op": "CLICK", "at": "iframe >>> #fb"},
+                {"op": "CLICK", "at": "#inner"},
+                {"op": "CLICK", "at": "#spa"},
+                {"op": "CLICK", "at": "#login"},
+                {"op": "TYPE", "at": "#user", "value": "ada"},
+                {"op": "TYPE", "at": "#pw", "value": "hunter2x"},
+                {"op": "CLICK", "at": "#go"},
+                {"op": "CLICK", "at": "#n"},
+            ],
+        )
+    assert found.words == [
+        "[combobox]   -> SELECT: Green",
+        "[button]  Frame go -> CLICK",
+        "[button]  Add to basket -> CLICK",
+        "[link]  Deals -> CLICK",
+        "[link]  Log in -> CLICK",
+        "[textbox]  user -> TYPE: ada",
+        "[textbox]  pw -> TYPE: SECRET",
+        "[button]  Log in -> CLICK",
+        "[link]  Go on -> CLICK",
+    ]
+    assert any("beforeunload" in note for note in found.notes(8))
+    assert "SECRET" in found.rows[8]["cleaned_html"]
+    assert b"hunter2x" not in found.everything()
