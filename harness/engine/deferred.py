@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -68,7 +68,8 @@ class Deferred:
     full: CostLimitReached | None = None
     fatal: Fatal | None = None
     _calls: dict[str, PackedCall] = field(default_factory=dict)
-    _pack_of: dict[str, int] = field(default_factory=dict)
+    _packed: dict[int, dict[str, PackedCall]] = field(default_factory=dict)
+    _unsealed: dict[str, PackedCall] = field(default_factory=dict)
     _held: dict[str, float] = field(default_factory=dict)
     _failed: dict[str, Fault] = field(default_factory=dict)
     _again: dict[str, Again] = field(default_factory=dict)
@@ -89,8 +90,8 @@ class Deferred:
     @property
     def fetched(self) -> set[StepKey]:
         """Units and repeats of which something has come back that is not on record yet."""
-        fetched = {n for n, pack in self.log.packs.items() if pack.fetched and not pack.over}
-        return {self._calls[id].key for id, n in self._pack_of.items() if n in fetched}
+        fetched = (self._packed[pack.n] for pack in self.log.live if pack.fetched)
+        return {call.key for calls in fetched for call in calls.values()}
 
     @property
     def parked(self) -> set[StepKey]:
@@ -167,23 +168,22 @@ class Deferred:
     def seal(self) -> None:
         """Have everything that was put into packs ready to be sent. Raises `RunError`."""
         if self._new is not None and self._new.requests:
-            n = self._new.seal(_token()).n
-            for id in [id for id in self._calls if id not in self._pack_of]:
-                self._pack_of[id] = n
-            self._new = None
+            self._packed[self._new.seal(_token()).n] = self._unsealed
+            self._new, self._unsealed = None, {}
 
     def drop(self) -> None:
         """Forget what was put into packs and is not ready to be sent."""
         if self._new is not None:
             self._new.drop()
             self._new = None
-        for id in [id for id in self._calls if id not in self._pack_of]:
+        for id in self._unsealed:
             del self._calls[id]
             self._release(id, 0.0)
+        self._unsealed = {}
 
     def take_results(self, pack: Pack) -> int:
         """Take up what has come back of a pack. Returns how many lines are of no request of it."""
-        missing, strange = self.results.add(pack.n, self._ids(pack.n), self.deferring.id_of)
+        missing, strange = self.results.add(pack.n, self._packed[pack.n], self.deferring.id_of)
         why = pack.status or "ended"
         for id in missing:
             self._fail(id, Fault("server", f"the provider returned nothing for it ({why})"))
@@ -191,29 +191,29 @@ class Deferred:
 
     def is_foreign(self, pack: Pack) -> bool:
         """Whether what has come back of a pack is of none of its requests."""
-        return not self.results.any_of(pack.n, self._ids(pack.n), self.deferring.id_of)
+        return not self.results.any_of(pack.n, self._packed[pack.n], self.deferring.id_of)
 
     def lose(self, pack: Pack, why: str) -> None:
         """Note that nothing will come of a pack, and that nobody knows what it has cost."""
-        for id, call in self._ids(pack.n).items():
+        for id, call in self._packed[pack.n].items():
             self._fail(id, Fault("server", why), call.upper)
 
     def withdraw(self, pack: Pack, why: str) -> None:
         """Note that a pack was not sent."""
-        for id, call in self._ids(pack.n).items():
+        for id, call in self._packed[pack.n].items():
             self._note_again(id, call.attempt, why, 0.0)
             self._release(id, 0.0)
 
     def again_in(self, pack: Pack) -> dict[str, Again]:
         """What of a pack is sent anew."""
-        return {id: self._again[id] for id in self._ids(pack.n) if id in self._again}
+        return {id: self._again[id] for id in self._packed[pack.n] if id in self._again}
 
     def leave_unread(self, pack: Pack) -> int:
         """Note what no dialogue has asked for of what came back, and that it has cost all the same.
 
         So it is where a unit was given up for another of its calls. Returns how many these are.
         """
-        unread = {id: call for id, call in self._ids(pack.n).items() if id in self._held}
+        unread = {id: call for id, call in self._packed[pack.n].items() if id in self._held}
         for id, call in unread.items():
             self._note_again(id, call.attempt, "not read", call.upper)
             self._release(id, call.upper)
@@ -221,10 +221,10 @@ class Deferred:
 
     def forget(self, pack: Pack) -> None:
         """All of a pack is on record."""
-        ids = self._ids(pack.n)
+        ids = self._packed.pop(pack.n)
         self.results.forget(ids)
         for id in ids:
-            del self._calls[id], self._pack_of[id]
+            del self._calls[id]
             self._release(id, 0.0)
 
     def end_pass(self) -> None:
@@ -233,13 +233,10 @@ class Deferred:
 
     # Parts of the above.
 
-    def _ids(self, n: int) -> Mapping[str, PackedCall]:
-        return {id: self._calls[id] for id, number in self._pack_of.items() if number == n}
-
     def _take(self, n: int, calls: Iterable[PackedCall]) -> None:
+        pack = self._packed[n] = {}
         for call in calls:
-            same = self._sent.setdefault(repr(call.sent), call.sent)
-            self._calls[call.id], self._pack_of[call.id] = _with_sent(call, same), n
+            self._keep(call, pack)
             if not self.is_recorded(call.key, call.place):
                 self._hold(call.id, call.upper)
 
@@ -258,8 +255,12 @@ class Deferred:
         except RunError:
             self.drop()
             raise
-        same = self._sent.setdefault(repr(call.sent), call.sent)
-        self._calls[call.id] = _with_sent(call, same)
+        self._keep(call, self._unsealed)
+
+    def _keep(self, call: PackedCall, pack: dict[str, PackedCall]) -> None:
+        # Of equal parameters, which are few, one object serves all calls.
+        sent = self._sent.setdefault(repr(call.sent), call.sent)
+        self._calls[call.id] = pack[call.id] = msgspec.structs.replace(call, sent=sent)
 
     def _read(self, id: str, request: Request) -> Reply | None:
         """The reply in what came back, None where there is none, which is then noted."""
@@ -314,11 +315,6 @@ def _is_over(pack: NewPack, limits: PackLimits, size: int, tokens: int) -> bool:
         or pack.bytes + size + 1 > limits.bytes
         or (queued is not None and pack.tokens + tokens > queued // 2)
     )
-
-
-def _with_sent(call: PackedCall, sent: dict[str, object]) -> PackedCall:
-    """The call with another object for equal parameters, of which there are few."""
-    return msgspec.structs.replace(call, sent=sent)
 
 
 def _token() -> str:

@@ -280,13 +280,14 @@ class Remote:
             f"batch {pack.n}: {printable(str(gone))}; its {pack.requests:,} requests may have cost "
             f"up to ${pack.upper:.2f} and are sent again"
         )
-        again = self.deferred.again_in(pack)
-        self.log.note(pack.n, "dropped", why=str(gone), again=again)
-        self._forget(pack)
+        self._dropped(pack, str(gone))
         return True
 
     def _drop(self, pack: Pack, why: str) -> None:
         self.deferred.withdraw(pack, why)
+        self._dropped(pack, why)
+
+    def _dropped(self, pack: Pack, why: str) -> None:
         self.log.note(pack.n, "dropped", why=why, again=self.deferred.again_in(pack))
         self._forget(pack)
 
