@@ -247,6 +247,11 @@ class ServedModel(ChatAdapter):
         )
 
 
+def on_record(detail: str | None, extra_body: Mapping[str, object] | None) -> dict[str, object]:
+    """What a run has on record of how a model is asked through this protocol."""
+    return {"api": "chat.completions", "detail": detail, "extra_body": dict(extra_body or {})}
+
+
 def served(
     model: str, *, family: str | None = None, least: int | None = None, most: int | None = None
 ) -> tuple[OpenModel, Mapping[str, object]]:

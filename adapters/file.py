@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.api import hosted
-from adapters.chat_completions import ServedModel, served
+from adapters.chat_completions import ServedModel, on_record, served
 from adapters.contract import Adapter, Fatal, PictureSource, Request
 from adapters.conversation import Reply
 from adapters.endpoints import Endpoint, need_model
@@ -42,12 +42,7 @@ def file(
     info = hosted(
         endpoint,
         model,
-        settings={
-            "api": "chat.completions",
-            "detail": detail,
-            "extra_body": dict(extra_body or {}),
-            **recorded,
-        },
+        settings={**on_record(detail, extra_body), **recorded},
         thinking=thinking_of(model, extra_body),
         image_rule=known.image_rule(),
         coordinates=known.coordinates,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from adapters import image_rules, prices
 from adapters.api import Json, hosted
-from adapters.chat_completions import ChatAdapter, ServedModel, served
+from adapters.chat_completions import ChatAdapter, ServedModel, on_record, served
 from adapters.contract import Adapter, AdapterInfo, Fatal, Generation, ImageRule, Request
 from adapters.conversation import Reply
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
@@ -90,12 +90,7 @@ def openai(
     info = hosted(
         endpoint,
         model,
-        settings={
-            "api": "chat.completions",
-            "detail": detail,
-            "extra_body": dict(extra_body or {}),
-            **recorded,
-        },
+        settings={**on_record(detail, extra_body), **recorded},
         concurrency=concurrency,
         context_tokens=prices.context_tokens("openai", model) if endpoint.is_official else None,
         thinking=thinking_of(model, extra_body),

@@ -49,7 +49,7 @@ def _unfinished(label: str, run: Run) -> str:
     known = isinstance(rows, int) and isinstance(repeats, int)
     total = max(len(records), rows * repeats if known else 0)
     done = sum(record.settled or record.invalid is not None for record in records)
-    waiting = f"; it waits for {run.waiting} of its provider" if run.waiting else ""
+    waiting = f"; it waits for {batches} of its provider" if (batches := run.waiting) else ""
     share = f", {100 * done / total:.1f} % done" if total else ""
     return (
         f"UNFINISHED: {label} has {done:,} of {total:,} rows{share}{waiting}; what finished "

@@ -168,7 +168,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
         },
         "cost": _cost(rows),
         "repeat_sd": evaluated.spread,
-        **({"waiting": str(rows.run.waiting)} if rows.run.waiting else {}),
+        **({"waiting": str(waiting)} if (waiting := rows.run.waiting) else {}),
         **({"beside": dict(beside(rows))} if beside else {}),
     }
 
