@@ -46,6 +46,12 @@ _MAGIC = b"PAR1"
 _LFS = b"version https://git-lfs"
 
 
+def located(path: Path) -> Path:
+    """The path as pyarrow needs it: of a relative one with a colon it takes the beginning for the
+    name of a file system."""
+    return path.absolute()
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[pq.ParquetFile]:
     """Open a parquet file; whatever pyarrow finds wrong with it is raised as a `DataError`."""
@@ -54,7 +60,7 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
 
     _check(path)
     try:
-        with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+        with pq.ParquetFile(located(path), memory_map=True, pre_buffer=False) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -184,7 +190,7 @@ def parquet_writer(
     partial = Path(name)
     try:
         with pq.ParquetWriter(
-            partial, schema, compression=compression, write_batch_size=values_per_check
+            located(partial), schema, compression=compression, write_batch_size=values_per_check
         ) as writer:
             yield writer
         _move_into_place(partial, path)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.hub import hub_error
+from adapters.contract import Fatal
+from adapters.hub import downloaded
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.errors import DataError, UserError
 
@@ -153,17 +154,11 @@ def located(checkpoint: Checkpoint) -> Path:
         return Path(checkpoint.path)
     if checkpoint.path.startswith((".", "/", "~")) or checkpoint.path.count("/") > 1:
         raise DataError(f"no such folder: {checkpoint.path}")
-    from huggingface_hub import snapshot_download
-
+    otherwise = "there is no folder of that name either"
     try:
-        folder = snapshot_download(
-            checkpoint.path, revision=checkpoint.revision, allow_patterns=list(_DECISIVE)
-        )
-    except Exception as error:  # the hub's errors, those of its HTTP library, and ValueError
-        otherwise = "there is no folder of that name either"
-        reason = hub_error(error, checkpoint.path, "model", checkpoint.revision, otherwise)
-        raise DataError(reason) from error
-    return Path(folder)
+        return downloaded(checkpoint.path, checkpoint.revision, _DECISIVE, otherwise)
+    except Fatal as error:
+        raise DataError(str(error)) from error
 
 
 def check_tokenizer(name: str, folder: Path) -> None:

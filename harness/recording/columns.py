@@ -174,7 +174,7 @@ def write(
     table = pa.Table.from_pylist(list(content), schema=schema())
     pq.write_table(
         table,
-        path,
+        path.absolute(),  # pyarrow takes the beginning of "a:b/c" for the name of a file system
         row_group_size=rows_per_group,
         compression="zstd",
         compression_level=level,

@@ -69,7 +69,8 @@ def write_table(steps: Path, table: Path, declared: Declaration, note: str = "")
     import pyarrow.parquet as pq
 
     content = arrow_table([_row(record, declared) for record in latest_steps(steps)])
-    new = table.with_name(table.name + ".new")
+    # Of a relative path with a colon, pyarrow takes the beginning for the name of a file system.
+    new = table.with_name(table.name + ".new").absolute()
     try:
         pq.write_table(content.replace_schema_metadata({"note": note} if note else None), new)
         new.replace(table)

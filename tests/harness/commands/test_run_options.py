@@ -48,6 +48,14 @@ def test_a_run_has_a_folder_that_is_named_after_its_settings(place: Path) -> Non
     assert all(name.startswith("lexical-sample-k20-") for name in names)
 
 
+def test_names_with_a_colon_name_files_as_any_others(place: Path) -> None:
+    assert call("--model", "lexical", *ONE_TASK, "--out", "vllm:Qwen/run").code == 0
+    assert (place / "vllm:Qwen" / "run" / "steps.parquet").exists()
+    assert call("snapshot", *ONE_TASK, "--out", "data:k20.parquet").code == 0
+    again = call("--model", "lexical", "-b", "snapshot", "--data", "data:k20.parquet", "--out", "b")
+    assert again.code == 0, again.err
+
+
 def test_more_than_a_hundred_calls_that_cost_money_need_a_word(place: Path) -> None:
     (place / "prices.toml").write_text(PRICES)
     with WireServer(replying()) as server:
