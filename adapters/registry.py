@@ -29,6 +29,7 @@ and factories are called with what the kind hands over:
     ranker      what follows the name and a colon       of
     command     nothing                                 make_context (a click.Command)
     reports     nothing                                 errors, analyses (a KindReports)
+    export      options by name                         write
 
 A class or factory without a positional parameter is not handed an empty argument, so a ranker
 without arguments needs no parameter. An instance takes no argument and no values.

@@ -205,35 +205,37 @@ def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> st
     return f"on the {shared:,} rows that all runs have an outcome for (of {of_runs})"
 
 
-def _records(rows: RunRows, name: str) -> Iterator[dict[str, Any]]:
+def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Repeated]]:
+    """The groups of a run's rows by a key: name, places in the frame, and metrics.
+
+    By split, all of several splits pooled come last.
+    """
     key = key_named(rows.declared, name)
     places: dict[Group, list[int]] = {}
     for place, group in enumerate(key.groups(rows)):
         places.setdefault(group, []).append(place)
     for group in sorted(places):
-        yield from _lines(rows, {name: group[1]}, places[group], key.whole)
+        yield group[1], places[group], rows.metrics(places[group], whole=key.whole)
     if name == SPLIT and len(places) > 1:
-        yield from _lines(rows, {name: POOLED}, range(len(rows.trials)), key.whole)
+        whole = list(range(len(rows.trials)))
+        yield POOLED, whole, rows.metrics(whole, whole=key.whole)
 
 
-def _lines(
-    rows: RunRows, group: Mapping[str, str], places: Iterable[int], whole: str
-) -> Iterator[dict[str, Any]]:
-    chosen = list(places)
-    evaluated = rows.metrics(chosen, whole=whole)
-    metrics = evaluated.metrics
-    shared = {
-        "run": rows.label,
-        "complete": rows.run.complete,
-        **group,
-        **_outcome_counts(evaluated),
-    }
-    part = rows.frame.iloc[chosen]
-    for column in ("input_tokens", "output_tokens", "cost"):
-        shared[column] = part[column].sum(min_count=1)
-    for record in result_records(metrics):
-        spread = evaluated.spread if record["headline"] else None
-        yield {**shared, **record, "repeat_sd": spread, "left_open": metrics.left_open}
+def _records(rows: RunRows, name: str) -> Iterator[dict[str, Any]]:
+    for group, places, evaluated in grouped(rows, name):
+        metrics = evaluated.metrics
+        shared = {
+            "run": rows.label,
+            "complete": rows.run.complete,
+            name: group,
+            **_outcome_counts(evaluated),
+        }
+        part = rows.frame.iloc[places]
+        for column in ("input_tokens", "output_tokens", "cost"):
+            shared[column] = part[column].sum(min_count=1)
+        for record in result_records(metrics):
+            spread = evaluated.spread if record["headline"] else None
+            yield {**shared, **record, "repeat_sd": spread, "left_open": metrics.left_open}
 
 
 def _outcome_counts(evaluated: Repeated) -> dict[str, Any]:

@@ -39,6 +39,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "errors": (None, "Sort the failures of runs into classes."),
         "analyse": (None, "Look into positions, distractors, pictures and more."),
         "view": (None, "Write runs as pages that show every step."),
+        "export": (None, "Write runs in the formats of other projects."),
     },
     "Data": {
         "data": ("harness.commands.data:data", "Check, repack and import data files."),

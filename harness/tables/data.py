@@ -33,7 +33,7 @@ def to_csv(grid: Grid, *, note: str = TEST_DATA_NOTE) -> str:
     for line in filter(None, (note, *data.comments)):
         out.write(f"# {csv_cell(line)}\n")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(data.names)
+    writer.writerow(map(csv_cell, data.names))
     for row in data.rows:
         cells = [csv_cell(cell) if isinstance(cell, str) else cell for cell in row]
         writer.writerow("" if cell is None else cell for cell in cells)

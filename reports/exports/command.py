@@ -1,0 +1,114 @@
+"""`vlm-eval export`: runs in the formats of other projects."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from adapters.registry import UnknownName
+from harness.tables import clean, say
+from reports.exports.contract import EXPORTS, options_of
+from reports.output import RUNS, note_of_command
+
+
+class ExportCommand(click.Command):
+    """A command with the options of every format, which are read when the command is called."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, help_option = super().get_params(ctx)
+        return [*own, *self._of_formats, help_option]
+
+    @cached_property
+    def _of_formats(self) -> list[click.Option]:
+        taking = options_by_format()
+        known = EXPORTS.names()
+        to = click.Option(
+            ["--to"],
+            required=True,
+            metavar="|".join(known),
+            help="; ".join(f"{name}: {summary}" for name, summary in known.items()) + ".",
+        )
+        options = (
+            click.Option(
+                [name, f"--{name.replace('_', '-')}"],
+                **{**next(iter(of_formats.values())), "help": _help(of_formats)},
+            )
+            for name, of_formats in taking.items()
+        )
+        return [to, *options]
+
+
+def options_by_format() -> dict[str, dict[str, dict[str, Any]]]:
+    """The options of formats: arguments of `click.Option`, by option and format."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for name in EXPORTS.names():
+        try:
+            known = options_of(EXPORTS.get(name))
+        except UnknownName:
+            continue  # Somebody's package is broken: who asks for its format is told so.
+        for option, facts in known.items():
+            switch = {"is_flag": True} if isinstance(facts["default"], bool) else {}
+            found.setdefault(option, {})[name] = {**switch, **facts}
+    return found
+
+
+def _help(known: dict[str, dict[str, Any]]) -> str:
+    """What an option does in each format that takes it."""
+    texts: dict[str, list[str]] = {}
+    for name, facts in known.items():
+        texts.setdefault(facts["help"], []).append(name)
+    return " ".join(f"[{', '.join(names)}] {text}" for text, names in texts.items())
+
+
+@click.command(cls=ExportCommand, short_help="Write runs in other projects' formats.")
+@RUNS
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("export"),
+    show_default=True,
+    help="The folder to write into.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files that are there already.")
+@click.option(
+    "--unfinished", is_flag=True, help="Export runs that are not finished as well, marked as such."
+)
+def export(
+    runs: tuple[Path, ...],
+    to: str,
+    out: Path,
+    overwrite: bool,
+    unfinished: bool,
+    **options: Any,
+) -> int:
+    """Write every RUN (a run directory) in the format of another project (docs/export.md).
+
+    Nothing is sent anywhere: files are written into a folder, and the same run gives the same
+    files. Options with formats in brackets are for those formats only.
+    """
+    from reports.exports.write import export as export_runs
+
+    EXPORTS.get(to)
+    ctx = click.get_current_context()
+    taken = options_by_format()
+    given = {
+        name: value
+        for name, value in options.items()
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    for name in given:
+        if to not in taken[name]:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for --to {' and '.join(taken[name])}, not {to}")
+    done = export_runs(runs, to, out, overwrite=overwrite, unfinished=unfinished, **given)
+    for path in done.files:
+        say(clean(path))
+    for line in (*done.notes, note_of_command()):
+        if line:
+            say(line, err=True)
+    return 0

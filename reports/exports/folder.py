@@ -1,0 +1,139 @@
+"""The folder that an export writes: safe names, nothing half written, nothing replaced unasked."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import unicodedata
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import click
+
+LONGEST = 100
+"""Characters of a name; file systems take 255 bytes."""
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(10))}
+
+
+class ExportError(click.ClickException):
+    """An export that is not possible, and why, in one line."""
+
+    exit_code = 2
+
+
+def file_name(text: str) -> str:
+    """A name for a file or folder from any text; other texts have other names.
+
+    >>> file_name("gpt-5.4"), file_name("../a b")
+    ('gpt-5.4', 'a-b-85a7b1ef')
+    """
+    plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in text)[:LONGEST].strip("-.")
+    if plain and plain == text and plain.partition(".")[0].casefold() not in _RESERVED:
+        return plain
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain}-{digest}".lstrip("-")
+
+
+class Folder:
+    """The output folder of an export, as a context manager.
+
+    Files are written aside and moved to their places together when the block ends; where it ends
+    with an error, the folder is as it was before.
+    """
+
+    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
+        self._out = out
+        self._overwrite = overwrite
+        self._names: dict[str, Path] = {}
+        self._made: list[Path] = []
+        self._aside = Path()
+
+    @property
+    def files(self) -> list[Path]:
+        """Where the files are, or will be, in the order in which their paths were asked for."""
+        return [self._out / name for name in self._names.values()]
+
+    def path(self, *parts: str) -> Path:
+        """Where to write the file of this name, given as folders and name (see `file_name`).
+
+        Its last part is the name that was asked for, and its folder exists. Nothing is at the path
+        yet; a format may also leave several files beside it only under paths of their own.
+
+        Raises:
+            ExportError: the file exists and is not to be replaced, or has been asked for already.
+            ValueError: a part is not the name of a file.
+        """
+        for part in parts:
+            if not part or part in (".", "..") or any(c in part for c in "/\\\0:"):
+                raise ValueError(f"{part!r} is not the name of a file")
+        name = Path(*parts)
+        key = unicodedata.normalize("NFC", str(name)).casefold()
+        if key in self._names:
+            raise ExportError(f"two files would be named {name}: export these runs one by one")
+        self._check(name)
+        self._names[key] = name
+        aside = self._aside / name
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        return aside
+
+    def _check(self, name: Path) -> None:
+        """Raise `ExportError` unless a file may be put there."""
+        for parent in list(name.parents)[:-1]:
+            folder = self._out / parent
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                raise ExportError(f"{folder} is not a folder: remove it, or choose another --out")
+        target = self._out / name
+        if target.is_dir() and not target.is_symlink():
+            raise ExportError(f"{target} is a folder: remove it, or choose another --out")
+        if not self._overwrite and (target.exists() or target.is_symlink()):
+            raise ExportError(f"{target} exists already: --overwrite replaces it")
+
+    def __enter__(self) -> Self:
+        if self._out.exists() and not self._out.is_dir():
+            raise ExportError(f"{self._out} is a file: give a folder with --out")
+        missing = [one for one in (self._out, *self._out.parents) if not one.exists()]
+        try:
+            self._out.mkdir(parents=True, exist_ok=True)
+            self._made = missing
+            self._aside = Path(tempfile.mkdtemp(prefix=".vlm-eval-export-", dir=self._out))
+        except OSError as error:
+            self._undo()
+            raise ExportError(f"cannot write {self._out}: {error.strerror or error}") from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._publish()
+                self._made = []
+        finally:
+            shutil.rmtree(self._aside, ignore_errors=True)
+            self._undo()
+
+    def _publish(self) -> None:
+        written = [name for name in self._names.values() if (self._aside / name).is_file()]
+        for name in written:
+            self._check(name)
+        for name in written:
+            target = self._out / name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                (self._aside / name).replace(target)
+            except OSError as error:
+                raise ExportError(f"cannot write {target}: {error.strerror or error}") from error
+        self._names = {str(name): name for name in written}
+
+    def _undo(self) -> None:
+        """Remove the folders that were made, as far as nothing is in them."""
+        for folder in self._made:
+            try:
+                folder.rmdir()
+            except OSError:
+                return

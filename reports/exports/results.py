@@ -1,0 +1,95 @@
+"""The measures of runs, one by one, as `vlm-eval report` computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.runs import Run
+from harness.tables import POOLED
+from parsers import Declaration, Interval, Measure
+from parsers.declaration import SPLIT
+from parsers.metrics import Metrics
+from reports.frames.rows import RunRows, run_rows
+from reports.tables import grouped
+
+Line = Literal["valid", "strict"]
+"""Rows without a right answer are left out (`valid`), or count as failures (`strict`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One measure of a run on a split.
+
+    split: the split, or `harness.tables.POOLED` for all of a run's splits together.
+    average: `macro`, `micro` or `cells`; "" for a measure of parents, such as task success.
+    line: how rows without a right answer count; `headline` says which is the run's own rule.
+    first: whether it is the average that the benchmark declares first.
+    value: between 0 and 1; None where it is not measured, or a parent is incomplete.
+    n, over: what the mean is over: how many, and of what (`tasks`).
+    units, parents: the units and their innermost parents behind it.
+    """
+
+    split: str
+    measure: Measure
+    average: str
+    line: Line
+    headline: bool
+    first: bool
+    value: float | None
+    interval: Interval | None
+    n: int
+    over: str
+    units: int
+    parents: int
+
+    @property
+    def pooled(self) -> bool:
+        """Whether it is over all splits of a run that has several."""
+        return self.split == POOLED
+
+
+def results_of(run: Run) -> Iterator[Result]:
+    """The measures of a run that tables of results show, split by split, pooled ones last.
+
+    Raises `RunError` if the run cannot be read.
+    """
+    (rows,) = run_rows(run)
+    for split, _, evaluated in grouped(rows, SPLIT):
+        yield from _results(split, evaluated.metrics, rows)
+
+
+def _results(split: str, metrics: Metrics, rows: RunRows) -> Iterator[Result]:
+    declared = metrics.declared
+    lines: tuple[Line, Line] = ("valid", "strict")
+    for line in lines:
+        of_units = metrics.strict if line == "strict" else metrics.valid
+        headline = (metrics.rules.invalid == "fail") == (line == "strict")
+        counts = of_units.n_units, of_units.n_parents
+        for measure in declared.in_tables:
+            for average, rate in of_units.rates[measure.name].items():
+                first = average == measure.averages[0]
+                yield Result(
+                    *(split, measure, average, line, headline, first),
+                    *(rate.value, rate.interval, rate.n, _over(average, measure, declared)),
+                    *counts,
+                )
+        for measure in declared.of_parents:
+            rates = metrics.parents.get(measure.name)
+            if rates is None:
+                continue
+            of_parents = rates.strict if line == "strict" else rates.default
+            over = declared.level(measure.over).many
+            yield Result(
+                *(split, measure, "", line, headline, True),
+                *(of_parents.value, of_parents.interval, of_parents.total, over),
+                *counts,
+            )
+
+
+def _over(average: str, measure: Measure, declared: Declaration) -> str:
+    """What an average is the mean over."""
+    if average == "micro":
+        return declared.units
+    return "cells" if average == "cells" else declared.level(measure.over).many

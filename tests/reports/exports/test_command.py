@@ -1,0 +1,127 @@
+"""`vlm-eval export`: what it refuses in one line, and what it leaves behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from adapters.registry import Entry
+from harness.runs import Run
+from reports.exports import EXPORTS, ExportError, Folder, export, file_name, option
+from reports.exports.command import options_by_format
+from tests.harness.commands.tool import call
+from tests.reports.exports.runs import made_up
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A format of somebody else's package."""
+
+    loud: bool = option(False, "Write capitals.")
+    ending: str = option("", "What each name ends with.", metavar="TEXT")
+
+    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+        for label in runs:
+            text = label.upper() if self.loud else label
+            folder.path("names", f"{file_name(label)}.txt").write_text(text + self.ending)
+            if self.ending == "break":
+                raise ExportError("it broke")
+        return ["upload them"]
+
+
+@pytest.fixture
+def named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(EXPORTS._entries, "names", Entry("names", Names, "names of runs"))
+    made_up(Path("a"))
+    return tmp_path
+
+
+def test_a_format_of_another_package_has_its_own_options(
+    named: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The command reads the options once in a process.
+    monkeypatch.delitem(_command().__dict__, "_of_formats", raising=False)
+    done = call("export", "a", "--to", "names", "--loud", "--ending", "!", "-o", "out")
+    monkeypatch.delitem(_command().__dict__, "_of_formats")
+    assert done == (0, "out/names/a.txt\n", done.err) and "upload them" in done.err
+    assert Path("out/names/a.txt").read_text() == "A!"
+
+
+def _command() -> object:
+    from reports.exports.command import export as command
+
+    return command
+
+
+def test_an_option_of_another_format_is_refused(named: Path) -> None:
+    refused = (
+        call("export", "a", "--to", "hub", "--with-steps") if "hub" in EXPORTS.names() else None
+    )
+    if refused is not None:
+        assert refused.code == 2 and "--with-steps is for --to csv" in refused.complaint
+
+
+def test_an_option_of_several_formats_is_the_same_in_all() -> None:
+    for name, known in options_by_format().items():
+        facts = [{k: v for k, v in one.items() if k != "help"} for one in known.values()]
+        assert all(one == facts[0] for one in facts), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("a", "--to", "csvv"), "unknown export format 'csvv'; did you mean 'csv'?"),
+        (("nowhere", "--to", "csv"), "nowhere is not a run directory (no manifest.json)"),
+        (("a",), "Missing option '--to'"),
+        (("a", "--to", "csv", "-o", "a/manifest.json"), "a/manifest.json is a file"),
+    ],
+)
+def test_bad_input_is_one_line(named: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    done = call("export", *arguments)
+    assert done.code == 2 and complaint in done.complaint
+    assert [path.name for path in named.iterdir()] == ["a"]
+
+
+def test_unfinished_runs_are_exported_only_when_asked_for(named: Path) -> None:
+    made_up(Path("half"), complete=False)
+    refused = call("export", "a", "half", "--to", "names")
+    assert refused.code == 2 and "half is not finished" in refused.complaint
+    assert not Path("export").exists()
+    assert call("export", "a", "half", "--to", "names", "--unfinished").code == 0
+    assert sorted(path.name for path in Path("export/names").iterdir()) == ["a.txt", "half.txt"]
+
+
+def test_a_damaged_run_is_not_exported(named: Path) -> None:
+    lines = Path("a/steps.jsonl").read_bytes().splitlines(keepends=True)
+    Path("a/steps.jsonl").write_bytes(lines[0].replace(b"left", b"lost") + b"".join(lines[1:]))
+    Path("a/steps.parquet").unlink()
+    done = call("export", "a", "--to", "csv")
+    assert done.code == 2 and "a/steps.jsonl" in done.complaint
+    assert not Path("export").exists()
+
+
+def test_nothing_is_replaced_unasked_and_an_error_leaves_all_as_it_was(named: Path) -> None:
+    assert call("export", "a", "--to", "names").code == 0
+    made_up(Path("b"))
+    refused = call("export", "b", "a", "--to", "names")
+    assert refused.complaint.endswith("export/names/a.txt exists already: --overwrite replaces it")
+    with pytest.raises(ExportError, match="it broke"):
+        export(["b", "a"], "names", "export", overwrite=True, ending="break")
+    assert [path.name for path in Path("export").rglob("*")] == ["names", "a.txt"]
+    assert export(["b", "a"], "names", "export", overwrite=True, ending=".").notes
+    assert Path("export/names/a.txt").read_text() == "a."
+
+
+def test_help_lists_the_formats_and_loads_nothing_heavy(named: Path) -> None:
+    code = "import sys\nfrom harness.commands.main import run\ntry:\n    run(['export', '-h'])\n"
+    code += "finally:\n    print(sorted(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "csv: tables for spreadsheets and pandas" in " ".join(done.stdout.split())
+    for heavy in ("pandas", "scipy", "datasets", "torch", "inspect_ai", "huggingface_hub"):
+        assert f"'{heavy}'" not in done.stderr
