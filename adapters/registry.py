@@ -1,4 +1,4 @@
-"""Models, benchmarks, policies, protocols, rankers and commands by name, loaded when asked for.
+"""Whatever users name: models, benchmarks, protocols and so on, loaded when asked for.
 
     POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
     POLICIES.add("random", "harness.policies.baselines:RandomPolicy", "element by chance")
@@ -27,6 +27,7 @@ and factories are called with what the kind hands over:
     policy      nothing                                 predict
     protocol    settings by name                        dialogue
     ranker      what follows the name and a colon       of
+    tracker     what follows the name and a colon       start, log, finish
     command     nothing                                 make_context (a click.Command)
     reports     nothing                                 errors, analyses (a KindReports)
     export      options by name                         write

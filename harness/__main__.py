@@ -7,6 +7,7 @@ three packages are ours and lie beside this one.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,7 +42,16 @@ def main() -> None:
         raise SystemExit(2)
     from harness.commands.main import run
 
-    run()
+    try:
+        run()
+    except SystemExit as end:
+        feed = sys.modules.get("harness.trackers.feed")
+        if feed is not None and feed.is_held():
+            # What a library has registered for the end of the process may hang as well.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else 1)
+        raise
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What there is, a line each: models, policies, benchmarks, protocols, and steps."""
+"""What there is, a line each: models, policies, benchmarks, protocols, trackers, and steps."""
 
 from __future__ import annotations
 
@@ -136,3 +136,11 @@ def rankers() -> None:
     from harness.rankers import RANKERS
 
     _print(RANKERS.names())
+
+
+@click.command()
+def trackers() -> None:
+    """List the services that --track takes."""
+    from harness.trackers import TRACKERS
+
+    _print(TRACKERS.names())

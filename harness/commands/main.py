@@ -72,6 +72,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
         "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
         "rankers": ("harness.commands.listing:rankers", "List rankers of candidates."),
+        "trackers": ("harness.commands.listing:trackers", "List services that can track a run."),
     },
 }
 for _heading, _commands in _BUILT_IN.items():

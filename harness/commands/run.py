@@ -20,8 +20,11 @@ from harness.printing import terminal
 from harness.settings import GROUPS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from harness.evaluation.display import Display
     from harness.evaluation.plan import Plan
+    from harness.evaluation.run import Finished
 
 
 @click.command(cls=SettingsCommand)
@@ -48,15 +51,15 @@ def run(dry_run: bool, **_: Any) -> int:
 
     from harness.evaluation.display import Display
     from harness.evaluation.estimate import estimate, lines, resuming_lines
-    from harness.evaluation.evaluate import check_cost_limit, how_to_go_on
+    from harness.evaluation.evaluate import check_cost_limit
     from harness.evaluation.plan import plan_run
-    from harness.evaluation.redo import paid_before, redo_hint
-    from harness.evaluation.report import print_result
     from harness.evaluation.run import carry_out
-    from harness.runs import open_run
+    from harness.evaluation.tracking import Tracking
+    from harness.trackers import open_trackers
 
     require("model", unless="redo_from")
     settings = read_options()
+    trackers = open_trackers(settings.track)
     console, display = terminal(), Display(settings)
     with display.adapter_messages():
         plan = plan_run(settings, asks=not dry_run)
@@ -74,7 +77,19 @@ def run(dry_run: bool, **_: Any) -> int:
     if not confirmed(plan, display):
         display.say("not started")
         return 1
-    done = asyncio.run(carry_out(plan, display.watching, display.add, display.say))
+    with Tracking(plan, display, trackers) as tracking:
+        done = asyncio.run(carry_out(plan, tracking.watching, tracking.add, display.say))
+        tracking.finish(done)
+        return conclude(plan, done, display, console)
+
+
+def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> int:
+    """Print the result of a session, and what to do next; return the exit code."""
+    from harness.evaluation.evaluate import how_to_go_on
+    from harness.evaluation.redo import paid_before, redo_hint
+    from harness.evaluation.report import print_result
+    from harness.runs import open_run
+
     rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
     declared = open_run(done.directory).manifest.declaration
     if done.waiting and done.stopped is None:

@@ -21,7 +21,7 @@ from harness.engine.dialogues import Environment, Job, Jobs
 from harness.engine.engine import Engine, first_request
 from harness.engine.lanes import Lane, PromptTokens
 from harness.engine.limits import Budget, EmbedRequest, Pricing
-from harness.engine.observer import Observer, Outcome
+from harness.engine.observer import Observer, Observers, Outcome
 from harness.engine.policy import EnginePolicy
 from harness.engine.progress import Counters, Progress
 from harness.engine.remote import Remote
@@ -52,6 +52,7 @@ __all__ = [
     "Jobs",
     "Lane",
     "Observer",
+    "Observers",
     "Outcome",
     "Pricing",
     "Progress",

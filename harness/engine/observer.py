@@ -74,3 +74,40 @@ class Observer:
 
     def notice(self, text: str) -> None:
         """Called with a line that the user should see once."""
+
+
+class Observers(Observer):
+    """Reports to several observers, in order."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = observers
+
+    def opened(self, unit_id: str, repeat: int) -> None:
+        for one in self._observers:
+            one.opened(unit_id, repeat)
+
+    def passed_over(self, unit_id: str, repeat: int) -> None:
+        for one in self._observers:
+            one.passed_over(unit_id, repeat)
+
+    def called(self, record: CallRecord, *, replayed: bool) -> None:
+        for one in self._observers:
+            one.called(record, replayed=replayed)
+
+    def retrying(
+        self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
+    ) -> None:
+        for one in self._observers:
+            one.retrying(unit_id, place, kind, wait_s, error)
+
+    def settled(self, outcome: Outcome) -> None:
+        for one in self._observers:
+            one.settled(outcome)
+
+    def parked(self, unit_id: str, repeat: int) -> None:
+        for one in self._observers:
+            one.parked(unit_id, repeat)
+
+    def notice(self, text: str) -> None:
+        for one in self._observers:
+            one.notice(text)

@@ -68,6 +68,8 @@ async def audit(path: Path, number: int, say: Callable[[str], None]) -> list[Aud
         preflight=False,
         progress="off",
         tier=(),
+        track=(),
+        track_texts=False,
         yes=True,
     )
     plan = plan_run(settings)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from harness.engine import Observer, Progress
+from harness.evaluation.running import RunningScores
 from harness.printing import terminal
 from harness.runs import UnitRecord
 from harness.settings import Settings
@@ -15,20 +16,25 @@ from harness.settings import Settings
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from harness.evaluation.summary import Part
+
 
 class Display:
-    """Shows a run on a console, as its settings ask for (`progress`)."""
+    """Shows a run on a console, as its settings ask for (`progress`).
+
+    running: the results so far.
+    """
 
     def __init__(self, settings: Settings, console: Console | None = None) -> None:
         self._settings = settings
         self._console = console or terminal(err=True)
-        self._records: list[UnitRecord[Any]] = []
+        self.running = RunningScores(settings)
+        self._shown: Part | None = None
         self._scores = ""
-        self._scored = 0
 
     def completed(self, settings: Settings) -> None:
         """Go on with these settings, in which nothing is left open any more."""
-        self._settings = settings
+        self._settings = self.running.settings = settings
 
     def say(self, line: str) -> None:
         """Print a line as it is, however long."""
@@ -73,25 +79,21 @@ class Display:
 
     def add(self, record: UnitRecord[Any]) -> None:
         """Count a step's line among the scores so far."""
-        if record.settled and record.scores is not None:
-            self._records.append(record)
+        self.running.add(record)
 
     def scores(self) -> str:
         """Step success and element accuracy so far, and whether many replies could not be used.
 
         Worked out again for every 2 % more steps.
         """
-        count = len(self._records)
-        if count >= max(1, self._scored * 1.02, self._scored + 1):
-            from harness.benchmarks import benchmark
+        part = self.running.part()
+        if part is not None and part is not self._shown:
             from harness.evaluation.model import limits_of
             from harness.evaluation.reply_limit import unusable_replies
-            from harness.evaluation.summary import aggregation_rules, part
             from harness.tables import coverage, estimate_cell
 
-            declared = benchmark(self._settings.benchmark).declared
-            rules = aggregation_rules(self._settings, declared)
-            metrics = part(self._records, declared, rules).metrics
+            metrics = part.metrics
+            declared = metrics.declared
             named = {one: one.name for one in declared.in_tables if one.binary and not one.main}
             # The success of a step is told as "step".
             main = {"success": declared.unit}
@@ -104,9 +106,9 @@ class Display:
             )
             self._scores = f"so far: {', '.join(rates)}"
             limits = limits_of(self._settings)
-            if unusable := unusable_replies(self._records, limits, declared.units):
+            if unusable := unusable_replies(self.running.records, limits, declared.units):
                 self._scores += f" | {unusable}"
-            self._scored = count
+            self._shown = part
         return self._scores
 
 

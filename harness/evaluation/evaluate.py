@@ -12,6 +12,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import cast
 
 from adapters import Adapter
 from harness.errors import UserError
@@ -20,9 +21,11 @@ from harness.evaluation.estimate import batches_line, cost_line, resuming_lines
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.run import Finished, carry_out
 from harness.evaluation.tiers import tier_lines
+from harness.evaluation.tracking import Tracking
 from harness.policies.contract import Policy
 from harness.runs import Run, open_run
 from harness.settings import Settings, read_settings
+from harness.trackers import TRACKERS, Tracker, open_trackers
 
 CONFIRM_FROM = 100
 """More calls than this to a model that costs money have to be confirmed."""
@@ -35,7 +38,8 @@ def evaluate(model: str | Adapter | Policy, **settings: object) -> Run:
         model: a name as for `--model`, or an adapter or a policy of your own. An adapter is
             identified by its `info`, a policy by its name and class; neither is pickled.
         settings: the options of `vlm-eval run` by their names (`limit=2`, `max_cost=5`,
-            `split="test_task"`), with the same defaults.
+            `split="test_task"`), with the same defaults. `track` takes a name, a tracker of your
+            own, or a list of both.
 
     Returns:
         The run, complete or not (`run.complete`): steps whose calls failed are left unsettled, and
@@ -104,10 +108,12 @@ class _Stop:
 
 async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], stop: _Stop) -> Run:
     stop.begins()
+    track, own = _trackers(values.get("track", ()))
     try:
-        settings = read_settings({**values, "model": _name_of(model)})
+        settings = read_settings({**values, "model": _name_of(model), "track": track})
     except ValueError as error:
         raise UserError(str(error)) from error
+    trackers = {**open_trackers(name for name in settings.track if name not in own), **own}
     display = Display(settings)
     with display.adapter_messages():
         plan = await asyncio.to_thread(
@@ -126,12 +132,29 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
         display.say(batches)
     if line := await asyncio.to_thread(cost_line, plan):
         display.say(f"cost: {line}")
-    finished = await carry_out(
-        plan, display.watching, display.add, display.say, stop.can_be_stopped
-    )
+    with Tracking(plan, display, trackers) as tracking:
+        finished = await carry_out(
+            plan, tracking.watching, tracking.add, display.say, stop.can_be_stopped
+        )
+        tracking.finish(finished)
+        await asyncio.to_thread(tracking.wait)
     if not finished.complete:
         display.say(how_to_go_on(finished, "Make the same call again"))
     return open_run(finished.directory)
+
+
+def _trackers(given: object) -> tuple[object, dict[str, Tracker]]:
+    """What stands for `track` among the settings, and the trackers of the caller's own in it."""
+    each = given if isinstance(given, (list, tuple)) else (given,)
+    own = {
+        type(one).__name__: cast(Tracker, one)
+        for one in each
+        if not isinstance(one, str) and TRACKERS.is_instance(one)
+    }
+    if not own:
+        return given, {}
+    names = [one if isinstance(one, str) else type(one).__name__ for one in each]
+    return names, own
 
 
 def _name_of(model: str | Adapter | Policy) -> str:

@@ -95,19 +95,25 @@ def unusable_replies(
 
     It counts steps, or what `units` names, each once, and is None for fewer than `FIRST_STEPS`.
     """
-    kinds = Counter(_kind(record) for record in records if record.asked and record.settled)
+    kinds = reply_kinds(records)
     steps = kinds.total()
     bad = steps - kinds[""]
     if steps < FIRST_STEPS or bad <= SHARE * steps:
         return None
-    listed = ", ".join(f"{kinds[kind]} {kind}" for kind in _KINDS if kinds[kind])
+    listed = ", ".join(f"{kinds[kind]} {kind}" for kind in UNUSABLE if kinds[kind])
     return (
         f"{bad} of {steps} {units} ({100 * bad / steps:.0f} %) without a usable reply ({listed}): "
         f"raise the limit of {written(limits)} tokens, --max-tokens {higher(limits)}"
     )
 
 
-_KINDS = ("cut off", "empty", "unreadable")
+UNUSABLE = ("cut off", "empty", "unreadable")
+"""Kinds of replies that cannot be used."""
+
+
+def reply_kinds(records: Iterable[UnitRecord[Any]]) -> Counter[str]:
+    """How many of the settled steps that were asked have a reply of each kind; "" is usable."""
+    return Counter(_kind(record) for record in records if record.asked and record.settled)
 
 
 def _kind(record: UnitRecord[Any]) -> str:

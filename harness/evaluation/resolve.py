@@ -101,6 +101,8 @@ def _missing(
         missing["server"] = "without --with-server; add that, or leave it out"
     if not benchmark(settings.benchmark).own_python:
         missing[OWN_PYTHON] = f"on {settings.benchmark}, which runs under this Python; leave it out"
+    if not settings.track:
+        missing["tracker"] = "without --track; add that, or leave it out"
     if not settings.redo:
         missing["redo"] = "without --redo; add that, or leave it out"
     if "batch" not in settings.tier:

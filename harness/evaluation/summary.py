@@ -198,8 +198,7 @@ def summarise(
     rules = aggregation_rules(settings, declared)
     kind = unit_kind(declared.kind).beside
     bounds = bounds or kind.bounds(records, settings)
-    usage = sum((r.usage for r in records if r.usage is not None), Usage())
-    costs = [record.cost for record in records if record.cost is not None]
+    usage, cost = tokens_and_cost(records)
     by_group = {
         f"by_{group.name}": plain_parts(
             parts(records, group.name, declared, rules, task_rows, bounds=bounds)
@@ -228,7 +227,14 @@ def summarise(
             **kind.rows(records),
         },
         "usage": plain(usage),
-        "cost": math.fsum(costs) if costs else None,
+        "cost": cost,
         **({"by_role": plain(roles)} if (roles := by_role(records)) else {}),
         **({"by_tier": tiers} if (tiers := by_tier(records)) else {}),
     }
+
+
+def tokens_and_cost(records: Records) -> tuple[Usage, float | None]:
+    """What the replies to these steps took, in tokens and US dollars; None without any price."""
+    usage = sum((r.usage for r in records if r.usage is not None), Usage())
+    costs = [record.cost for record in records if record.cost is not None]
+    return usage, math.fsum(costs) if costs else None

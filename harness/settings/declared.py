@@ -618,6 +618,17 @@ class Settings:
     progress: Literal["auto", "bar", "plain", "off"] = _running(
         "auto", "Progress display; auto: a bar on a terminal."
     )
+    track: tuple[str, ...] = _running(
+        (),
+        "Service that is told how the run goes: trackio, wandb, or one of your own; NAME:PROJECT "
+        "names a project there. May be repeated.",
+        metavar="NAME[:PROJECT]",
+    )
+    track_texts: bool = _running(
+        False,
+        "Tell it tasks, predictions and replies, too, in a table at the end.",
+        needs=("tracker",),
+    )
 
     # Models on this machine
     model_path: str | None = _local(

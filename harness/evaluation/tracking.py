@@ -1,0 +1,258 @@
+"""What trackers are told of a run: points of its course, and its result."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from harness import __version__
+from harness.engine import Observer, Observers, Outcome
+from harness.evaluation.beside import Records
+from harness.evaluation.display import Display
+from harness.evaluation.plan import Plan
+from harness.evaluation.reply_limit import UNUSABLE, reply_kinds
+from harness.evaluation.run import Finished
+from harness.evaluation.running import GROWTH
+from harness.evaluation.summary import plain_part, tokens_and_cost
+from harness.printing import printable
+from harness.runs import Run, UnitRecord, open_run
+from harness.tables import POOLED
+from harness.trackers import CellValue, Ending, Feed, Table, TrackedRun, Tracker, sendable
+from parsers import Declaration
+from parsers.declaration import SPLIT
+
+EVERY_UNITS, EVERY_S = 10, 60.0
+"""A point is made for so many more settled units, or 2 % where those are more; or, if there is
+anything new, after so many seconds."""
+END_S = 30.0
+"""How long trackers may hold up the end of a session, all together, in seconds."""
+MOST_TEXT, MOST_ROWS = 2000, 10_000
+"""Characters of a text, and rows, in the table of texts."""
+RESULTS = ("split", "measure", "average", "value", "low", "high", "n")
+_WORDS = {"cut off": "truncated"}
+
+
+class Tracking(Observer):
+    """Has a run shown by a display, and tells trackers of it. Use it as a context manager.
+
+    Its `watching` and `add` are for `carry_out`; `finish` is called with what comes of that. The
+    trackers are started when something has been settled, so that a mistake before the first call
+    leaves nothing behind at a service. Leaving the context waits for them, but not after an
+    interruption.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        display: Display,
+        trackers: Mapping[str, Tracker],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._plan = plan
+        self._display = display
+        self._running = display.running
+        self._clock = clock
+        self._feeds = [Feed(name, one, display.say, END_S) for name, one in trackers.items()]
+        self._total = plan.dialogues
+        self._before = 0
+        self._told = 0
+        self._told_at = 0.0
+        self._is_started = self._is_over = False
+
+    def __enter__(self) -> Tracking:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_started and not self._is_over:
+            if self._running.settled > self._told:
+                self._point()
+            self._end(Ending(self._running.settled))
+        if kind is None or issubclass(kind, Exception):
+            self.wait()
+        else:
+            for feed in self._feeds:
+                feed.abandon()
+
+    @contextlib.contextmanager
+    def watching(self, total: int, done: int) -> Iterator[Observer]:
+        """The display's observer, and this one beside it."""
+        self._total, self._before = total, done
+        self._told, self._told_at = self._running.settled, self._clock()
+        with self._display.watching(total, done) as shown:
+            yield Observers(shown, self) if self._feeds else shown
+
+    def add(self, record: UnitRecord[Any]) -> None:
+        """Count a unit's line among the results so far."""
+        self._display.add(record)
+
+    def passed_over(self, unit_id: str, repeat: int) -> None:
+        self._tick()
+
+    def settled(self, outcome: Outcome) -> None:
+        self._tick()
+
+    def finish(self, done: Finished) -> None:
+        """Tell the result of a session."""
+        if not self._feeds:
+            return
+        self._start()
+        run = open_run(done.directory)
+        declared = run.manifest.declaration
+        total = list(measures(done.summary["total"]["metrics"], declared))
+        values = {**_named(total), **_spent(done.records)}
+        settled = sum(record.settled for record in done.records)
+        if settled > self._before:
+            self._log(settled, values)
+        by_split = done.summary[f"by_{SPLIT}"]
+        rows = [
+            (name, *row)
+            for name, part in by_split.items()
+            for row in measures(part["metrics"], declared)
+        ]
+        if len(by_split) > 1:
+            rows += [(POOLED, *row) for row in total]
+        texts = _texts(run, done.records) if self._plan.settings.track_texts else None
+        self._end(Ending(settled, values, Table(RESULTS, tuple(rows)), texts, done.complete))
+
+    def wait(self) -> None:
+        """Return when the trackers are done, or have had their time."""
+        for feed in self._feeds:
+            feed.wait()
+
+    def _tick(self) -> None:
+        self._start()
+        new = self._running.settled - self._told
+        enough = max(EVERY_UNITS, (GROWTH - 1) * self._told)
+        if new >= enough or (new > 0 and self._clock() - self._told_at >= EVERY_S):
+            self._point()
+
+    def _point(self) -> None:
+        part = self._running.part(growth=1.0)
+        values = _spent(list(self._running.latest.values()))
+        if part is not None:
+            rates = measures(plain_part(part)["metrics"], part.metrics.declared, whole=False)
+            values = {**_named(rates), **values}
+        self._log(self._running.settled, values)
+
+    def _log(self, settled: int, values: Mapping[str, float]) -> None:
+        self._told, self._told_at = settled, self._clock()
+        for feed in self._feeds:
+            feed.log(settled, values)
+
+    def _start(self) -> None:
+        if self._is_started:
+            return
+        self._is_started = True
+        manifest = open_run(self._plan.directory).manifest
+        run = TrackedRun(
+            name=manifest.name,
+            config=sendable(
+                {
+                    **manifest.config,
+                    "model_info": manifest.model,
+                    "dataset": manifest.dataset,
+                    "pictures": manifest.pictures,
+                    "prompts_sha256": manifest.prompts,
+                    "version": __version__,
+                }
+            ),
+            units=manifest.declaration.units,
+            total=self._total,
+            settled=self._before,
+        )
+        for feed in self._feeds:
+            feed.start(run)
+
+    def _end(self, ending: Ending) -> None:
+        self._is_over = True
+        for feed in self._feeds:
+            feed.finish(ending)
+
+
+Row = tuple[str, str, float | None, float | None, float | None, int]
+"""A measure, its average, the value, the interval's ends, and the number of what is averaged."""
+
+
+def measures(
+    metrics: Mapping[str, Any], declared: Declaration, *, whole: bool = True
+) -> Iterator[Row]:
+    """The measures of tables in the numbers of some units, as `plain_part` has them.
+
+    Measures of parents have the word for these in place of an average. They are left out unless it
+    is known which units parents have as a `whole`.
+    """
+    fails = metrics["rules"]["invalid"] == "fail"
+    rates = metrics["strict" if fails else "valid"]
+    for measure in declared.in_tables:
+        for average in measure.averages:
+            yield _row(measure.result, average, rates[measure.key][average], "n")
+    for measure in declared.of_parents if whole else ():
+        if of_parents := metrics[measure.key]:
+            rate = of_parents["strict" if fails else "default"]
+            yield _row(measure.result, declared.level(measure.over).many, rate, "total")
+
+
+def _row(measure: str, average: str, rate: Mapping[str, Any], n: str) -> Row:
+    interval = rate["interval"] or {"low": None, "high": None}
+    return measure, average, rate["value"], interval["low"], interval["high"], rate[n]
+
+
+def _named(rows: Iterable[Row]) -> dict[str, float]:
+    """The measures that are known, by the names of points: `macro/element`."""
+    return {
+        f"{average}/{measure}": value for measure, average, value, *_ in rows if value is not None
+    }
+
+
+def _spent(records: Records) -> dict[str, float]:
+    """Shares of replies that cannot be used, tokens and US dollars so far, as far as known."""
+    kinds = reply_kinds(records)
+    asked = kinds.total()
+    shares = {
+        f"replies/{_WORDS.get(kind, kind)}": kinds[kind] / asked for kind in UNUSABLE if asked
+    }
+    usage, cost = tokens_and_cost(records)
+    tokens = {"input": usage.input, "cached": usage.cached, "output": usage.output}
+    return {
+        **shares,
+        **{f"tokens/{name}": n for name, n in tokens.items() if usage.input},
+        **({} if cost is None else {"cost": cost}),
+    }
+
+
+def _texts(run: Run, records: Records) -> Table:
+    """What was asked and answered, unit by unit; without pictures and pages."""
+    declared = run.manifest.declaration
+    replies = {call.id: call.reply.text for call in run.calls() if call.is_ask}
+    main = declared.main_of_units
+    rows: list[tuple[CellValue, ...]] = []
+    for record in records:
+        if record.settled and record.prediction is not None and len(rows) < MOST_ROWS:
+            answered = [replies[id] for id in record.calls if id in replies]
+            score = (record.scores or {}).get(main.score())
+            rows.append(
+                (
+                    record.unit_id,
+                    record.repeat,
+                    record.split,
+                    _text(record.goal),
+                    _text(str(record.prediction.action or record.prediction.status)),
+                    _text(answered[-1] if answered else ""),
+                    score,
+                )
+            )
+    head = (declared.id_column, "repeat", SPLIT, "task", "prediction", "reply", main.result)
+    return Table(head, tuple(rows))
+
+
+def _text(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."

@@ -1,0 +1,56 @@
+"""What of a run's configuration may go to a service: no paths, no addresses, no secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from adapters.secrets import is_secret
+
+_PLACES = frozenset(
+    {
+        *("url", "uri", "address", "endpoint", "host", "hostname", "proxy", "server", "port"),
+        *("path", "dir", "directory", "folder", "data", "out"),
+    }
+)
+"""Words in the name of a setting that holds a path or an address."""
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_PREFIX = re.compile(r"[A-Za-z0-9][\w.+-]+:(?![\\/]{2})")
+"""What stands before a path in a name such as `scripted:/home/me/replies.json`."""
+_PATH = re.compile(r"(~[\w.-]*|\.{1,2})?[\\/]|[A-Za-z]:[\\/]")
+_INSIDE = re.compile(r"""(?<![\w.~:/\\-])(?:~[\w.-]*|\.{1,2}|[A-Za-z]:)?[\\/][^\s"',;]+""")
+HIDDEN = "[address]"
+
+
+def sendable(value: Any) -> Any:
+    """A configuration (JSON) without settings that hold secrets or places.
+
+    Paths in texts are cut to the name of the file, texts with an address are replaced whole.
+
+    >>> sendable({"model": "scripted:/home/me/replies.json", "base_url": "http://me", "seed": 42})
+    {'model': 'scripted:replies.json', 'seed': 42}
+    """
+    if isinstance(value, Mapping):
+        return {
+            str(name): sendable(one)
+            for name, one in value.items()
+            if not is_secret(str(name)) and _PLACES.isdisjoint(re.split(r"[^a-z]+", str(name)))
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [sendable(one) for one in value]
+    return _without_places(value) if isinstance(value, str) else value
+
+
+def _without_places(text: str) -> str:
+    if _ADDRESS.search(text):
+        return HIDDEN
+    prefix = _PREFIX.match(text)
+    start = prefix.end() if prefix else 0
+    if _PATH.match(text[start:]):
+        return text[:start] + _last(text[start:])
+    return _INSIDE.sub(lambda found: _last(found[0]), text)
+
+
+def _last(path: str) -> str:
+    return re.split(r"[\\/]+", path.rstrip("\\/"))[-1]

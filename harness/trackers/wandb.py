@@ -1,0 +1,120 @@
+"""Weights & Biases (https://docs.wandb.ai), online or with `WANDB_MODE=offline`.
+
+Of what the package collects by itself, everything that can be switched off is: the console, the
+code, git, the command line, the machine and its use, the list of packages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.trackers.config import HIDDEN
+from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
+from harness.trackers.package import need
+
+START_S, UPLOAD_S = 20, 20
+"""How long the end of a session may wait for uploads, in seconds; the rest stays on disk."""
+_LONGEST_ID = 128
+
+
+class WandbTracker:
+    """`wandb:PROJECT` or `wandb:ENTITY/PROJECT`; else as `WANDB_PROJECT` and `WANDB_ENTITY` say."""
+
+    def __init__(self, project: str = "") -> None:
+        need("wandb")
+        entity, _, name = project.rpartition("/")
+        self._entity = entity or None
+        self._project = name or os.environ.get("WANDB_PROJECT") or PROJECT
+        self._run: Any = None
+        _need_key()
+
+    def start(self, run: TrackedRun) -> str:
+        import wandb
+
+        self._run = tracked = wandb.init(
+            entity=self._entity,
+            project=self._project,
+            id=run_id(run.name),
+            name=run.name,
+            resume="allow",
+            config=dict(run.config),
+            allow_val_change=True,
+            settings=wandb.Settings(
+                console="off",
+                disable_git=True,
+                save_code=False,
+                silent=True,
+                init_timeout=START_S,
+                finish_timeout=UPLOAD_S,
+                host=HIDDEN,
+                x_disable_stats=True,
+                x_disable_meta=True,
+                x_disable_machine_info=True,
+                x_save_requirements=False,
+            ),
+        )
+        tracked.define_metric("settled")
+        tracked.define_metric("*", step_metric="settled")
+        if tracked.offline:
+            return f"offline; send it with: wandb sync {Path(tracked.dir).parent}"
+        return str(tracked.url or "")
+
+    def log(self, settled: int, values: Mapping[str, float]) -> None:
+        self._run.log({"settled": settled, **values})
+
+    def finish(self, ending: Ending) -> None:
+        for name, table in (("results", ending.results), ("texts", ending.texts)):
+            if table is not None:
+                self._run.log({name: _table(table)})
+        for name, value in ending.values.items():
+            self._run.summary[name] = value
+        self._run.summary["settled"] = ending.settled
+        self._run.finish(exit_code=0 if ending.complete else 1)
+
+
+def _table(table: Table) -> Any:
+    import wandb
+
+    rows = [list(row) for row in table.rows]
+    return wandb.Table(columns=list(table.columns), data=rows, allow_mixed_types=True)
+
+
+def run_id(name: str) -> str:
+    """A run's name as an id, which may not be long or have some characters.
+
+    >>> run_id("gpt-5.4-sample-k20-1a2b3c4d"), run_id("a:b")
+    ('gpt-5.4-sample-k20-1a2b3c4d', 'a-b-89b4f9ff')
+    """
+    plain = re.sub(r"[^\w.-]", "-", name, flags=re.ASCII)
+    if plain == name and len(name) <= _LONGEST_ID:
+        return name
+    return f"{plain[: _LONGEST_ID - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _need_key() -> None:
+    """Raise `UserError` where the package would ask for a key on the terminal."""
+    import wandb
+
+    try:
+        from wandb.sdk.wandb_login import _login
+
+        if wandb.setup(wandb.Settings(silent=True)).settings.mode in (
+            "offline",
+            "disabled",
+            "dryrun",
+        ):
+            return
+        known, _ = _login(prompt=False, _silent=True)
+    except (ImportError, AttributeError, TypeError):  # No public name; other versions differ.
+        return
+    if not known:
+        raise UserError(
+            "no key of Weights & Biases is found; call `wandb login`, set WANDB_API_KEY, or keep "
+            "the run on this machine with WANDB_MODE=offline"
+        )
