@@ -8,6 +8,7 @@ Options, keys of `--config`, the configuration on record, refusals, comparisons 
 reports all follow from the declarations in `harness.settings.declared`.
 """
 
+from harness.settings.command_line import arguments_of, command_of
 from harness.settings.declared import (
     ELEMENTS,
     EPISODES,
@@ -55,6 +56,8 @@ __all__ = [
     "Setting",
     "Settings",
     "Source",
+    "arguments_of",
+    "command_of",
     "declare",
     "directory_name",
     "directory_of",

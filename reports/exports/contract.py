@@ -48,6 +48,9 @@ class ExportFormat(Protocol):
 
 
 EXPORTS: Registry[ExportFormat] = Registry("export format", "vlm_eval.exports", has=("write",))
+EXPORTS.add(
+    "hub", "reports.exports.hub:HubExport", "evaluation results for model repositories on the hub"
+)
 EXPORTS.add("csv", "reports.exports.csv:CsvExport", "tables for spreadsheets and pandas")
 
 

@@ -44,7 +44,7 @@ class Folder:
     """
 
     def __init__(self, out: Path, *, overwrite: bool = False) -> None:
-        self._out = out
+        self.out = out
         self._overwrite = overwrite
         self._names: dict[str, Path] = {}
         self._made: list[Path] = []
@@ -53,7 +53,7 @@ class Folder:
     @property
     def files(self) -> list[Path]:
         """Where the files are, or will be, in the order in which their paths were asked for."""
-        return [self._out / name for name in self._names.values()]
+        return [self.out / name for name in self._names.values()]
 
     def path(self, *parts: str) -> Path:
         """Where to write the file of this name, given as folders and name (see `file_name`).
@@ -81,26 +81,26 @@ class Folder:
     def _check(self, name: Path) -> None:
         """Raise `ExportError` unless a file may be put there."""
         for parent in list(name.parents)[:-1]:
-            folder = self._out / parent
+            folder = self.out / parent
             if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
                 raise ExportError(f"{folder} is not a folder: remove it, or choose another --out")
-        target = self._out / name
+        target = self.out / name
         if target.is_dir() and not target.is_symlink():
             raise ExportError(f"{target} is a folder: remove it, or choose another --out")
         if not self._overwrite and (target.exists() or target.is_symlink()):
             raise ExportError(f"{target} exists already: --overwrite replaces it")
 
     def __enter__(self) -> Self:
-        if self._out.exists() and not self._out.is_dir():
-            raise ExportError(f"{self._out} is a file: give a folder with --out")
-        missing = [one for one in (self._out, *self._out.parents) if not one.exists()]
+        if self.out.exists() and not self.out.is_dir():
+            raise ExportError(f"{self.out} is a file: give a folder with --out")
+        missing = [one for one in (self.out, *self.out.parents) if not one.exists()]
         try:
-            self._out.mkdir(parents=True, exist_ok=True)
+            self.out.mkdir(parents=True, exist_ok=True)
             self._made = missing
-            self._aside = Path(tempfile.mkdtemp(prefix=".vlm-eval-export-", dir=self._out))
+            self._aside = Path(tempfile.mkdtemp(prefix=".vlm-eval-export-", dir=self.out))
         except OSError as error:
             self._undo()
-            raise ExportError(f"cannot write {self._out}: {error.strerror or error}") from error
+            raise ExportError(f"cannot write {self.out}: {error.strerror or error}") from error
         return self
 
     def __exit__(
@@ -122,7 +122,7 @@ class Folder:
         for name in written:
             self._check(name)
         for name in written:
-            target = self._out / name
+            target = self.out / name
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 (self._aside / name).replace(target)

@@ -60,6 +60,20 @@ def results_of(run: Run) -> Iterator[Result]:
         yield from _results(split, evaluated.metrics, rows)
 
 
+def parts_of(run: Run) -> dict[str, str]:
+    """What the run holds of each split, in words where that is not the whole split, else "".
+
+    Raises `RunError` if the run cannot be read.
+    """
+    from reports.frames import steps_frame
+    from reports.published.keys import population_of
+
+    steps = steps_frame(run)
+    whole = str(run.manifest.config.get("benchmark"))
+    told = {str(one): population_of(run, steps, (SPLIT, str(one))) for one in set(steps[SPLIT])}
+    return {split: "" if population == whole else population for split, population in told.items()}
+
+
 def _results(split: str, metrics: Metrics, rows: RunRows) -> Iterator[Result]:
     declared = metrics.declared
     lines: tuple[Line, Line] = ("valid", "strict")

@@ -1,0 +1,75 @@
+"""A run's settings as the options of the command that would carry it out again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.settings.record import OF_MODEL, SETTINGS
+from harness.settings.setting import Setting
+
+ALWAYS = ("model", "benchmark")
+"""Settings that a command is told whatever their default is."""
+
+
+def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
+    """The command that carries out a run with these settings on record, for others to read.
+
+    Addresses and folders are private: `URL`, `FOLDER` and the mere names of files stand for them,
+    and `[masked]` for secrets.
+
+    Args:
+        config: the configuration on record (`Manifest.config`).
+        data: where the data lay, if not at its usual place.
+    """
+    words = ["vlm-eval", "run", *arguments_of(config)]
+    return shlex.join([*words, "--data", "FOLDER"] if data else words)
+
+
+def arguments_of(config: Mapping[str, Any]) -> list[str]:
+    """The options of the settings on record that are not as they are without being given."""
+    words: list[str] = []
+    for name, setting in SETTINGS.items():
+        value = config.get(name)
+        if name in config.get(OF_MODEL, ()) or (name not in ALWAYS and _is_default(setting, value)):
+            continue
+        words += _option(setting, value)
+    return words
+
+
+def _is_default(setting: Setting, value: Any) -> bool:
+    if value is None or value in ([], {}, "") or (value is False and setting.default is None):
+        return True
+    return bool((tuple(value) if isinstance(value, list) else value) == setting.default)
+
+
+def _option(setting: Setting, value: Any) -> Iterator[str]:
+    if setting.is_switch:
+        switch = setting.option
+        yield switch if value else switch.replace("--", "--no-", 1)
+        return
+    for text in _texts(setting, value):
+        yield from (setting.option, text)
+
+
+def _texts(setting: Setting, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        known = {key: one for key, one in value.items() if one is not None}
+        return [f"{key}={_public(key.rpartition('.')[2], one)}" for key, one in known.items()]
+    if isinstance(value, (list, tuple)):
+        listed = [_public(setting.name, one) for one in value]
+        joint = "/" if setting.name == "shard" else ","
+        return listed if setting.repeatable else [joint.join(listed)]
+    return [_public(setting.name, value)]
+
+
+def _public(name: str, value: Any) -> str:
+    """A value as it is written, without private addresses and folders."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if "://" in text or name == "base_url":
+        return "URL"
+    return Path(text).name if Path(text).is_absolute() else text

@@ -1,0 +1,93 @@
+"""What formats say of a run beside its numbers, without control characters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from harness.runs import Run
+from harness.settings import command_of
+from harness.tables import clean, mean_text, parents_text
+from reports.exports.folder import ExportError
+from reports.settings import heading, settings_of
+
+if TYPE_CHECKING:
+    from reports.exports.results import Result
+
+LIBRARY = "vlm-eval"
+DISTRIBUTION = "vlm-web-eval"
+
+
+def version_of(run: Run) -> str:
+    """The version of this package that began the run; "unknown" where it is not on record."""
+    packages = run.manifest.environment.get("packages")
+    version = packages.get(DISTRIBUTION) if isinstance(packages, dict) else None
+    return clean(version or "unknown")
+
+
+def benchmark_of(run: Run) -> str:
+    """The name of the run's benchmark."""
+    return clean(run.manifest.config.get("benchmark") or "unknown")
+
+
+def model_of(run: Run) -> str:
+    """The name of the run's model."""
+    return clean(run.manifest.model.get("name") or run.manifest.config.get("model") or "unknown")
+
+
+def repository_of(run: Run) -> tuple[str, str] | None:
+    """The dataset repository on the hub that the data came from, and its commit; None if it came
+    from elsewhere."""
+    origin = run.manifest.dataset
+    repo, revision = origin.get("repo"), origin.get("revision")
+    return (clean(repo), clean(revision or "")) if isinstance(repo, str) and repo else None
+
+
+def command_told(run: Run) -> str:
+    """The command that carries out such a run, in one line."""
+    manifest = run.manifest
+    return clean(command_of(manifest.config, data=manifest.dataset.get("data")))
+
+
+def settings_told(run: Run) -> dict[str, str]:
+    """The settings that reports print above a table, but for private addresses."""
+    told = heading(settings_of(run.manifest))
+    return {clean(name): clean(value) for name, value in told.items() if "://" not in str(value)}
+
+
+def time_of(text: str, what: str) -> datetime:
+    """A time on record, in UTC. Raises `ExportError` for a text that is none."""
+    try:
+        time = datetime.fromisoformat(text)
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise ExportError(f"{what} is not a time in ISO 8601: {clean(text)[:40]}") from error
+
+
+def created(run: Run) -> datetime:
+    """When the run was begun, in UTC."""
+    return time_of(run.manifest.created, f"the time in the manifest of {run.path}")
+
+
+def share(run: Run, result: Result) -> float | None:
+    """The value of a result, None where it is not measured.
+
+    Raises `ExportError` for one that is not between 0 and 1, as scores of somebody else's may not
+    be.
+    """
+    numbers = [result.value, *((i.low, i.high) if (i := result.interval) else ())]
+    for number in numbers:
+        if number is not None and not 0 <= number <= 1:
+            raise ExportError(
+                f"{run.path}: {clean(result.measure.result)} is {number}, not between 0 and 1"
+            )
+    return result.value
+
+
+def average_told(run: Run, result: Result) -> str:
+    """What a result is the mean of."""
+    declared: Any = run.manifest.declaration
+    if not result.average:
+        return parents_text(result.measure, declared)
+    average: Any = result.average
+    return mean_text(average, result.measure, declared)

@@ -1,0 +1,221 @@
+"""Evaluation results on the Hugging Face Hub: what model pages and leaderboards of data sets show.
+
+Per run `MODEL/.eval_results/RUN.yaml` for the repository of the model, with an entry per split and
+measure; per data set `DATASET/eval.yaml`, as a proposal for its repository. Both are those of
+https://huggingface.co/docs/hub/eval-results.
+
+A task id names one number: the headline of a measure on a split, per cent, in the average that the
+benchmark declares first. Numbers of a part of a split have ids of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.tables import bounds, clean
+from reports.exports.contract import option
+from reports.exports.facts import (
+    LIBRARY,
+    average_told,
+    benchmark_of,
+    command_told,
+    created,
+    model_of,
+    repository_of,
+    settings_told,
+    share,
+    version_of,
+)
+from reports.exports.folder import ExportError, file_name
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResultEntry
+
+    from harness.runs import Run
+    from parsers import Interval
+    from reports.exports.folder import Folder
+    from reports.exports.results import Result
+
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+PART = "_part"
+"""Ends the task ids of numbers on a part of a split: they are not what the leaderboard lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubExport:
+    """Evaluation results for model repositories."""
+
+    dataset_id: str = option(
+        "",
+        "Dataset repository of the benchmark (osunlp/Multimodal-Mind2Web).  [default: the one that "
+        "the data came from]",
+        metavar="ID",
+    )
+    source_url: str = option(
+        "", "Where the run can be looked at, which the model page links to.", metavar="URL"
+    )
+    source_name: str = option("", "The text of that link.", metavar="TEXT")
+    source_user: str = option("", "Whose evaluation it is: a user of the hub.", metavar="NAME")
+    source_org: str = option("", "The same for an organisation.", metavar="NAME")
+
+    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+        """Write a file per run and one per dataset."""
+        self._check(runs)
+        tasks: dict[str, dict[str, dict[str, str]]] = {}
+        named: dict[str, Run] = {}
+        for label, run in runs.items():
+            dataset = self._dataset(label, run)
+            entries = list(self._entries(run, dataset, tasks.setdefault(dataset[0], {})))
+            if not entries:
+                raise ExportError(f"{clean(label)} has nothing measured yet")
+            path = folder.path(
+                file_name(model_of(run)), ".eval_results", f"{file_name(label)}.yaml"
+            )
+            path.write_text(_yaml_of(entries), encoding="utf-8")
+            named.setdefault(dataset[0], run)
+        for dataset_id, run in named.items():
+            path = folder.path(file_name(dataset_id.replace("/", "--")), "eval.yaml")
+            path.write_text(_proposal(run, tasks[dataset_id]), encoding="utf-8")
+        models = dict.fromkeys(file_name(model_of(run)) for run in runs.values())
+        places = (shlex.quote(str(folder.out / one)) for one in models)
+        return [f"hf upload ORG/MODEL {place} . --create-pr" for place in places]
+
+    def _check(self, runs: Mapping[str, Run]) -> None:
+        """Raise `ExportError` for options that contradict each other or the runs."""
+        if self.source_url and not re.fullmatch(r"https?://[^\s\"<>]+", self.source_url):
+            raise ExportError("--source-url is not an address (https://...)")
+        if not self.source_url and (self.source_name or self.source_user or self.source_org):
+            raise ExportError("--source-name, --source-user and --source-org need --source-url")
+        if self.dataset_id:
+            if not _REPOSITORY.fullmatch(self.dataset_id):
+                raise ExportError("--dataset-id is not the id of a repository (owner/name)")
+            if len(benchmarks := dict.fromkeys(map(benchmark_of, runs.values()))) > 1:
+                listed = ", ".join(benchmarks)
+                raise ExportError(f"--dataset-id is for runs of one benchmark, not {listed}")
+
+    def _dataset(self, label: str, run: Run) -> tuple[str, str]:
+        """The repository of the run's data and its commit, "" where that is not known."""
+        known = repository_of(run)
+        if self.dataset_id and (known is None or known[0] != self.dataset_id):
+            return self.dataset_id, ""
+        if known is None:
+            raise ExportError(
+                f"the data of {clean(label)} did not come from the hub: name the repository of "
+                f"{benchmark_of(run)} with --dataset-id"
+            )
+        return known
+
+    def _entries(
+        self, run: Run, dataset: tuple[str, str], tasks: dict[str, dict[str, str]]
+    ) -> Iterator[EvalResultEntry]:
+        from huggingface_hub import EvalResultEntry
+
+        from reports.exports.results import parts_of, results_of
+
+        parts = parts_of(run)
+        seen: dict[str, tuple[str, str]] = {}
+        for one in results_of(run):
+            value = share(run, one)
+            task = task_id(one)
+            if one.pooled or not one.headline or not one.first:
+                continue
+            if seen.setdefault(task, (one.split, one.measure.result)) != (
+                one.split,
+                one.measure.result,
+            ):
+                raise ExportError(f"two measures of {run.path} have the task id {task}")
+            tasks[task] = {"id": task, "split": clean(one.split)}
+            if value is None:
+                continue
+            part = parts[one.split]
+            yield EvalResultEntry(
+                dataset_id=dataset[0],
+                task_id=f"{task}{PART if part else ''}",
+                value=round(100 * value, 2),
+                dataset_revision=dataset[1] or None,
+                date=f"{created(run):%Y-%m-%dT%H:%M:%SZ}",
+                source_url=self.source_url or None,
+                source_name=self.source_name or (LIBRARY if self.source_url else None),
+                source_user=self.source_user or None,
+                source_org=self.source_org or None,
+                notes=_notes(run, one, part),
+            )
+
+
+def task_id(result: Result) -> str:
+    """The id of a split and a measure within a dataset: `test_task_step_success`."""
+    text = f"{result.split}_{result.measure.result}".lower()
+    return re.sub(r"[^a-z0-9]+", "_", text).strip("_")
+
+
+def _notes(run: Run, result: Result, part: str) -> str:
+    """How a number came about, in one line."""
+    declared = run.manifest.declaration
+    interval = result.interval
+    counted = f"{result.units} {declared.units} of {result.parents} {declared.innermost.many}"
+    told = [
+        f"{LIBRARY} {version_of(run)}",
+        f"{result.measure.meaning or result.measure.head}, per cent, {average_told(run, result)}",
+        _interval(interval) if interval else "",
+        counted,
+        f"PART: {part}" if part else "",
+        "" if run.complete else "UNFINISHED",
+        _answers(run),
+        "rows without a right answer count as 0" if result.line == "strict" else "",
+        ", ".join(f"{name}={value}" for name, value in settings_told(run).items()),
+        f"command: {command_told(run)}",
+    ]
+    return "; ".join(clean(one) for one in told if one)
+
+
+def _interval(interval: Interval) -> str:
+    """An interval per cent."""
+    level = f"{100 * interval.level:g} % CI"
+    return f"{level} {bounds(interval.low, interval.high)} ({interval.method})"
+
+
+def _answers(run: Run) -> str:
+    """Whether the pictures show where the answer is."""
+    oracle = str(run.manifest.config.get("image_policy") or "").startswith("oracle-")
+    return "UPPER BOUND: the pictures show where the answer is" if oracle else ""
+
+
+def _yaml_of(entries: list[EvalResultEntry]) -> str:
+    """The entries as a file. Raises `ExportError` if the hub's package reads others back."""
+    import yaml
+    from huggingface_hub import eval_result_entries_to_yaml, parse_eval_result_entries
+
+    text: str = yaml.safe_dump(
+        eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True
+    )
+    if parse_eval_result_entries(yaml.safe_load(text)) != entries:
+        raise ExportError("the results cannot be written as YAML that reads back the same")
+    return text
+
+
+def _proposal(run: Run, tasks: Mapping[str, Mapping[str, str]]) -> str:
+    """`eval.yaml` for the repository of a benchmark, with the tasks that these runs have."""
+    import yaml
+
+    declared: Any = run.manifest.declaration
+    about = clean(getattr(run.benchmark, "description", "") or benchmark_of(run))
+    measures = "; ".join(
+        f"{clean(one.result)}: {clean(one.meaning or one.head)}"
+        for one in (*declared.in_tables, *declared.of_parents)
+    )
+    content = {
+        "name": benchmark_of(run),
+        "description": f"{about}. Per cent, higher is better. {measures}.",
+        "evaluation_framework": LIBRARY,
+        "tasks": [dict(task) for _, task in sorted(tasks.items())],
+    }
+    head = (
+        "# A proposal: the hub lists frameworks by name, and this one is not among them yet\n"
+        "# (docs/export.md). Until it is, results show on model pages only.\n"
+    )
+    text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    return head + text

@@ -1,0 +1,60 @@
+"""The command that stands for a run: given again, it finds the run complete."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.settings import arguments_of, command_of
+from tests.harness.commands.tool import call, isolate
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "-m lexical -b sample",
+        "-m random -b sample -k 5 --history none --image-policy none --seed 7 --f1 cl100k-lc "
+        "--invalid fail --no-mapped-operations --split dev --exclude-status refusal",
+        "-m lexical -b sample --candidates ranker --ranker lexical --top-k 10 --protocol "
+        "mindact-choice --shuffles 2 --max-tokens 800",
+        "-m random -b sample-grounding --protocol-option form=computer-use --only target=present",
+        "-m lexical -b mt-sample --protocol mt-mindact-fixed --ranker lexical",
+    ],
+)
+def test_the_arguments_lead_to_the_run_that_they_were_read_from(
+    given: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    to = ("--limit", "1", "--progress", "off", "--out", "run")
+    first = call("run", *given.split(), *to)
+    assert first.code == 0, first.err
+    before = Path("run/steps.jsonl").read_bytes()
+    config = json.loads(Path("run/manifest.json").read_text())["config"]
+    again = call("run", *arguments_of(config), *to[2:])
+    assert again.code == 0, again.err
+    assert Path("run/steps.jsonl").read_bytes() == before
+    assert command_of(config).startswith("vlm-eval run --model ")
+
+
+def test_addresses_folders_and_secrets_do_not_stand_in_it() -> None:
+    config = {
+        "model": "openai:m",
+        "base_url": "http://me:word@host.internal:8000/v1",
+        "adapter_options": {"api_key": "[masked]", "proxy": "http://proxy.internal"},
+        "roles": {"planner": "m", "planner.base_url": "host.internal"},
+        "prompts": "/home/somebody/prompts.toml",
+        "benchmark": "steps",
+    }
+    command = command_of(config, data="/home/somebody/data")
+    assert command == (
+        "vlm-eval run --model openai:m --base-url URL --adapter-option 'api_key=[masked]' "
+        "--adapter-option proxy=URL --role planner=m --role planner.base_url=URL --benchmark steps "
+        "--prompts prompts.toml --data FOLDER"
+    )
+
+
+def test_hostile_values_stay_one_word_each() -> None:
+    command = command_of({"model": "x; rm -rf ~ #\n`id`", "benchmark": "sample"})
+    assert command == "vlm-eval run --model 'x; rm -rf ~ #\n`id`' --benchmark sample"
