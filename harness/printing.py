@@ -6,6 +6,7 @@ Everything that a command prints goes through `say` or a `terminal`.
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,9 +39,12 @@ def terminal(*, err: bool = False, bar: bool | None = None) -> Console:
     """A console that prints texts as `say` does.
 
     A file or a pipe gets tables as wide as they are. `bar` says whether to treat it as a terminal,
-    None: if it is one.
+    None: if it is one, whatever FORCE_COLOR says, which a notebook sets for the programs it starts.
     """
     from rich.console import Console
+
+    if bar is None and not (sys.stderr if err else sys.stdout).isatty():
+        bar = False
 
     class Printable(Console):
         def print(self, *objects: Any, **options: Any) -> None:

@@ -57,6 +57,15 @@ def test_a_hostile_server_controls_no_terminal(
     assert re.findall("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", text) == []
 
 
+def test_a_program_that_a_notebook_starts_draws_no_bar(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as Jupyter's kernels set it
+    called = call("run", "-m", "oracle", *ONE_TASK, *TEXT_ONLY, "--out", "a")
+    assert "\x1b" not in called.out + called.err
+    assert "steps/min" in called.err
+
+
 COMMANDS = [
     ("report", "a"),
     ("score", "a"),
