@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -58,7 +58,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
         return _show_run(directory, step, answer)
     from adapters import Reply
     from adapters.lexical_embedder import embedded
-    from harness.dialogue import hold
+    from harness import dialogue
     from harness.evaluation.model import tokens_of
     from harness.evaluation.plan import plan_run
 
@@ -83,20 +83,35 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
         return 0
     replies = _replies(plan.protocol, question, answer)
 
-    def reply(ask: Ask) -> Reply:
-        _print_call(ask, tokens_of(ask.conversation, plan.model.info))
-        # A description goes into the next message, where a stand-in is easier to see.
-        if ask.role:
-            return Reply(f"(the reply of the {ask.role})")
-        return Reply(REPLY if ask.continues else replies.get(ask.place, ""))
+    def held(tell: Callable[[Ask | Embed], None], *, stand_in: bool) -> None:
+        def reply(ask: Ask) -> Reply:
+            tell(ask)
+            if ask.role:
+                return Reply(f"(the reply of the {ask.role})")
+            described = stand_in and ask.continues
+            return Reply(REPLY if described else replies.get(ask.place, ""))
 
-    def embed(call: Embed) -> Embedded:
+        def embed(call: Embed) -> Embedded:
+            tell(call)
+            return embedded(call.texts)
+
+        dialogue.hold(plan.protocol.dialogue(*question.asked), reply, embed=embed)
+
+    def tell(call: Ask | Embed) -> None:
+        if isinstance(call, dialogue.Ask):
+            _print_call(call, tokens_of(call.conversation, plan.model.info))
+            return
         say(f"\n===== {call.place}, to be embedded =====")
         for text in call.texts:
             say(text)
-        return embedded(call.texts)
 
-    hold(plan.protocol.dialogue(*question.asked), reply, embed=embed)
+    # A description goes into the next message, where a stand-in is easier to see. Where that ends
+    # the dialogue early, what is continued from is an answer.
+    described: list[Ask | Embed] = []
+    answered: list[Ask | Embed] = []
+    held(described.append, stand_in=True)
+    held(answered.append, stand_in=False)
+    held(tell, stand_in=len(described) >= len(answered))
     if answer:
         say(f"\n===== {plan.kind.answer(question.record)} =====")
     return 0
