@@ -40,6 +40,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "analyse": (None, "Look into positions, distractors, pictures and more."),
         "view": (None, "Write runs as pages that show every step."),
         "export": (None, "Write runs in the formats of other projects."),
+        "reproduce": (None, "Measure a published row again."),
     },
     "Data": {
         "data": ("harness.commands.data:data", "Check, repack and import data files."),

@@ -6,7 +6,7 @@ others. They are never ranked, neither among themselves nor against a run.
 
 from __future__ import annotations
 
-from reports.published.beside import published_beside, published_table
+from reports.published.beside import published_beside, published_table, what_sets_apart
 from reports.published.keys import Keys, keys_of, what_differs
 from reports.published.source import (
     Published,
@@ -29,4 +29,5 @@ __all__ = [
     "published_table",
     "read_rows",
     "what_differs",
+    "what_sets_apart",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -109,6 +110,21 @@ def published_beside(
         else (NOTHING,),
     )
     return first, second
+
+
+def what_sets_apart(
+    run: RunLike, row: Published, average: Average = "macro", *, on: str = ""
+) -> tuple[str, ...]:
+    """Return the keys in which a run differs from a published row, () if they compare.
+
+    Why a row compares with nothing stands there as well. `on` is the split of the run that is held
+    against a row whose source does not name its own. Raises `RunError` for runs that cannot be
+    read.
+    """
+    (opened,) = open_runs([run]).values()
+    held = replace(row, split=on or row.split)
+    apart = _apart(held, _Measured(opened, average, None, None))
+    return apart if held.split == row.split else (*apart, SPLIT)
 
 
 class _Measured:

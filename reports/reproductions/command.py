@@ -1,0 +1,216 @@
+"""`vlm-eval reproduce`: carry out a declared reproduction of a published row."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from reports.reproductions import Reproduction
+
+_STOPPED = 130
+
+
+@click.command(short_help="Measure a published row again.")
+@click.argument("name", required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
+@click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost without asking.")
+@click.option("--data", metavar="PATH", help="Where the data lies; see docs/reproductions.md.")
+@click.option("--out", "-o", metavar="DIR", help="Directory of the run.  [default: runs/NAME]")
+@click.option("--max-cost", metavar="USD", help="End the run before it costs more.")
+@click.option("--limit", metavar="N", help="Only the first N tasks, to try it out.")
+def reproduce(
+    name: str | None,
+    arguments: tuple[str, ...],
+    dry_run: bool,
+    **given: str | None,
+) -> int:
+    """Carry out a reproduction by NAME, or list those that there are.
+
+    Prints the published figure, what is known to differ and the command, runs it, and holds the
+    result against the published row. An interrupted one goes on where it stopped. ARGUMENTS are
+    further options of `vlm-eval run`; settings that change the result are told as a difference.
+
+    \b
+      vlm-eval reproduce
+      vlm-eval reproduce --dry-run
+      vlm-eval reproduce gpt-4-autowebbench --max-cost 5 -- --model gpt-5.4
+    """
+    from harness.tables import render, say, terminal_width
+    from reports.reproductions import reproductions
+    from reports.reproductions.words import list_grid
+
+    context, known = click.get_current_context(), reproductions()
+    handed = {option: value for option, value in given.items() if value is not None}
+    if name is None:
+        if handed:
+            raise click.UsageError("--data, --out, --max-cost and --limit need the NAME of one")
+        if dry_run:
+            return _price_all(list(known.values()))
+        say(render(list_grid(known.values()), width=terminal_width(), note=""), nl=False)
+        return 0
+    if name not in known:
+        raise click.UsageError(f"unknown reproduction {name!r}; there are {', '.join(known)}")
+    return _carry_out(context, known[name], arguments, handed, dry_run)
+
+
+def _carry_out(
+    context: click.Context,
+    one: Reproduction,
+    arguments: tuple[str, ...],
+    handed: dict[str, str],
+    dry_run: bool,
+) -> int:
+    from harness.tables import render, say, terminal_width
+    from reports.load import is_begun
+    from reports.reproductions.outcome import outcome_grid, outcome_of
+
+    trial = f"-limit-{handed['limit']}" if "limit" in handed else ""
+    handed = {"out": str(Path("runs") / f"{one.name}{trial}"), **handed}
+    name, *declared = one.command
+    run = _sibling(context, name)
+    given = [word for option, value in handed.items() for word in (_option(option), value)]
+    given += [*arguments, *(["--dry-run"] if dry_run else [])]
+    words = [*_without(declared, _parsed(run, context, name, given)), *given]
+    with _parsed(run, context, name, words) as started:
+        usual = _parsed(run, context, name, declared).params
+        splits = started.params["splits"]
+        if splits != usual["splits"] and len(splits) == 1:
+            one = one.on(splits[0])
+            usual["splits"] = splits if one.measured_on == splits[0] else usual["splits"]
+        changed = _changed(started.params, usual)
+        model = started.params["model"]
+        for line in _heading(one, (name, *words), changed):
+            say(line)
+        code = run.invoke(started)
+    directory = Path(started.params["out"])
+    if dry_run or not (directory / "manifest.json").is_file() or not is_begun(directory):
+        return int(code or 0)
+    another = "" if model == usual["model"] else f"{model}, which was asked for here"
+    grid = outcome_grid(outcome_of(one, directory, changed, another))
+    say("\n" + render(grid, width=terminal_width()), nl=False)
+    return int(code or 0)
+
+
+def _sibling(context: click.Context, name: str) -> click.Command:
+    """Another command of the same program, with its own options."""
+    parent = context.parent
+    found = (
+        parent.command.get_command(parent, name)
+        if parent is not None and isinstance(parent.command, click.Group)
+        else None
+    )
+    if found is None:
+        raise click.UsageError(f"there is no command {name} to carry it out with")
+    return found
+
+
+def _parsed(
+    command: click.Command, context: click.Context, name: str, words: Sequence[str]
+) -> click.Context:
+    return command.make_context(name, list(words), parent=context.parent)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _without(declared: Sequence[str], given: click.Context) -> list[str]:
+    """The declared arguments but for repeatable options that are given: they would add up."""
+    from harness.settings import SETTINGS
+    from reports.reproductions.words import grouped
+
+    replaced = {
+        setting.option
+        for name, setting in SETTINGS.items()
+        if setting.repeatable and given.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    return [word for words in grouped(declared) if words[0] not in replaced for word in words]
+
+
+def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, ...]:
+    """The settings that change results and are not those declared, as options."""
+    from harness.settings import SETTINGS
+
+    return tuple(
+        f"{setting.option} {_text(params[name])} (declared: {_text(usual[name])})"
+        for name, setting in SETTINGS.items()
+        if setting.about != "session" and name != "data" and params[name] != usual[name]
+    )
+
+
+def _text(value: Any) -> str:
+    """The value of an option, as it is given."""
+    if value in (None, ()):
+        return "none"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]) -> list[str]:
+    """What stands before the run."""
+    from reports.reproductions.words import (
+        command_text,
+        comparable_text,
+        keys_text,
+        measured_text,
+        needs_texts,
+        published_text,
+    )
+
+    return [
+        f"{one.title}",
+        f"published: {published_text(one)}",
+        f"keys:      {keys_text(one)}",
+        f"needs:     {'; '.join(needs_texts(one))}",
+        *(f"before:    {line}" for line in one.needs.prepare),
+        *(f"differs:   {line}" for line in one.differences),
+        *(f"measured:  {measured_text(figure)}" for figure in one.measured),
+        f"compares:  {comparable_text(one)}",
+        *(f"changed:   {line}" for line in changed),
+        f"\n{command_text(words)}\n",
+    ]
+
+
+def _price_all(listed: list[Reproduction]) -> int:
+    """Price every reproduction, in processes of their own that download nothing."""
+    from harness.tables import say
+    from reports.reproductions.words import price
+
+    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+    offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": paths}
+    for one in listed:
+        command = (sys.executable, "-P", "-m", "harness", *one.command, "--dry-run")
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, **offline},
+        )
+        say(f"{one.name}: {one.title}")
+        if done.returncode == 0:
+            say("\n".join(f"  {line}" for line in done.stdout.splitlines()))
+        elif done.returncode < 0 or done.returncode == _STOPPED:
+            return _STOPPED
+        else:
+            say(f"  not counted: {_last_line(done.stderr)}")
+            cost = f"about {price(one)}" if price(one) else "no dollars"
+            say(f"  declared:    {cost}, {one.needs.hours:g} h: {one.needs.basis}")
+    return 0
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return (
+        lines[-1].removeprefix("vlm-eval: ").partition(";")[0]
+        if lines
+        else "the command said nothing"
+    )

@@ -1,0 +1,140 @@
+"""The result of a run beside the published row that it ought to give, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pandas as pd
+
+from harness.runs import Run
+from harness.tables import Cell, Column, Grid, average_of, bounds, percent, rows_of
+from parsers import Average, Declaration
+from parsers.declaration import SPLIT
+from reports.load import RunLike, open_runs
+from reports.published import what_sets_apart
+from reports.reproductions.declared import Reproduction
+from reports.tables import main_table
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A share with its 95 % interval; `few` where that is marked as rough."""
+
+    value: float
+    low: float | None
+    high: float | None
+    few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a reproduction.
+
+    ours: what was measured, by measure of the published row; measures that are missing have no
+        figure yet.
+    apart: what the run does not share with the published row.
+    changed: the settings that were given and are not those declared, with their values.
+    model: the model, where another one was asked than declared.
+    """
+
+    reproduction: Reproduction
+    ours: dict[str, Figure]
+    apart: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+    model: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What may be said of the published figure, in a sentence or two."""
+        reproduction = self.reproduction
+        ours = self.ours.get(reproduction.measure)
+        if ours is None:
+            return f"nothing to compare yet: no result on {reproduction.measured_on}"
+        reasons = []
+        if self.model or reproduction.stands_in:
+            reasons.append(f"the model is {self.model or reproduction.stands_in}")
+        if self.apart:
+            reasons.append(f"the run is not like the published row in {', '.join(self.apart)}")
+        if ours.low is None or ours.high is None:
+            reasons.append("there is no interval around our figure")
+        if reasons or ours.low is None or ours.high is None:
+            return f"not comparable: {'; '.join(reasons)}"
+        published, width = reproduction.published, (ours.high - ours.low) / 2
+        if ours.low <= published <= ours.high:
+            return (
+                "inside: the published figure lies in our 95 % interval, so that no difference is "
+                f"shown. One smaller than about {percent(width)} points would not show."
+            )
+        side = "above" if published > ours.high else "below"
+        return (
+            f"outside: the published figure lies {side} our 95 % interval. It has an error of its "
+            "own, which its source does not print; what is known to differ may explain the rest."
+        )
+
+
+def outcome_of(
+    reproduction: Reproduction, run: RunLike, changed: Sequence[str] = (), model: str = ""
+) -> Outcome:
+    """Hold a run against the published row. Raises `RunError` if it cannot be read."""
+    (opened,) = open_runs([run]).values()
+    row, average = reproduction.row, _average(reproduction)
+    apart = what_sets_apart(opened, row, average, on=reproduction.measured_on)
+    figures = _figures(reproduction, opened, average)
+    return Outcome(reproduction, figures, apart, tuple(changed), model)
+
+
+def _average(reproduction: Reproduction) -> Average:
+    """The average that the source states, else the usual one."""
+    stated = reproduction.row.keys.get("average", "")
+    return cast(Average, stated) if stated in ("macro", "micro", "cells") else "macro"
+
+
+def _figures(reproduction: Reproduction, run: Run, average: Average) -> dict[str, Figure]:
+    table = main_table(run)
+    declared: Declaration = table.attrs["declared"]
+    lines = table[(table[SPLIT] == reproduction.measured_on) & table["headline"].astype(bool)]
+    found: dict[str, Figure] = {}
+    for line in lines.to_dict("records"):
+        for name in reproduction.row.values:
+            column = _column(declared, name, average)
+            value = _number(line.get(column))
+            if value is not None:
+                low, high = (_number(line.get(f"{column}_{end}")) for end in ("low", "high"))
+                few = line.get(f"{column}_few") is True
+                found[name] = Figure(value, low, high, few)
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """What a frame holds, None for a missing one."""
+    return None if value is None or pd.isna(value) else float(value)
+
+
+def _column(declared: Declaration, name: str, average: Average) -> str:
+    """The column of a measure in tables of results, "" if the run does not have it."""
+    for measure in declared.in_tables:
+        if measure.result == name:
+            return f"{name}_{average_of(measure, average)}"
+    return name if any(one.result == name for one in declared.of_parents) else ""
+
+
+def outcome_grid(outcome: Outcome) -> Grid:
+    """The figures side by side, the one that counts first, with the verdict below."""
+    reproduction = outcome.reproduction
+    rows = []
+    for name, head in reproduction.heads.items():
+        ours = outcome.ours.get(name)
+        own = Cell(percent(ours.value), bounds(ours.low, ours.high, few=ours.few)) if ours else "–"
+        rows.append([head, percent(reproduction.row.values[name]), own])
+    return Grid(
+        f"{reproduction.title}: {reproduction.measured_on}",
+        (Column("measure", "left"), Column("published"), Column("here")),
+        rows_of(rows),
+        footnotes=(
+            f"Per cent, with 95 % intervals; {reproduction.row.paper}, {reproduction.row.table}.",
+            *(f"changed here: {line}" for line in outcome.changed),
+            outcome.verdict,
+        ),
+    )

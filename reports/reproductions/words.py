@@ -1,0 +1,114 @@
+"""A reproduction in words: the same lines for the command and for docs/reproductions.md."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from harness.tables import Column, Grid, bounds, percent, rows_of
+from reports.reproductions.declared import Measured, Reproduction
+
+PROGRAM = "vlm-eval"
+_WIDTH = 110
+
+
+def command_text(arguments: Sequence[str], *, width: int = _WIDTH) -> str:
+    """A command as it is typed, in lines that end before an option."""
+    lines, line = [], PROGRAM
+    for word in (shlex.join(words) for words in grouped(arguments)):
+        if len(line) + len(word) + 3 > width:
+            lines.append(f"{line} \\")
+            line = f"  {word}"
+        else:
+            line = f"{line} {word}"
+    return "\n".join([*lines, line])
+
+
+def grouped(arguments: Sequence[str]) -> list[list[str]]:
+    """The arguments, each option with its value.
+
+    >>> grouped(["run", "--yes", "--split", "test"])
+    [['run'], ['--yes'], ['--split', 'test']]
+    """
+    groups: list[list[str]] = []
+    for argument in arguments:
+        takes_it = groups and groups[-1][0].startswith("-") and len(groups[-1]) == 1
+        if takes_it and not argument.startswith("-"):
+            groups[-1].append(argument)
+        else:
+            groups.append([argument])
+    return groups
+
+
+def published_text(one: Reproduction) -> str:
+    """What was published: figures by measure, and where."""
+    figures = ", ".join(
+        f"{head} {percent(one.row.values[name])}" for name, head in one.heads.items()
+    )
+    return f"{figures} ({one.row.paper}, {one.row.table}, {one.row.model}, {one.row.split})"
+
+
+def keys_text(one: Reproduction) -> str:
+    """The keys that make a run comparable with the row."""
+    return ", ".join(f"{name}: {value}" for name, value in one.row.keys.items() if value != "any")
+
+
+def price(one: Reproduction) -> str:
+    """The expected dollars, "" where nothing is paid."""
+    return f"${one.needs.dollars:,.0f}" if one.needs.dollars else ""
+
+
+def needs_texts(one: Reproduction) -> list[str]:
+    """What it takes, item by item."""
+    needs = one.needs
+    return [
+        needs.data,
+        *([needs.key] if needs.key else []),
+        *([f"a GPU with {needs.gpu_gb} GB"] if needs.gpu_gb else []),
+        *([f"about {price(one)}"] if needs.dollars else []),
+        f"about {needs.hours:g} h",
+    ]
+
+
+def comparable_text(one: Reproduction) -> str:
+    """Whether a finished run can be compared with the row, and if not, why."""
+    reasons = [f"the model is {one.stands_in}"] if one.stands_in else []
+    if one.row.landmark:
+        reasons.append(f"the row is a landmark: {one.row.landmark}")
+    reasons += [f"the run differs in {', '.join(one.apart)}"] if one.apart else []
+    return f"no, {'; '.join(reasons)}" if reasons else "yes"
+
+
+def measured_text(figure: Measured) -> str:
+    """A figure that was measured, with all that belongs to it."""
+    interval = bounds(figure.low, figure.high) or "no interval"
+    return (
+        f"{percent(figure.value)} ({interval}), {figure.n}, {figure.of}; "
+        f"{figure.date}, version {figure.version}, {figure.machine}"
+    )
+
+
+def list_grid(listed: Iterable[Reproduction]) -> Grid:
+    """All reproductions in a table."""
+    columns = ("name", "published row", "measure", "published", "key", "GPU", "price", "hours")
+    rows = [
+        [
+            one.name,
+            f"{one.row.model} ({one.row.source}, {one.row.split})",
+            one.heads[one.measure],
+            percent(one.published),
+            one.needs.key or "–",
+            f"{one.needs.gpu_gb} GB" if one.needs.gpu_gb else "–",
+            price(one) or "–",
+            f"{one.needs.hours:g}",
+            "; ".join(f"{percent(figure.value)} of {figure.n}" for figure in one.measured) or "–",
+        ]
+        for one in listed
+    ]
+    text = ("name", "published row", "measure", "key")
+    return Grid(
+        "Reproductions",
+        tuple(Column(c, "left" if c in text else "right") for c in (*columns, "measured here")),
+        rows_of(rows),
+        footnotes=("Per cent. Prices and hours are expectations.",),
+    )

@@ -1,0 +1,179 @@
+"""`vlm-eval reproduce`: what it prints, hands on, and says of the result."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.runs import open_run
+from reports.reproductions import Outcome, reproductions
+from reports.reproductions.outcome import Figure
+from tests.harness.benchmarks import _autowebbench
+from tests.harness.commands.tool import call, isolate
+
+PROMPTS = "gpt-4-autowebbench"
+SAYS = "scripted:says.jsonl"
+QUIET = ("--workers", "1", "--progress", "off", "--no-preflight")
+
+
+@pytest.fixture
+def prompts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Made-up rows of AutoWebBench, in a folder to work in."""
+    isolate(monkeypatch, tmp_path)
+    says = {"default": True, "text": "click('SD')"}
+    Path("says.jsonl").write_text(json.dumps(says), "utf-8")
+    return str(_autowebbench.write(tmp_path / "prompts"))
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_without_a_name_all_are_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate(monkeypatch, tmp_path)
+    done = call("reproduce")
+    assert done.code == 0
+    for name in reproductions():
+        assert name in done.out
+    assert "52.0" in done.out and "OPENAI_API_KEY" in done.out and "$31" in done.out
+    assert "test data" not in done.out
+
+
+def test_a_run_stands_beside_the_published_row(prompts: str) -> None:
+    words = ("--data", prompts, "--", *QUIET, "--model", SAYS)
+    done = call("reproduce", PROMPTS, *words)
+    assert done.code == 0, done.err
+    said = one_line(done.out)
+    assert "published: Ref. all (inferred) 38.6" in said
+    assert "keys: population: autowebbench, average: micro" in said
+    assert "differs: gpt-4 was shut down" in said
+    assert f"changed: --model {SAYS} (declared: openai:gpt-4o-2024-08-06)" in said
+    assert "Ref. all (inferred) 38.6 50.0" in said
+    # Four made-up rows are no whole split.
+    verdict = said[said.index("not comparable") :]
+    assert f"the model is {SAYS}, which was asked for here" in verdict
+    assert "not like the published row in population" in verdict
+    run = open_run(Path("runs") / PROMPTS)
+    assert run.complete and run.manifest.config["temperature"] == 0.95
+    # The same line finds everything done.
+    again = call("reproduce", PROMPTS, *words)
+    assert again.code == 0 and len(run.manifest.sessions) == 1
+    assert "Ref. all (inferred) 38.6 50.0" in one_line(again.out)
+
+
+def test_options_that_are_given_replace_declared_ones(prompts: str) -> None:
+    words = ("--data", prompts, "--limit", "1", "--", *QUIET, "--model", SAYS)
+    done = call("reproduce", PROMPTS, *words, "--split", "zh-ood")
+    assert done.code == 0, done.err
+    said = one_line(done.out)
+    # That split has a row of its own, so that it is no change; the limit is one.
+    assert "zh-ood" in said and "36.3" in said and "38.6" not in said
+    assert "changed: --split" not in said
+    assert "changed: --limit 1 (declared: none)" in said
+    run = open_run(Path("runs") / f"{PROMPTS}-limit-1")
+    assert run.manifest.config["splits"] == ["zh-ood"]
+    assert call("reproduce", PROMPTS, *words, "-o", "mine").code == 0
+    assert open_run("mine").complete
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("gpt-5",), "unknown reproduction 'gpt-5'; there are gpt-4-autowebbench, "),
+        ((PROMPTS, "--limit", "x"), "expected a whole number of at least 1, not 'x'"),
+        ((PROMPTS, "--", "--model"), "requires an argument"),
+        ((PROMPTS, "--", "--no-such-option"), "No such option"),
+        ((PROMPTS, "--model", "oracle"), "No such option '--model'"),
+        (("--limit", "3"), "need the NAME of one"),
+        ((PROMPTS, "--dry-run", "--data", "nowhere"), "nowhere"),
+    ],
+)
+def test_bad_input_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], complaint: str
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    done = call("reproduce", *words)
+    assert (done.code, complaint in done.complaint) == (2, True), done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_are_priced_and_none_is_downloaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    (name, hosted), (other, local) = list(reproductions().items())[:2]
+    sample = (*hosted.command[:3], "-b", "sample", "--split", "dev", "--limit", "1")
+    chosen = {name: replace(hosted, command=sample), other: local}
+    monkeypatch.setattr("reports.reproductions.reproductions", lambda: chosen)
+    done = call("reproduce", "--dry-run")
+    assert done.code == 0, done.err
+    first, second = done.out.split(f"{other}: ")
+    assert "calls:" in first and "expected:" in first and "$" in first
+    assert "not counted: cannot get osunlp/MindAct" in second and "no dollars, 3 h" in second
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def held() -> Callable[..., str]:
+    """The verdict on a figure of UGround's reproduction, whose published figure is 86.3."""
+
+    def verdict(low: float | None, high: float | None, **more: object) -> str:
+        reproduction = reproductions()["uground-screenspot"]
+        outcome = Outcome(reproduction, {"hit": Figure(0.87, low, high)}, apart=())
+        return replace(outcome, **more).verdict  # type: ignore[arg-type]
+
+    return verdict
+
+
+def test_the_verdict_says_no_more_than_the_interval_does(held: Callable[..., str]) -> None:
+    inside = held(0.85, 0.89)
+    assert inside.startswith("inside: ") and "smaller than about 2.0 points would not" in inside
+    assert held(0.863, 0.89).startswith("inside: ")
+    assert "published figure lies above our" in held(0.80, 0.862)
+    assert "published figure lies below our" in held(0.864, 0.9)
+    assert held(None, None) == "not comparable: there is no interval around our figure"
+    apart = held(0.85, 0.89, apart=("prompt", "zoom"))
+    assert apart == "not comparable: the run is not like the published row in prompt, zoom"
+    # What else was changed is told above the verdict, and leaves it to the keys.
+    assert held(0.85, 0.89, changed=("--batch-size 2",)) == inside
+    assert held(0.85, 0.89, model="x").startswith("not comparable: the model is x")
+    assert held(0.85, 0.89, ours={}).startswith("nothing to compare yet: no result on test")
+
+
+def test_a_stand_in_is_never_compared() -> None:
+    one = reproductions()[PROMPTS]
+    outcome = Outcome(one, {one.measure: Figure(0.386, 0.3, 0.4)}, apart=())
+    assert outcome.verdict == ("not comparable: the model is gpt-4o-2024-08-06 in place of gpt-4")
+
+
+def test_released_replies_give_the_figure_that_is_declared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = os.environ.get("VLM_EVAL_TEST_DATA")
+    if not root:
+        pytest.skip("VLM_EVAL_TEST_DATA is not set: no SeeAct example")
+    isolate(monkeypatch, tmp_path)
+    example = Path(root) / "seeact-example"
+    (predicted,) = example.glob("textual_choice/*/prediction-4api.jsonl")
+    replies = [json.loads(line)["gpt_output"] for line in predicted.read_text("utf-8").splitlines()]
+    lines = [json.dumps({"text": text}) for pair in replies for text in pair]
+    Path("replies.jsonl").write_text("\n".join(lines), "utf-8")
+    told = json.loads((example / "candidate_scores.json").read_text("utf-8"))
+    scores = {"ranker": "mind2web", "ranks": {told["sample_id"]: told["ranks"]}}
+    Path("scores.json").write_text(json.dumps(scores), "utf-8")
+    data = Path("test_domain.parquet")
+    data.symlink_to(example / "multimodal_mind2web_row.parquet")
+    words = ("--model", "scripted:replies.jsonl", "--ranker", "scores.json", "--split")
+    done = call(
+        *("reproduce", "seeact-choices", "--data", data, "--", *QUIET, *words, "test_domain")
+    )
+    assert done.code == 0, done.err
+    (figure,) = reproductions()["seeact-choices"].measured
+    assert figure.low is not None and figure.high is not None
+    interval = f"[{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+    assert f"Step SR 36.8 {100 * figure.value:.1f} {interval}" in one_line(done.out)
