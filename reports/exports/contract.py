@@ -52,6 +52,7 @@ EXPORTS.add(
     "hub", "reports.exports.hub:HubExport", "evaluation results for model repositories on the hub"
 )
 EXPORTS.add("csv", "reports.exports.csv:CsvExport", "tables for spreadsheets and pandas")
+EXPORTS.add("inspect", "reports.exports.inspect:InspectExport", "logs of inspect_ai, one per run")
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:

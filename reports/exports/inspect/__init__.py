@@ -1,0 +1,100 @@
+"""Logs of inspect_ai, which `inspect view` and its data frames read.
+
+| module | content |
+|---|---|
+| `header` | what a log says of a run as a whole |
+| `samples` | a unit as a sample |
+| `talk` | its calls as messages |
+| `pictures` | what stands in messages for pictures |
+| `ids`, `dates` | what makes equal runs equal files |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.runs import Run
+from harness.tables import clean
+from reports.exports.contract import option
+from reports.exports.folder import ExportError, Folder, file_name
+from reports.exports.inspect.dates import undate
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+
+MISSING = "--to inspect needs the package inspect-ai: pip install 'vlm-web-eval[inspect]'"
+
+
+@dataclass(frozen=True, slots=True)
+class InspectExport:
+    """A log per run: a sample per unit and repeat, with messages, scores and metadata.
+
+    with_pictures: whether the pictures that models were sent are in the messages.
+    """
+
+    with_pictures: bool = option(
+        False, "Put the pictures that the model was sent into the messages, made from the data."
+    )
+
+    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+        """See `ExportFormat.write`."""
+        try:
+            from inspect_ai.log import write_eval_log
+        except ImportError as error:
+            raise ExportError(MISSING) from error
+        for label, run in runs.items():
+            path = folder.path(f"{file_name(label)}.eval")
+            log, note = self.log(run)
+            write_eval_log(log, str(path))
+            undate(path)
+            if note:
+                yield f"{clean(label)}: {note}"
+        yield "look at them with: inspect view --log-dir DIR (the folder given with --out)"
+
+    def log(self, run: Run) -> tuple[EvalLog, str]:
+        """The log of a run, and a line about pictures that are missing.
+
+        Raises:
+            ExportError: its pictures are too large.
+            RunError: the run cannot be read.
+        """
+        from inspect_ai.log import EvalLog
+
+        from adapters.inspect_messages import placeholder
+        from reports.errors import classify_run
+        from reports.exports.inspect import header
+        from reports.exports.inspect.pictures import Pictures
+        from reports.exports.inspect.samples import Sampler
+        from reports.exports.results import results_of
+        from reports.frames.rows import run_rows
+        from reports.frames.runs import facts
+        from reports.view.points import page_of
+
+        records = run.records()
+        pictures = Pictures(run, records) if self.with_pictures else None
+        spec = header.spec(run, records)
+        (rows,) = run_rows(run)
+        sampler = Sampler(
+            run_id=spec.run_id,
+            model=spec.model,
+            roles=header.role_models(run.manifest),
+            declared=run.manifest.declaration,
+            variant=rows.rules.variant,
+            page=page_of(run),
+            show=pictures.show if pictures else placeholder,
+        )
+        samples = [
+            sampler.sample(record, run.calls_of(record.unit_id, record.repeat), error)
+            for record, error in zip(records, classify_run(run), strict=True)
+        ]
+        log = EvalLog(
+            status="success" if run.complete else "cancelled",
+            eval=spec,
+            plan=header.plan(spec),
+            results=header.results(list(results_of(run)), samples, facts(rows)),
+            stats=header.stats(run, samples),
+            samples=samples,
+        )
+        return log, pictures.missing if pictures else ""

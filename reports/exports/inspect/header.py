@@ -1,0 +1,248 @@
+"""What an inspect_ai log says of a run as a whole: settings, results, tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from inspect_ai.log import (
+    EvalConfig,
+    EvalDataset,
+    EvalMetric,
+    EvalPlan,
+    EvalPlanStep,
+    EvalResults,
+    EvalRevision,
+    EvalSample,
+    EvalScore,
+    EvalSpec,
+    EvalStats,
+    HeadlineMetric,
+)
+from inspect_ai.model import GenerateConfig, ModelConfig, ModelUsage
+
+from harness.runs import Manifest, Run, UnitRecord
+from harness.settings import SETTINGS
+from harness.tables import clean
+from parsers import Measure
+from reports.exports.inspect.ids import id_of
+from reports.exports.results import Result
+from reports.load import notes_of, unfinished_lines
+from reports.settings import settings_of
+
+PRIVATE = ("base_url", "data", "endpoint")
+"""Ends of keys that say where something lies on somebody's machines."""
+SHOWN = ("model", "benchmark", "protocol")
+"""Settings that a log has places of their own for."""
+RATE = "rate"
+"""The metric of measures of parents, such as task success, which have no averages."""
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""The words that inspect_ai has for the effort of a model."""
+
+
+def run_id(manifest: Manifest) -> str:
+    """An id of a run, the same whenever and wherever it is exported."""
+    settings = sorted(settings_of(manifest).items())
+    return id_of(manifest.name, manifest.created, manifest.prompts, settings)
+
+
+def model_name(manifest: Manifest) -> str:
+    """The model under test as inspect_ai names models: `openai/gpt-5.4`."""
+    model = manifest.model
+    provider, name = model.get("provider"), model.get("model")
+    if provider and name:
+        return f"{provider}/{name}"
+    return str(model.get("name") or manifest.config.get("model") or "unknown")
+
+
+def role_models(manifest: Manifest) -> dict[str, str]:
+    """The models of other roles by role, likewise, as far as the user chose them."""
+    roles = manifest.config.get("roles") or {}
+    return {role: _named(str(name)) for role, name in roles.items() if "." not in role}
+
+
+def _named(name: str) -> str:
+    provider, _, model = name.partition(":")
+    local = model.startswith(("/", "~", "."))
+    return f"{provider}/{PurePath(model).name if local else model}" if model else name
+
+
+def public(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings without those that say where something lies."""
+    return {
+        name: public(value) if isinstance(value, Mapping) else value
+        for name, value in values.items()
+        if not name.endswith(PRIVATE)
+    }
+
+
+def spec(run: Run, records: Sequence[UnitRecord[Any]]) -> EvalSpec:
+    """What was evaluated, on what, and how."""
+    manifest, id = run.manifest, run_id(run.manifest)
+    arguments = _given(public(manifest.config))
+    options, git = arguments.get("protocol_options") or {}, manifest.environment.get("git") or {}
+    units = list(dict.fromkeys(one.unit_id for one in records))
+    benchmark = str(arguments.get("benchmark") or "unknown")
+    return EvalSpec(
+        eval_id=id_of("log", id),
+        run_id=id_of("run", id),
+        task_id=id_of("task", id),
+        created=manifest.created,
+        task=benchmark,
+        task_args=arguments,
+        task_args_passed={k: v for k, v in arguments.items() if _is_chosen(k, v)},
+        solver=str(arguments.get("protocol") or "unknown"),
+        solver_args=options,
+        dataset=EvalDataset(name=benchmark, samples=len(units), sample_ids=units, shuffled=False),
+        model=model_name(manifest),
+        model_generate_config=_generation(arguments),
+        model_args=arguments.get("adapter_options") or {},
+        model_roles={k: ModelConfig(model=v) for k, v in role_models(manifest).items()} or None,
+        config=EvalConfig(epochs=_epochs(records), fail_on_error=False),
+        revision=EvalRevision(
+            type="git", origin="", commit=str(git["commit"]), dirty=bool(git.get("dirty"))
+        )
+        if git.get("commit")
+        else None,
+        packages=dict(manifest.environment.get("packages") or {}),
+        metadata=_metadata(run),
+        headline_metric=_headline(manifest.declaration.main),
+    )
+
+
+def plan(spec: EvalSpec) -> EvalPlan:
+    """The protocol, as the one solver."""
+    step = EvalPlanStep(solver=str(spec.solver), params=spec.solver_args or {})
+    return EvalPlan(name=step.solver, steps=[step], config=spec.model_generate_config)
+
+
+def results(
+    found: Sequence[Result], samples: Sequence[EvalSample], counts: Mapping[str, Any]
+) -> EvalResults:
+    """The measures as reports have them, under the run's own rules.
+
+    found: all measures of the run, split by split.
+    counts: of its rows, by name (`reports.frames.runs.facts`).
+    """
+    by_measure: dict[str, list[Result]] = {}
+    for one in found:
+        if one.headline and one.value is not None:
+            by_measure.setdefault(one.measure.name, []).append(one)
+    main = next((one.measure for one in found if one.measure.main), None)
+    return EvalResults(
+        total_samples=len(samples) + int(counts.get("unreached") or 0),
+        completed_samples=sum(sample.error is None for sample in samples),
+        scores=[_score(name, of, samples) for name, of in by_measure.items()],
+        headline=_headline(main) if main and main.name in by_measure else None,
+        metadata={name: value for name, value in counts.items() if value not in (None, "")},
+    )
+
+
+def stats(run: Run, samples: Iterable[EvalSample]) -> EvalStats:
+    """The starts of its first and last session, and the tokens of all samples.
+
+    When a run ended is not on record, and the viewer makes no sense of a log that has no end.
+    """
+    by_model: dict[str, ModelUsage] = {}
+    by_role: dict[str, ModelUsage] = {}
+    for sample in samples:
+        for total, part in ((by_model, sample.model_usage), (by_role, sample.role_usage)):
+            for name, used in part.items():
+                total[name] = total[name] + used if name in total else used
+    starts = [one.started for one in run.manifest.sessions] or [run.manifest.created]
+    return EvalStats(
+        started_at=starts[0], completed_at=starts[-1], model_usage=by_model, role_usage=by_role
+    )
+
+
+def _score(name: str, found: Sequence[Result], samples: Sequence[EvalSample]) -> EvalScore:
+    """A measure; its metrics over all splits come first, those of single ones stand in groups."""
+    measure, several = found[0].measure, len({one.split for one in found}) > 1
+    metrics: dict[str, EvalMetric] = {}
+    for one in sorted(found, key=lambda one: not one.pooled):
+        metrics |= _metrics(one, one.split if several and not one.pooled else None)
+    of_samples = (sample.scores.get(name) for sample in samples if sample.scores)
+    scored = sum(score is not None and not math.isnan(score.as_float()) for score in of_samples)
+    return EvalScore(
+        name=name,
+        scorer=name,
+        scored_samples=None if measure.all_of else scored,
+        unscored_samples=None if measure.all_of else len(samples) - scored,
+        metrics=metrics,
+        metadata={"head": measure.head, "meaning": measure.meaning},
+    )
+
+
+def _metrics(one: Result, group: str | None) -> dict[str, EvalMetric]:
+    """A mean and the ends of its interval, each a metric of its own."""
+    name, interval = one.average or RATE, one.interval
+    values = {name: one.value}
+    told: dict[str, Any] = {"n": one.n, "over": one.over}
+    if interval is not None:
+        values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+        told |= {"level": interval.level, "method": interval.method}
+        told |= {"clusters": interval.clusters, "few": interval.few}
+    return {
+        f"{group}_{key}" if group else key: EvalMetric(
+            name=key, group=group, value=value, metadata=told
+        )
+        for key, value in values.items()
+        if value is not None
+    }
+
+
+def _headline(main: Measure) -> HeadlineMetric:
+    metric = RATE if main.all_of else main.averages[0]
+    return HeadlineMetric(scorer=main.name, score=main.name, metric=metric)
+
+
+def _epochs(records: Sequence[UnitRecord[Any]]) -> int:
+    return max((one.repeat for one in records), default=0) + 1
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that have a value."""
+    return {name: value for name, value in settings.items() if value not in (None, [], {}, "")}
+
+
+def _is_chosen(name: str, value: Any) -> bool:
+    """Whether a setting is worth a place in the list of logs, beside task, model and solver."""
+    known = SETTINGS.get(name)
+    if known is None or name in SHOWN or known.heading == "never":
+        return False
+    return known.heading == "always" or value != known.usual_value
+
+
+def _generation(arguments: Mapping[str, Any]) -> GenerateConfig:
+    """The settings of generation, as far as they are one for all rounds."""
+    limits, effort = arguments.get("max_tokens") or [], arguments.get("effort")
+    return GenerateConfig(
+        max_tokens=limits[0] if len(limits) == 1 else None,
+        temperature=arguments.get("temperature"),
+        top_p=arguments.get("top_p"),
+        seed=arguments.get("model_seed"),
+        reasoning_effort=effort if effort in EFFORTS else None,
+        reasoning_tokens=arguments.get("thinking_budget"),
+    )
+
+
+def _metadata(run: Run) -> dict[str, Any]:
+    """What is known of a run and has no place of its own in a log."""
+    manifest = run.manifest
+    known: dict[str, Any] = {
+        "note": notes_of([run]),
+        "unfinished": " ".join(map(clean, unfinished_lines({run.name: run}))),
+        "run": manifest.name,
+        "model": public(manifest.model),
+        "answered_by": list(manifest.answered_by),
+        "dataset": public(manifest.dataset),
+        "prompts_sha256": manifest.prompts,
+        "pictures": manifest.pictures,
+        "reading": manifest.reading,
+        "redone": str(manifest.redone or ""),
+        "sessions": len(manifest.sessions),
+        "python": manifest.environment.get("python"),
+    }
+    return _given(known)

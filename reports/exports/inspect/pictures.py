@@ -1,0 +1,131 @@
+"""The pictures of a log: made again as models were sent them, or a line in their place."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from adapters.contract import EncodedPicture
+from adapters.conversation import Picture
+from adapters.inspect_messages import placeholder
+from harness.runs import BLOBS, DataGone, Run, RunError, UnitRecord, made_again
+from harness.tables import clean
+from reports.exports.folder import ExportError
+from reports.exports.inspect.talk import AS_IT_IS
+
+LIMIT = 1_000_000_000
+"""Most bytes of pictures in a log, which is written from memory and has a picture once in each
+sample that shows it."""
+TYPES = ((b"\xff\xd8\xff", "jpeg"), (b"\x89PNG", "png"), (b"GIF8", "gif"), (b"RIFF", "webp"))
+"""Media types by the first bytes of a file."""
+
+
+class Pictures:
+    """The pictures that the units of a run were shown."""
+
+    def __init__(self, run: Run, records: Sequence[UnitRecord[Any]]) -> None:
+        """Make them.
+
+        Raises:
+            ExportError: they are too large together.
+            RunError: the run cannot be read.
+        """
+        self._run = run
+        self._made: dict[Picture, EncodedPicture] = {}
+        self._gone: dict[Picture, str] = {}
+        self._size = 0
+        self._load(records)
+
+    @property
+    def missing(self) -> str:
+        """How many there are not, and why the first one is not; "" if all are there."""
+        reason = next(iter(self._gone.values()), "")
+        return f"{len(self._gone):,} pictures are missing: {reason}" if reason else ""
+
+    def show(self, picture: Picture) -> EncodedPicture | str:
+        """A picture, or a line that says why there is none."""
+        if picture.recipe == AS_IT_IS:
+            found = _blob(self._run, picture.digest)
+            return _encoded(picture, found) if found else placeholder(picture)
+        reason = self._gone.get(picture, "not on record")
+        return self._made.get(picture) or f"{placeholder(picture)[:-1]}: {reason}]"
+
+    def _load(self, records: Sequence[UnitRecord[Any]]) -> None:
+        """Make the pictures, a few at a time: Pillow does not hold up other threads."""
+        times = Counter(one for record in records for one in dict.fromkeys(record.pictures))
+        wanted: dict[str, list[Picture]] = {}
+        for picture in times:
+            wanted.setdefault(picture.digest, []).append(picture)
+        workers = os.cpu_count() or 1
+        running: deque[tuple[Picture, Future[EncodedPicture | DataGone]]] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            for digest, data in _sources(self._run, records, wanted):
+                for picture in wanted.pop(digest, ()):
+                    running.append((picture, pool.submit(_made, picture, data)))
+                while len(running) > 2 * workers:
+                    self._take(*running.popleft(), times)
+            for one in running:
+                self._take(*one, times)
+        for picture in (one for several in wanted.values() for one in several):
+            self._gone[picture] = "the data has no such picture"
+
+    def _take(
+        self,
+        picture: Picture,
+        future: Future[EncodedPicture | DataGone],
+        times: Counter[Picture],
+    ) -> None:
+        made = future.result()
+        if isinstance(made, DataGone):
+            self._gone[picture] = str(made)
+            return
+        self._made[picture] = made
+        self._size += len(made.data) * times[picture]
+        if self._size > LIMIT:
+            raise ExportError(
+                f"the pictures of {clean(self._run.name)} are more than {LIMIT / 1e6:,.0f} MB, and "
+                "inspect_ai writes a log from memory: leave out --with-pictures (vlm-eval view "
+                "shows any number of them)"
+            )
+
+
+def _sources(
+    run: Run, records: Iterable[UnitRecord[Any]], digests: Iterable[str]
+) -> Iterator[tuple[str, bytes | DataGone]]:
+    """What pictures are made from, by digest: blobs of the run, or else screenshots of its data."""
+    left = set(digests)
+    for digest in sorted(left) if (run.path / BLOBS).is_dir() else ():
+        if (found := _blob(run, digest)) is not None:
+            left.discard(digest)
+            yield digest, found
+    units = {one.screenshot: one.unit_id for one in records if one.screenshot in left}
+    names = {unit_id: digest for digest, unit_id in units.items() if digest is not None}
+    for unit_id, data in run.screenshots(names):
+        yield names[unit_id], data
+
+
+def _blob(run: Run, digest: str) -> bytes | None:
+    try:
+        return run.blobs.get(digest)
+    except RunError:  # It is missing, damaged, or no digest.
+        return None
+
+
+def _made(picture: Picture, source: bytes | DataGone) -> EncodedPicture | DataGone:
+    """A picture as it was sent; why not otherwise."""
+    try:
+        return (
+            source
+            if isinstance(source, DataGone)
+            else _encoded(picture, made_again(picture, source))
+        )
+    except DataGone as gone:
+        return gone
+
+
+def _encoded(picture: Picture, data: bytes) -> EncodedPicture:
+    kind = next((name for begin, name in TYPES if data.startswith(begin)), "jpeg")
+    return EncodedPicture(data, f"image/{kind}", picture.width, picture.height)

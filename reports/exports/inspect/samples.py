@@ -1,0 +1,224 @@
+"""A unit of a run as a sample of an inspect_ai log.
+
+What it has beyond what all units have comes from the page of its kind (`UnitPage.part`): the lines
+that hold what was answered against what is right, and the lists of choices and earlier actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from inspect_ai.log import EvalError, EvalSample
+from inspect_ai.model import ModelOutput, ModelUsage
+from inspect_ai.scorer import Score
+
+from adapters.inspect_messages import Show, model_usage
+from harness.runs import CallRecord, Sight, Spent, UnitRecord
+from parsers import Declaration, Status
+from reports.errors.classifying import UnitError
+from reports.exports.inspect.ids import id_of
+from reports.exports.inspect.talk import Talk
+from reports.view.parts import Cell, Line, Part, UnitPage
+
+REASONS = {
+    **dict.fromkeys(
+        (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.OUT_OF_RANGE),
+        "invalid_response_format",
+    ),
+    Status.REFUSAL: "refusal",
+    Status.EMPTY: "no_response",
+}
+"""The words that inspect_ai has for statuses. The others keep ours."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The viewer shows choices under these, in their order."""
+NOTHING = "–"
+"""What stands in lines of the page where there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """Makes samples of the units of one run.
+
+    run_id: part of every id.
+    model: the model under test, as inspect_ai names models.
+    roles: the models of other roles, likewise, as far as they are known.
+    declared: what the benchmark declares.
+    variant: of the measure that has several, the one of the run's headline.
+    page: what the page shows of units of this kind.
+    show: what stands for pictures.
+    """
+
+    run_id: str
+    model: str
+    roles: Mapping[str, str]
+    declared: Declaration
+    variant: str
+    page: UnitPage
+    show: Show
+
+    def sample(
+        self, record: UnitRecord[Any], calls: Sequence[CallRecord], error: UnitError
+    ) -> EvalSample:
+        """The sample of a unit; `calls` are those of its last trial, `error` is its class."""
+        part, talk = self.page.part(record), Talk.of(record, calls, self.show, self.model)
+        for place, message in enumerate(talk.messages):
+            message.id = id_of(self.run_id, record.unit_id, record.repeat, place)
+        seconds = sum(call.reply.latency_s for call in calls if not call.from_cache)
+        usage = self._usage(record, calls)
+        return EvalSample(
+            id=record.unit_id,
+            epoch=record.repeat + 1,
+            input=_goal(record, calls),
+            choices=_choices(part),
+            target=_side(part.lines, 0) if len(part.heads) > 1 else "",
+            messages=talk.messages,
+            output=talk.output or ModelOutput(model=self.model),
+            scores=self._scores(record, part, error),
+            metadata=self._metadata(record, calls, part, error),
+            model_usage=_by_model(usage),
+            role_usage={role: used for role, _, used in usage if role},
+            total_time=seconds or None,
+            working_time=seconds or None,
+            turn_count=talk.turns,
+            uuid=id_of(self.run_id, record.unit_id, record.repeat),
+            error=_error(record),
+        )
+
+    def _scores(
+        self, record: UnitRecord[Any], part: Part, error: UnitError
+    ) -> dict[str, Score] | None:
+        """A score for each measure of units, the main one first; None without an outcome.
+
+        Where a measure was not measured, its score has no value.
+        """
+        if record.invalid is None and (not record.settled or record.scores is None):
+            return None
+        said, scores = record.prediction, record.scores or {}
+        status = said.status if said else None
+        reason = record.invalid or (status and status is not Status.ANSWERED and str(status))
+        known: dict[str, Any] = {
+            "answer": _side(part.lines, -1) if said else None,
+            "reason": REASONS.get(status) if status in REASONS else reason or None,
+        }
+        found: dict[str, Score] = {}
+        main = self.declared.main_of_units
+        for measure in sorted(self.declared.of_units, key=lambda one: one is not main):
+            value = scores.get(measure.score(self.variant))
+            known["explanation"] = _explanation(record, error) if measure is main else None
+            others = {name: scores.get(name) for name in measure.scores if measure.variants}
+            metadata = {name: one for name, one in others.items() if one is not None} or None
+            found[measure.name] = (
+                Score.unscored(**known)
+                if value is None
+                else Score(value=value, metadata=metadata, **known)
+            )
+        return found
+
+    def _usage(
+        self, record: UnitRecord[Any], calls: Sequence[CallRecord]
+    ) -> list[tuple[str, str, ModelUsage]]:
+        """Role, model and usage; of the model under test, the role is ""."""
+        own = Spent(len(calls), record.usage, record.cost)
+        named = {call.role: call.reply.model for call in calls if call.reply.model}
+        models = {**self.roles, **named, "": self.model}
+        used = []
+        for role, spent in (record.roles or {"": own}).items():
+            if spent.usage is not None:
+                tokens = model_usage(spent.usage)
+                tokens.total_cost = spent.cost
+                used.append((role, models.get(role, role), tokens))
+        return used
+
+    def _metadata(
+        self, record: UnitRecord[Any], calls: Sequence[CallRecord], part: Part, error: UnitError
+    ) -> dict[str, Any]:
+        """What is known of a unit and has no place of its own in a sample."""
+        said = record.prediction
+        told = {name for measure in self.declared.of_units for name in measure.scores}
+        facts: dict[str, Any] = {
+            "split": record.split,
+            **record.labels,
+            **record.parents,
+            "position": record.place,
+            "status": str(said.status) if said else None,
+            "flags": list(said.flags) if said else None,
+            "action": str(said.action) if said and said.action else None,
+            "letter": said.letter if said else None,
+            "error_class": str(error.error_class),
+            "error_detail": error.detail,
+            "invalid": record.invalid,
+            "asked": record.asked,
+            "trial": record.trial or None,
+            "calls": len(calls),
+            "cost": record.cost,
+            "tiers": dict(record.tiers),
+            "prompt_tokens": record.prompt_tokens,
+            "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
+            "other_scores": {k: v for k, v in (record.scores or {}).items() if k not in told},
+            "detail": msgspec.to_builtins(part.raw),
+        }
+        lists = {
+            listed.title.lower().replace(" ", "_"): [item.text for item in listed.items]
+            for listed in part.lists
+            if all(item.letter is None for item in listed.items)
+        }
+        return {
+            name: one for name, one in {**lists, **facts}.items() if one not in (None, "", [], {})
+        }
+
+
+def _by_model(usage: Sequence[tuple[str, str, ModelUsage]]) -> dict[str, ModelUsage]:
+    found: dict[str, ModelUsage] = {}
+    for _, model, used in usage:
+        found[model] = found[model] + used if model in found else used
+    return found
+
+
+def _goal(record: UnitRecord[Any], calls: Sequence[CallRecord]) -> str:
+    """The task in words; of an episode whose page tells it, what the page told first."""
+    seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
+    return record.goal or next(filter(None, seen), record.unit_id)
+
+
+def _choices(part: Part) -> list[str] | None:
+    """The choices, if they were listed under the letters that the viewer puts before them."""
+    for listed in part.lists:
+        letters = "".join(item.letter or "-" for item in listed.items)
+        if letters and LETTERS.startswith(letters):
+            return [item.text for item in listed.items]
+    return None
+
+
+def _side(lines: Sequence[Line], place: int) -> str:
+    """One side of the lines, such as what is right: `element: B <button>`."""
+    cells = ((line.name, _cell(line.cells[place])) for line in lines if line.cells)
+    return "\n".join(f"{name}: {text}" for name, text in cells if text not in ("", NOTHING))
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.text}{cell.code}".strip()
+
+
+def _explanation(record: UnitRecord[Any], error: UnitError) -> str:
+    """How it ended, and what was found about it."""
+    said, told = record.prediction, []
+    if record.invalid is not None:
+        told.append(f"not counted: {record.invalid}")
+    elif said is not None:
+        told.append(str(said.status))
+    if said is not None and said.flags:
+        told.append(f"flags: {', '.join(said.flags)}")
+    if error.detail and error.detail not in told:
+        told.append(f"{error.error_class}: {error.detail}")
+    return "\n".join(told)
+
+
+def _error(record: UnitRecord[Any]) -> EvalError | None:
+    """Why there is no outcome; inspect_ai wants a traceback, and there is none to show."""
+    if record.error is None and (record.settled or record.invalid is not None):
+        return None
+    message = record.error or "no outcome on record"
+    return EvalError(message=message, traceback=message, traceback_ansi=message)
