@@ -15,7 +15,7 @@ from parsers.declaration import SPLIT
 from reports.frames import steps_frame
 from reports.grid import Field, described
 from reports.load import RunLike, open_runs
-from reports.published.keys import UNSTATED, Keys, keys_of, what_differs
+from reports.published.keys import UNSTATED, Keys, keys_of, usual_text, what_differs
 from reports.published.source import Published, key_names, published_rows
 
 _FIRST = (
@@ -114,17 +114,24 @@ def published_beside(
 
 def what_sets_apart(
     run: RunLike, row: Published, average: Average = "macro", *, on: str = ""
-) -> tuple[str, ...]:
-    """Return the keys in which a run differs from a published row, () if they compare.
+) -> dict[str, str]:
+    """Return the keys in which a run differs from a published row, with both values in words.
 
-    Why a row compares with nothing stands there as well. `on` is the split of the run that is held
-    against a row whose source does not name its own. Raises `RunError` for runs that cannot be
-    read.
+    {} if they compare. Why a row compares with nothing is a key as well. `on` is the split of the
+    run that is held against a row whose source does not name its own. Raises `RunError` for runs
+    that cannot be read.
     """
     (opened,) = open_runs([run]).values()
+    measured = _Measured(opened, average, None, None)
     held = replace(row, split=on or row.split)
-    apart = _apart(held, _Measured(opened, average, None, None))
-    return apart if held.split == row.split else (*apart, SPLIT)
+    keys = measured.keys(held.level, held.split)
+    apart = {
+        name: f"{keys.get(name, UNSTATED)} here, {row.keys.get(name) or usual_text(name)} there"
+        if name in row.scope.keys
+        else ""
+        for name in _apart(held, measured)
+    }
+    return apart if held.split == row.split else {**apart, SPLIT: f"{on} here, {row.split} there"}
 
 
 class _Measured:

@@ -147,4 +147,13 @@ def _alike(name: str, value: str | None, stated: str | None, needed: bool) -> bo
         return value == stated and stated != UNSTATED
     setting = SETTINGS[name]
     open_to_all = setting.left_open and setting.usual_value is None
-    return value is None or open_to_all or value == text_of(setting.usual_value)
+    return value is None or open_to_all or value == usual_text(name)
+
+
+def usual_text(name: str) -> str:
+    """The value that a run must have of a setting about which a source says nothing.
+
+    >>> usual_text("repeats")
+    '1'
+    """
+    return text_of(SETTINGS[name].usual_value)

@@ -69,7 +69,7 @@ def _carry_out(
     dry_run: bool,
 ) -> int:
     from harness.tables import render, say, terminal_width
-    from reports.load import is_begun
+    from reports.load import guarding_notes, is_begun
     from reports.reproductions.outcome import outcome_grid, outcome_of
 
     trial = f"-limit-{handed['limit']}" if "limit" in handed else ""
@@ -95,7 +95,8 @@ def _carry_out(
         return int(code or 0)
     another = "" if model == usual["model"] else f"{model}, which was asked for here"
     grid = outcome_grid(outcome_of(one, directory, changed, another))
-    say("\n" + render(grid, width=terminal_width()), nl=False)
+    note = guarding_notes([directory])
+    say("\n" + render(grid, width=terminal_width(), note=note), nl=False)
     return int(code or 0)
 
 

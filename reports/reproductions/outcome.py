@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import pandas as pd
 
 from harness.runs import Run
-from harness.tables import Cell, Column, Grid, average_of, bounds, percent, rows_of
+from harness.tables import Cell, Column, Grid, average_of, bounds, few_notes, percent, rows_of
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.load import RunLike, open_runs
@@ -34,14 +34,14 @@ class Outcome:
 
     ours: what was measured, by measure of the published row; measures that are missing have no
         figure yet.
-    apart: what the run does not share with the published row.
+    apart: what the run does not share with the published row, with both values in words.
     changed: the settings that were given and are not those declared, with their values.
     model: the model, where another one was asked than declared.
     """
 
     reproduction: Reproduction
     ours: dict[str, Figure]
-    apart: tuple[str, ...]
+    apart: Mapping[str, str]
     changed: tuple[str, ...] = ()
     model: str = ""
 
@@ -128,13 +128,16 @@ def outcome_grid(outcome: Outcome) -> Grid:
         ours = outcome.ours.get(name)
         own = Cell(percent(ours.value), bounds(ours.low, ours.high, few=ours.few)) if ours else "–"
         rows.append([head, percent(reproduction.row.values[name]), own])
+    marked, cells = any(one.few for one in outcome.ours.values()), _average(reproduction) == "cells"
     return Grid(
         f"{reproduction.title}: {reproduction.measured_on}",
         (Column("measure", "left"), Column("published"), Column("here")),
         rows_of(rows),
         footnotes=(
             f"Per cent, with 95 % intervals; {reproduction.row.paper}, {reproduction.row.table}.",
+            *few_notes(rates=marked and not cells, cells=marked and cells, clusters="clusters"),
             *(f"changed here: {line}" for line in outcome.changed),
+            *(f"{name}: {values}" for name, values in outcome.apart.items() if values),
             outcome.verdict,
         ),
     )

@@ -55,6 +55,7 @@ def test_a_run_stands_beside_the_published_row(prompts: str) -> None:
     assert f"changed: --model {SAYS} (declared: openai:gpt-4o-2024-08-06)" in said
     assert "Ref. all (inferred) 38.6 50.0" in said
     # Four made-up rows are no whole split.
+    assert "population: a part of autowebbench here, autowebbench there" in said
     verdict = said[said.index("not comparable") :]
     assert f"the model is {SAYS}, which was asked for here" in verdict
     assert "not like the published row in population" in verdict
@@ -124,7 +125,7 @@ def held() -> Callable[..., str]:
 
     def verdict(low: float | None, high: float | None, **more: object) -> str:
         reproduction = reproductions()["uground-screenspot"]
-        outcome = Outcome(reproduction, {"hit": Figure(0.87, low, high)}, apart=())
+        outcome = Outcome(reproduction, {"hit": Figure(0.87, low, high)}, apart={})
         return replace(outcome, **more).verdict  # type: ignore[arg-type]
 
     return verdict
@@ -137,7 +138,7 @@ def test_the_verdict_says_no_more_than_the_interval_does(held: Callable[..., str
     assert "published figure lies above our" in held(0.80, 0.862)
     assert "published figure lies below our" in held(0.864, 0.9)
     assert held(None, None) == "not comparable: there is no interval around our figure"
-    apart = held(0.85, 0.89, apart=("prompt", "zoom"))
+    apart = held(0.85, 0.89, apart={"prompt": "ours here, own there", "zoom": ""})
     assert apart == "not comparable: the run is not like the published row in prompt, zoom"
     # What else was changed is told above the verdict, and leaves it to the keys.
     assert held(0.85, 0.89, changed=("--batch-size 2",)) == inside
@@ -147,7 +148,7 @@ def test_the_verdict_says_no_more_than_the_interval_does(held: Callable[..., str
 
 def test_a_stand_in_is_never_compared() -> None:
     one = reproductions()[PROMPTS]
-    outcome = Outcome(one, {one.measure: Figure(0.386, 0.3, 0.4)}, apart=())
+    outcome = Outcome(one, {one.measure: Figure(0.386, 0.3, 0.4)}, apart={})
     assert outcome.verdict == ("not comparable: the model is gpt-4o-2024-08-06 in place of gpt-4")
 
 
