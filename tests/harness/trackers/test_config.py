@@ -1,0 +1,80 @@
+"""What of a configuration goes to a service."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.trackers import sendable
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("Qwen/Qwen3-VL-8B-Instruct", "Qwen/Qwen3-VL-8B-Instruct"),
+        ("gpt-5.4", "gpt-5.4"),
+        ("hf:/home/alice/models/mine", "hf:mine"),
+        ("hf:~/models/mine/", "hf:mine"),
+        ("scripted:../replies.json", "scripted:replies.json"),
+        ("/data/a b/ranks.jsonl", "ranks.jsonl"),
+        (r"C:\Users\alice\ranks.jsonl", "ranks.jsonl"),
+        (r"\\server\share\ranks.jsonl", "ranks.jsonl"),
+        ("file:///home/alice/x", "[address]"),
+        ("http://10.0.0.1:8000/v1", "[address]"),
+        ('{"proxy": "socks5://10.0.0.1"}', "[address]"),
+        ("top of /home/alice/ranks.jsonl, k=5", "top of ranks.jsonl, k=5"),
+        ("v1;policy=full;size=1280x1870;pillow=13.0.0", None),
+        ("snapshot, one list", None),
+        ("macro/micro", None),
+    ],
+)
+def test_paths_are_cut_to_their_last_part_and_addresses_left_out(
+    given: str, sent: str | None
+) -> None:
+    assert sendable(given) == (given if sent is None else sent)
+
+
+def test_settings_that_hold_places_or_secrets_are_left_out_at_any_depth() -> None:
+    config = {
+        "model": "openai:m",
+        "base_url": "http://me",
+        "roles": {"planner": "gpt-5.4", "planner.base_url": "me:80", "planner.max_tokens": 300},
+        "adapter_options": {"detail": "low", "api_key": "[masked]", "x_server": "me"},
+        "model_info": {"endpoint": "https://api.openai.com", "settings": {"seed": 42}},
+        "dataset": {"data": "/home/alice/d", "files": [{"name": "a.parquet", "sha256": "ab"}]},
+        "max_tokens": [800, 300],
+    }
+    assert sendable(config) == {
+        "model": "openai:m",
+        "roles": {"planner": "gpt-5.4", "planner.max_tokens": 300},
+        "adapter_options": {"detail": "low"},
+        "model_info": {"settings": {"seed": 42}},
+        "dataset": {"files": [{"name": "a.parquet", "sha256": "ab"}]},
+        "max_tokens": [800, 300],
+    }
+
+
+folders = st.lists(st.from_regex(r"[a-z]{3,8}", fullmatch=True), min_size=2, max_size=5)
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+values = st.recursive(
+    plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
+)
+
+
+@given(
+    folders, st.sampled_from(["", "hf:", "scripted:"]), st.sampled_from(["/", "~/", "./", "../"])
+)
+def test_no_folder_of_a_path_is_left(parts: list[str], prefix: str, root: str) -> None:
+    sent = sendable(prefix + root + "/".join(parts))
+    assert sent == prefix + parts[-1]
+
+
+@given(values)
+def test_any_configuration_can_be_sent_and_stays_json(value: Any) -> None:
+    sent = sendable(value)
+    assert json.loads(json.dumps(sent)) == sent
+    assert sendable(sent) == sent

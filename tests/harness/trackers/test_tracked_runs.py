@@ -1,0 +1,492 @@
+"""Runs that are tracked: what trackers are told, and that nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from adapters.contract import Fatal
+from adapters.registry import Entry
+from harness.errors import UserError
+from harness.runs import open_run
+from harness.trackers import TRACKERS, TrackedRun
+from tests.harness.commands.tool import (
+    CLICK_A,
+    DEV,
+    TEXT_ONLY,
+    call,
+    calls,
+    last_lines,
+    replying,
+    summary,
+)
+from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises, ToFile
+from tests.servers import Answer, Ask, WireServer, error
+
+SAMPLE: dict[str, Any] = {"benchmark": "sample", "progress": "off"}
+SPLIT = {**SAMPLE, "split": "dev"}
+KEY = "sk-proj-Recognisable0123456789abcdefghijklmnop"
+
+
+def tracked(tracker: Any = None, **settings: Any) -> Notes:
+    """A tracker that was told of a run of the sample by the lexical baseline."""
+    found: Notes = tracker or Notes()
+    harness.evaluate("lexical", **{**SAMPLE, "out": "run", "track": found, **settings})
+    return found
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def success(lines: list[dict[str, Any]]) -> tuple[float, float]:
+    """Step success of lines as they stand in `steps.jsonl`: the mean over tasks, and over steps."""
+    tasks: dict[str, list[float]] = {}
+    for line in lines:
+        if line["scores"] is not None:
+            tasks.setdefault(line["parents"]["task"], []).append(line["scores"]["success"])
+    return mean([mean(own) for own in tasks.values()]), mean(
+        [one for own in tasks.values() for one in own]
+    )
+
+
+def test_points_have_the_measures_of_the_units_settled_so_far() -> None:
+    tracker = tracked()
+    lines = last_lines("run")
+    numbers = [settled for settled, _ in tracker.points]
+    assert numbers == [*range(10, len(lines), 10), len(lines)] == sorted(set(numbers))
+    for settled, values in tracker.points:
+        macro, micro = success(lines[:settled])
+        assert values["macro/step_success"] == pytest.approx(macro)
+        assert values["micro/step_success"] == pytest.approx(micro)
+        # Half of a task says nothing of its success.
+        assert ("tasks/task_success" in values) is (settled == len(lines))
+    assert tracker.run is not None
+    assert (tracker.run.name, tracker.run.units) == ("run", "steps")
+    assert (tracker.run.total, tracker.run.settled) == (len(lines), 0)
+    assert len(tracker.threads) == 1 and threading.current_thread().name not in tracker.threads
+
+
+def test_the_end_is_the_summary() -> None:
+    ending = tracked(limit=6).ending
+    assert ending is not None and ending.results is not None and ending.complete
+    parts = summary("run")["by_split"]
+    assert ending.results.columns == ("split", "measure", "average", "value", "low", "high", "n")
+    told = {row[:3]: row[3:] for row in ending.results.rows}
+    for split, part in parts.items():
+        valid = part["metrics"]["valid"]
+        for measure, key in (("element", "element"), ("step_success", "success")):
+            for average in ("macro", "micro"):
+                known = valid[key][average]
+                interval = known["interval"]
+                expected = (known["value"], interval["low"], interval["high"], known["n"])
+                assert told[split, measure, average] == expected
+        tasks = part["metrics"]["tasks"]["default"]
+        assert told[split, "task_success", "tasks"][0] == tasks["value"]
+        assert told[split, "task_success", "tasks"][3] == tasks["total"] == 6
+    assert ending.values["macro/element"] == told["test", "element", "macro"][0]
+
+
+def test_several_splits_are_told_one_by_one_and_pooled() -> None:
+    ending = tracked(split=["test", "dev"]).ending
+    assert ending is not None and ending.results is not None
+    splits = [row[0] for row in ending.results.rows]
+    assert list(dict.fromkeys(splits)) == ["dev", "test", "all splits pooled"]
+    total = summary("run")["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    assert ending.values["macro/element"] == total
+
+
+def test_measures_are_those_that_the_benchmark_declares() -> None:
+    tracker = Notes()
+    harness.evaluate("centre", benchmark="sample-grounding", progress="off", track=tracker, out="r")
+    assert tracker.ending is not None and tracker.ending.results is not None
+    declared = open_run("r").manifest.declaration
+    names = {measure.result for measure in (*declared.in_tables, *declared.of_parents)}
+    assert {row[1] for row in tracker.ending.results.rows} == names
+    assert "step_success" not in names
+
+
+def test_texts_are_sent_only_if_that_is_asked_for_and_pictures_never() -> None:
+    quiet = tracked(limit=2, out="quiet")
+    goals = {line["goal"] for line in last_lines("quiet")}
+    replies = {one["reply"]["text"] for one in calls("quiet")}
+    assert not any(json.dumps(text)[1:-1] in quiet.everything for text in goals | replies)
+    assert quiet.ending is not None and quiet.ending.texts is None
+    told = tracked(limit=2, out="told", track_texts=True)
+    assert told.ending is not None and told.ending.texts is not None
+    rows = {row[0]: row for row in told.ending.texts.rows}
+    asked = {line["unit_id"]: line for line in last_lines("told") if line["scores"] is not None}
+    assert rows.keys() == asked.keys()
+    last = {one["unit_id"]: one["reply"]["text"] for one in calls("told")}
+    for unit_id, line in asked.items():
+        _, _, _, task, prediction, reply, score = rows[unit_id]
+        assert (task, reply) == (line["goal"], last[unit_id])
+        assert line["prediction"]["action"]["element"] in str(prediction)
+        assert score == line["scores"]["success"]
+    assert "data:image" not in told.everything and "digest" not in told.everything
+
+
+def test_texts_are_capped_and_harmless_on_a_terminal(place: Path) -> None:
+    answer = f"{CLICK_A}\n\x1b[2J" + "x" * 5000
+    with WireServer(replying(answer)) as server:
+        tracker = Notes()
+        harness.evaluate(
+            "openai:m",
+            **SPLIT,
+            base_url=server.base_url("openai"),
+            preflight=False,
+            image_policy="none",
+            limit=1,
+            track=tracker,
+            track_texts=True,
+        )
+    assert tracker.ending is not None and tracker.ending.texts is not None
+    for row in tracker.ending.texts.rows:
+        assert "\x1b" not in str(row[5]) and len(str(row[5])) == 2000
+
+
+def files(run: str) -> dict[str, Any]:
+    """What a run has on disk, without what differs between any two of them: times and names."""
+    found: dict[str, Any] = {}
+    for path in sorted(Path(run).rglob("*")):
+        name = str(path.relative_to(run))
+        found[name] = path.read_bytes() if path.is_file() else None
+    manifest = json.loads(found["manifest.json"])
+    for session in manifest["sessions"]:
+        session["started"] = session["pid"] = None
+        for setting in ("out", "track", "track_texts"):
+            session["settings"].pop(setting)
+    found["manifest.json"] = {**manifest, "name": None, "created": None}
+    found["summary.json"] = {**json.loads(found["summary.json"]), "run": None}
+    # Steps are settled side by side, in any order.
+    replies = [{**one, "reply": one["reply"]["text"]} for one in calls(run)]
+    found["calls.jsonl"] = sorted(replies, key=lambda one: one["id"])
+    found["steps.jsonl"] = sorted(found["steps.jsonl"].splitlines())
+    return found
+
+
+def test_the_files_of_a_run_are_the_same_with_and_without_trackers() -> None:
+    harness.evaluate("lexical", **SAMPLE, limit=4, out="a")
+    tracked(limit=4, out="b", track=[Notes(), Raises("log", OSError())], track_texts=True)
+    assert files("a") == files("b")
+
+
+@pytest.mark.parametrize("where", ["start", "log", "finish"])
+def test_a_tracker_that_raises_ends_no_run_and_is_told_once(
+    where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Notes()
+    tracked(limit=4, track=[Raises(where, RuntimeError("boom")), other])
+    assert summary("run")["complete"]
+    lines = [line for line in capsys.readouterr().err.splitlines() if "tracker" in line]
+    assert lines == ["tracker Raises: RuntimeError: boom; the run goes on without it"]
+    assert other.ending is not None and other.ending.complete
+
+
+@pytest.mark.parametrize("where", ["start", "log", "finish"])
+def test_a_tracker_that_hangs_holds_up_the_end_for_no_longer_than_its_time(
+    where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.evaluation.tracking.END_S", 0.3)
+    tracker = Hangs(where)
+    # The test itself has a limit of minutes, which a run that waited for its tracker would reach.
+    tracked(tracker, limit=4)
+    assert summary("run")["complete"]
+    assert "tracker Hangs: not finished 0 s after the run" in capsys.readouterr().err
+    tracker.go.set()
+
+
+def test_a_mistake_before_the_first_reply_starts_no_tracker() -> None:
+    tracker = Notes()
+    with WireServer(error(401, "no such key")) as server, pytest.raises(Fatal):
+        harness.evaluate(
+            "openai:m", **SPLIT, base_url=server.base_url("openai"), track=tracker, out="run"
+        )
+    assert tracker.run is None and tracker.ending is None
+    assert not Path("run").exists()
+
+
+def test_a_run_that_fails_on_the_way_is_told_as_far_as_it_came() -> None:
+    def react(ask: Ask) -> Answer:
+        return replying()(ask) if ask.number <= 25 else error(401, "no such key")
+
+    tracker = Notes()
+    with WireServer(react) as server, pytest.raises(Fatal):
+        harness.evaluate(
+            "openai:m",
+            **SPLIT,
+            base_url=server.base_url("openai"),
+            image_policy="none",
+            preflight=False,
+            concurrency=1,
+            track=tracker,
+            out="run",
+        )
+    settled = sum(line["settled"] for line in last_lines("run"))
+    assert [number for number, _ in tracker.points] == [10, settled]
+    assert tracker.ending is not None
+    assert (tracker.ending.settled, tracker.ending.results) == (settled, None)
+    assert not tracker.ending.complete
+
+
+def test_tokens_cost_and_replies_that_cannot_be_used_are_told(place: Path) -> None:
+    Path("prices.toml").write_text('["openai:m"]\ninput = 10\noutput = 100\n')
+
+    def react(ask: Ask) -> Answer:
+        second = ("hm", CLICK_A, "")[ask.number % 3]
+        answer = Answer(second if ask.rounds else "ok", usage={"input": 7, "output": 2})
+        return replace(answer, finish="length") if ask.rounds and second == "hm" else answer
+
+    tracker = Notes()
+    with WireServer(react) as server:
+        harness.evaluate(
+            "openai:m",
+            **SPLIT,
+            base_url=server.base_url("openai"),
+            image_policy="none",
+            preflight=False,
+            prices="prices.toml",
+            cache=False,
+            yes=True,
+            track=tracker,
+            out="run",
+        )
+    told, known = tracker.points[-1][1], summary("run")
+    counts = known["total"]["metrics"]["counts"]
+    asked = known["rows"]["asked"]
+    assert told["replies/truncated"] == pytest.approx(counts["statuses"]["truncated"] / asked)
+    assert told["replies/empty"] == pytest.approx(counts["statuses"]["empty"] / asked)
+    assert told["replies/unreadable"] == pytest.approx(counts["parse_failures"] / asked)
+    assert told["tokens/input"] == 14 * asked and told["tokens/output"] == 4 * asked
+    assert told["cost"] == pytest.approx(known["cost"]) == pytest.approx(540e-6 * asked)
+
+
+CHILD = """
+import sys
+import harness
+from pathlib import Path
+from tests.harness.trackers.notes import ToFile
+harness.evaluate("openai:m", benchmark="sample", split="dev", progress="off", preflight=False,
+    image_policy="none", concurrency=1, cache=False, base_url=sys.argv[1], out="run",
+    track=ToFile(Path("told.jsonl")))
+"""
+
+
+def told(path: str = "told.jsonl") -> list[tuple[str, Any]]:
+    return [tuple(json.loads(line)) for line in Path(path).read_text().splitlines()]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
+def test_a_killed_run_goes_on_as_the_same_tracked_run_and_tells_nothing_twice() -> None:
+    process: subprocess.Popen[bytes] | None = None
+
+    def react(ask: Ask) -> Answer:
+        if ask.number == 60 and process is not None and process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait(PATIENCE_S)
+        return replying()(ask)
+
+    with WireServer(react) as server:
+        line = [sys.executable, "-c", CHILD, server.base_url("openai")]
+        place = {**os.environ, "PYTHONPATH": str(Path(harness.__file__).parent.parent)}
+        process = subprocess.Popen(line, env=place, stderr=subprocess.DEVNULL)
+        assert process.wait(PATIENCE_S) == -signal.SIGKILL
+        first = told()
+        settled = sum(one["settled"] for one in last_lines("run"))
+        subprocess.run(line, env=place, check=True, timeout=PATIENCE_S)
+    whats = [what for what, _ in first]
+    assert whats == ["start", *["log"] * (len(first) - 1)] and len(first) > 2
+    second = told()[len(first) :]
+    assert (second[0][0], second[-1][0]) == ("start", "finish")
+    begun, again = first[0][1], second[0][1]
+    assert again == {**begun, "settled": settled} and begun["settled"] == 0 < settled
+    numbers = [value[0] for what, value in told() if what == "log"]
+    assert numbers == sorted(set(numbers)) and numbers[-1] == again["total"]
+    assert all(value[0] > settled for what, value in second if what == "log")
+    assert second[-1][1]["complete"]
+
+
+def test_a_run_that_was_complete_before_is_told_as_its_result_alone() -> None:
+    tracked(limit=2)
+    again = tracked(limit=2)
+    assert again.points == [] and again.ending is not None
+    assert again.ending.complete and again.ending.values and again.ending.results
+    assert again.run is not None and again.run.settled == again.run.total
+
+
+def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_sent(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    tracker = Notes()
+    with WireServer(replying()) as server:
+        url = server.base_url("openai")
+        harness.evaluate(
+            "openai:m",
+            **SPLIT,
+            base_url=url,
+            adapter_option={"extra_body": json.dumps({"api_key": KEY, "at": f"{place}/x"})},
+            image_policy="none",
+            limit=1,
+            track=tracker,
+            out=place / "deep" / "run",
+        )
+    assert tracker.run is not None and tracker.run.name == "run"
+    config = tracker.run.config
+    assert (config["model"], config["distractors"], config["limit"]) == ("openai:m", 20, 1)
+    assert config["dataset"]["files"][0]["sha256"] and config["model_info"]["model"] == "m"
+    port = url.rpartition(":")[2].partition("/")[0]
+    for hidden in (KEY, KEY[:16], str(place), port, "127.0.0.1", str(Path.home())):
+        assert hidden not in json.dumps(config), hidden
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Notes]]:
+    """Every tracker that was made under the name `notes`."""
+    made: list[Notes] = []
+
+    def notes(project: str = "") -> Notes:
+        made.append(Notes(project))
+        return made[-1]
+
+    monkeypatch.setitem(TRACKERS._entries, "notes", Entry("notes", notes, "keeps everything"))
+    yield made
+
+
+def test_a_name_may_have_a_project_and_files_take_it_as_any_setting(
+    known: list[Notes], place: Path
+) -> None:
+    assert "notes    keeps everything" in call("trackers").out
+    Path("run.toml").write_text('track = ["notes", "notes:mine"]\ntrack-texts = true\n')
+    done = call("--model", "lexical", "--config", "run.toml", *DEV, "--limit", "1", "-o", "a")
+    assert done.code == 0
+    assert [one.project for one in known] == ["", "mine"]
+    assert all(one.ending and one.ending.complete and one.ending.texts for one in known)
+    session = json.loads(Path("a/manifest.json").read_text())["sessions"][0]["settings"]
+    assert session["track"] == ["notes", "notes:mine"] and session["track_texts"] is True
+
+
+def test_whether_a_run_is_tracked_is_no_part_of_its_identity(known: list[Notes]) -> None:
+    line = ("--model", "lexical", *DEV, "--limit", "1", "--progress", "off")
+    assert call(*line).code == call(*line, "--track", "notes").code == 0
+    assert len(list(Path("runs").iterdir())) == 1
+    [tracker] = known
+    assert tracker.ending is not None and tracker.ending.complete
+
+
+def test_a_dry_run_tells_nothing(known: list[Notes]) -> None:
+    assert call("--model", "lexical", *DEV, "--dry-run", "--track", "notes").code == 0
+    [tracker] = known
+    assert tracker.run is None
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("--track", "note"), "--track note: unknown tracker 'note'; did you mean 'notes'?"),
+        (("--track", "notes", "--track", "notes"), "--track notes is given twice"),
+        (("--track-texts",), "--track-texts has no effect without --track; add that, or leave it "),
+        (("--track", "broken"), "--track broken: it cannot be opened (KeyError: 'no')"),
+        (("--track", "odd"), "--track odd: tracker 'odd' is not a tracker: it has no 'start'"),
+    ],
+)
+def test_bad_input_gets_one_line_and_leaves_nothing(
+    args: tuple[str, ...],
+    complaint: str,
+    known: list[Notes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(project: str = "") -> Notes:
+        raise KeyError("no")
+
+    for name, made in (("broken", broken), ("odd", lambda: 3)):
+        monkeypatch.setitem(TRACKERS._entries, name, Entry(name, made))  # type: ignore[arg-type]
+    done = call("--model", "lexical", *DEV, *TEXT_ONLY, *args)
+    assert done.code == 2 and done.complaint.startswith(f"vlm-eval: {complaint}")
+    assert not Path("runs").exists()
+
+
+def test_python_takes_names_and_objects_side_by_side(known: list[Notes]) -> None:
+    own = Notes()
+    harness.evaluate("lexical", **SPLIT, limit=1, track=["notes:p", own], out="a")
+    assert [one.project for one in known] == ["p"]
+    assert known[0].ending == own.ending and own.ending is not None
+    session = json.loads(Path("a/manifest.json").read_text())["sessions"][0]["settings"]
+    assert session["track"] == ["notes:p", "Notes"]
+    for wrong in (3, object(), [own, 3]):
+        with pytest.raises(UserError, match="track"):
+            harness.evaluate("lexical", **SPLIT, limit=1, track=wrong, out="b")
+
+
+STUCK = """
+import atexit, threading
+from harness.evaluation import tracking
+tracking.END_S = 0.5
+class Stuck:
+    def start(self, run):
+        atexit.register(threading.Event().wait)
+        threading.Event().wait()
+    def log(self, settled, values): ...
+    def finish(self, ending): ...
+"""
+
+
+def test_a_tracker_that_hangs_at_the_end_of_the_process_does_not_hold_it_up(place: Path) -> None:
+    (place / "stuck.py").write_text(STUCK)
+    info = place / "stuck-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stuck\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[vlm_eval.trackers]\nstuck = stuck:Stuck\n")
+    line = ["-m", "harness", "-m", "lexical", *DEV, "--limit", "1", "--track", "stuck", "-o", "a"]
+    folders = (place, Path(harness.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, *line],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0 and "complete: a" in done.stderr
+    assert "tracker stuck: not finished" in done.stderr and "Ele. Acc" in done.stdout
+
+
+def test_a_session_that_goes_on_counts_what_was_settled_before() -> None:
+    """Without a kill: the cost limit of the first session ends it."""
+    Path("prices.toml").write_text('["openai:m"]\ninput = 1000\noutput = 1000\n')
+    trackers = [Notes(), Notes()]
+    with WireServer(replying()) as server:
+        for tracker, most in zip(trackers, (4.0, 1000.0), strict=True):
+            harness.evaluate(
+                "openai:m",
+                **SPLIT,
+                base_url=server.base_url("openai"),
+                image_policy="none",
+                preflight=False,
+                prices="prices.toml",
+                max_cost=most,
+                cache=False,
+                track=tracker,
+                out="run",
+            )
+    first, second = trackers
+    assert first.ending is not None and not first.ending.complete and first.ending.results
+    assert second.ending is not None and second.ending.complete
+    assert isinstance(second.run, TrackedRun) and second.run.settled == first.ending.settled > 0
+    assert min(number for number, _ in second.points) > first.ending.settled
+    assert second.points[-1][1]["cost"] == pytest.approx(summary("run")["cost"])
+
+
+def test_the_file_that_a_test_reads_is_written_at_once(place: Path) -> None:
+    tracked(ToFile(place / "told.jsonl"), limit=1)
+    assert [what for what, _ in told()] == ["start", "log", "finish"]
