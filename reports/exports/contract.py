@@ -51,6 +51,7 @@ EXPORTS: Registry[ExportFormat] = Registry("export format", "vlm_eval.exports", 
 EXPORTS.add(
     "hub", "reports.exports.hub:HubExport", "evaluation results for model repositories on the hub"
 )
+EXPORTS.add("eee", "reports.exports.eee:EeeExport", "JSON of Every Eval Ever")
 EXPORTS.add("csv", "reports.exports.csv:CsvExport", "tables for spreadsheets and pandas")
 EXPORTS.add("inspect", "reports.exports.inspect:InspectExport", "logs of inspect_ai, one per run")
 

@@ -12,8 +12,8 @@ from typing import Self
 
 import click
 
-LONGEST = 100
-"""Characters of a name; file systems take 255 bytes."""
+LONGEST = 200
+"""Bytes of a name, so that it fits with an ending: file systems take 255."""
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(10))}
 
 
@@ -29,11 +29,13 @@ def file_name(text: str) -> str:
     >>> file_name("gpt-5.4"), file_name("../a b")
     ('gpt-5.4', 'a-b-85a7b1ef')
     """
-    plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in text)[:LONGEST].strip("-.")
-    if plain and plain == text and plain.partition(".")[0].casefold() not in _RESERVED:
+    plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in text).strip("-.")
+    fits = len(plain.encode()) <= LONGEST and plain.partition(".")[0].casefold() not in _RESERVED
+    if plain and plain == text and fits:
         return plain
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{plain}-{digest}".lstrip("-")
+    cut = plain.encode()[: LONGEST - len(digest) - 1].decode(errors="ignore")
+    return f"{cut}-{digest}".lstrip("-")
 
 
 class Folder:

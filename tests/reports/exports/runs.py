@@ -12,6 +12,7 @@ from adapters.conversation import Reply, Usage
 from harness.runs import CallRecord, MessageRecord, RunDirectory, UnitRecord
 from parsers import Declaration, Group, Level, Measure, Prediction, Status
 from parsers.actions import Action
+from tests.harness.benchmarks._autowebbench import write as write_prompts
 from tests.harness.commands.tool import call
 from tests.reports.episodes.worlds import forms
 from tests.reports.runs import setup
@@ -104,6 +105,12 @@ def ran(path: Path, *arguments: str) -> Path:
     return path
 
 
+def _verbatim(path: Path) -> Path:
+    data = path.parent / "prompts"
+    data.mkdir()
+    return ran(path, "-m", "oracle", "-b", "autowebbench", "--data", str(write_prompts(data)))
+
+
 def _baseline(*arguments: str) -> Callable[[Path], Path]:
     return lambda path: ran(path, *arguments)
 
@@ -113,6 +120,7 @@ KINDS: Mapping[str, Callable[[Path], Path]] = {
     "grounding": _baseline("-m", "random", "-b", "sample-grounding", "--limit", "6"),
     "conversations": _baseline("-m", "lexical", "-b", "mt-sample", "--limit", "2"),
     "episodes": forms,
+    "verbatim": _verbatim,
     "made-up": made_up,
 }
 """How a run of each kind of unit is made. All are complete."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_every_kind_of_unit_has_the_numbers_of_its_report(run: Path, tmp_path: P
     declared = table.attrs["declared"]
     rows = table[table["headline"].astype(bool)]
     shown = {
-        (f"{row['split']}_{measure.result}".replace("-", "_"), value)
+        (re.sub("[-.]", "_", f"{row['split']}_{measure.result}"), value)
         for _, row in rows.iterrows()
         for measure in (*declared.in_tables, *declared.of_parents)
         if (value := row[_column(measure)]) is not None and not math.isnan(value)

@@ -1,0 +1,263 @@
+"""The units of a run as lines of Every Eval Ever: `instance_level_eval.schema.json`.
+
+A line belongs to one aggregate result: the main measure of units, in its first average, under the
+run's own rule for rows without a right answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from harness.runs import CallRecord, Done, Run, Sight, UnitRecord
+from parsers import ScoredUnit, Status
+from parsers.aggregation import after_exclusion
+from reports.exports.eee.aggregate import SCHEMA, evaluation_name, result_id
+from reports.exports.results import Result, results_of
+from reports.exports.units import (
+    answered,
+    by_conversation,
+    in_order,
+    offered,
+    right_answer,
+    text_of,
+)
+from reports.frames.rows import RunRows, run_rows
+from reports.view.parts import Part
+from reports.view.points import page_of
+
+
+def write_samples(run: Run, record: Mapping[str, Any], path: Path) -> tuple[int, str]:
+    """Write a line per unit and repeat that counts; the number of lines, and the file's SHA-256.
+
+    Raises `RunError` if the run cannot be read.
+    """
+    digest, rows = hashlib.sha256(), 0
+    with path.open("wb") as file:
+        for line in _lines(run, record):
+            # ASCII, as texts of models may hold what some readers take for the end of a line.
+            data = json.dumps(line, allow_nan=False).encode() + b"\n"
+            file.write(data)
+            digest.update(data)
+            rows += 1
+    return rows, digest.hexdigest()
+
+
+def _lines(run: Run, record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    (rows,) = run_rows(run)
+    counted = _counted(rows)
+    results = {one.split: one for one in results_of(run) if _is_of_lines(one, rows)}
+    page = page_of(run)
+    for unit in run.records():
+        score = counted.get(unit.key)
+        result = results.get(unit.split)
+        if score is None or result is None:
+            continue
+        calls = in_order(unit, run.calls_of(unit.unit_id, unit.repeat))
+        yield {
+            "schema_version": SCHEMA,
+            "evaluation_id": record["evaluation_id"],
+            "model_id": record["model_info"]["id"],
+            "evaluation_name": evaluation_name(run, result),
+            "evaluation_result_id": result_id(run, result),
+            **_sample(unit, calls, page.part(unit), score, run.manifest.reading),
+        }
+
+
+def _is_of_lines(result: Result, rows: RunRows) -> bool:
+    """Whether lines belong to a result."""
+    declared = rows.declared
+    main = declared.main_of_units
+    measure = main if main in declared.in_tables else declared.in_tables[0]
+    return result.measure is measure and result.headline and result.first
+
+
+def _counted(rows: RunRows) -> dict[tuple[str, int], float]:
+    """The score of every unit and repeat behind the headline."""
+    declared, rules = rows.declared, rows.rules
+    main = declared.main_of_units
+    name = (main if main in declared.in_tables else declared.in_tables[0]).score(rules.variant)
+    units = after_exclusion((unit for _, unit in rows.trials), rules)
+    found = {}
+    for (repeat, _), unit in zip(rows.trials, units, strict=True):
+        score = _score(unit, name, strict=rules.invalid == "fail", late=rules.unattempted == "fail")
+        if score is not None:
+            found[unit.unit_id, repeat] = score
+    return found
+
+
+def _score(unit: ScoredUnit, name: str, *, strict: bool, late: bool) -> float | None:
+    if unit.invalid is not None:
+        return 0.0 if strict else None
+    if unit.scores is None:
+        return 0.0 if late else None
+    return unit.scores.get(name)
+
+
+def _sample(
+    unit: UnitRecord[Any], calls: Sequence[CallRecord], part: Part, score: float, reading: int
+) -> dict[str, Any]:
+    right, talk = right_answer(part), Talk.of(calls)
+    acts = sum(call.act is not None for call in calls)
+    single = len(calls) == 1 and calls[0].is_ask and len(talk.replies) == 1
+    raw = unit.goal or _told_goal(calls)
+    shown = {"choices": choices} if (choices := offered(part)) else {}
+    prompt = "\n\n".join(str(one["content"]) for one in talk.messages[:-1])
+    reply = talk.messages[talk.replies[-1]] if talk.replies else {}
+    seconds = sum(call.reply.latency_s for call in calls if not call.from_cache)
+    return {
+        "sample_id": unit.unit_id,
+        "sample_hash": hashlib.sha256(f"{raw}{right}".encode()).hexdigest(),
+        "interaction_type": "single_turn" if single else "agentic" if acts else "multi_turn",
+        "input": {
+            "raw": raw,
+            **({"formatted": prompt} if single else {}),
+            "reference": [right] if right else [],
+            **shown,
+        },
+        "output": {
+            "raw": [reply["content"]],
+            "reasoning_trace": [trace] if (trace := reply.get("reasoning_trace")) else None,
+        }
+        if single
+        else None,
+        "messages": None if single else talk.messages,
+        "answer_attribution": list(_answers(unit, part, talk, reading, single=single)),
+        "evaluation": {
+            "score": score,
+            "is_correct": score >= 1,
+            "num_turns": len(talk.replies) or None,
+            **({"tool_calls_count": acts} if acts else {}),
+        },
+        "token_usage": _usage(unit),
+        "performance": {"latency_ms": round(1000 * seconds, 3)} if seconds else None,
+        "error": _error(unit),
+        "metadata": _metadata(unit),
+    }
+
+
+@dataclass(slots=True)
+class Talk:
+    """The messages of a unit's calls: every conversation whole, one after the other.
+
+    replies: places of the replies of the model under test.
+    """
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    replies: list[int] = field(default_factory=list)
+    _answered: dict[str, str] = field(default_factory=dict)
+    """The replies by the conversation that they end."""
+
+    @classmethod
+    def of(cls, calls: Sequence[CallRecord]) -> Talk:
+        """The messages of calls in their order."""
+        talk = cls()
+        for acting, group in groupby(calls, key=lambda call: call.act is not None):
+            for call in group if acting else by_conversation(list(group)):
+                if acting:
+                    talk._act(call)
+                else:
+                    talk._ask(call)
+        return talk
+
+    def _add(self, role: str, content: str, **more: Any) -> None:
+        known = {name: value for name, value in more.items() if value}
+        message = {"turn_idx": len(self.messages), "role": role, "content": content, **known}
+        self.messages.append(message)
+
+    def _ask(self, call: CallRecord) -> None:
+        """Add what a call asked, and its reply; that of a role is told apart by its name."""
+        messages, answer = call.told
+        before = self._answered.get(call.earlier or "")
+        of_role = f"{call.role}:" if call.role else ""
+        for place, message in enumerate(messages):
+            text = text_of(message.parts)
+            if place == 0 and message.role == "assistant" and text == before:
+                continue  # The reply that the conversation goes on from is there already.
+            self._add(f"{of_role}{message.role}", text)
+        if call.is_ask and not call.role:
+            self.replies.append(len(self.messages))
+        self._add(f"{of_role}assistant", answer, reasoning_trace=call.reply.reasoning)
+        self._answered[call.conversation] = answer
+
+    def _act(self, call: CallRecord) -> None:
+        """Add an action as a tool call of the reply before it, and what was seen after it."""
+        assert call.act is not None
+        done, seen = Done.of(call.act.action), Sight.of(call.act.observation, call.act.blobs)
+        told = seen.told or call.told[1]
+        if done is None:
+            self._add("user", told)
+            return
+        last = self.messages[-1] if self.messages else {}
+        if last.get("role") != "assistant" or "tool_calls" in last:
+            self._add("assistant", "")
+        action = done.action
+        given = {"element": action.element, "point": action.point, **action.arguments}
+        arguments = {name: str(value) for name, value in given.items() if value is not None}
+        tool = {"id": call.id, "name": action.name, "arguments": arguments}
+        self.messages[-1]["tool_calls"] = [tool]
+        self._add("tool", told, tool_call_id=[call.id])
+
+
+def _answers(
+    unit: UnitRecord[Any], part: Part, talk: Talk, reading: int, *, single: bool
+) -> Iterator[dict[str, Any]]:
+    """Where the answer was read from."""
+    said = unit.prediction
+    if said is None or not talk.replies:
+        return
+    place = talk.replies[-1]
+    yield {
+        "turn_idx": 0 if single else place,
+        "source": "output.raw" if single else f"messages[{place}].content",
+        "extracted_value": answered(part) or str(said.action or said.letter or said.status),
+        "extraction_method": f"vlm-eval reading rules, edition {reading}",
+        "is_terminal": True,
+    }
+
+
+def _told_goal(calls: Sequence[CallRecord]) -> str:
+    """What a live page told as the task first."""
+    seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
+    return next(filter(None, seen), "")
+
+
+def _usage(unit: UnitRecord[Any]) -> dict[str, int] | None:
+    """Tokens as billed; cached ones are among the input, as ours are."""
+    used = unit.usage
+    return used and {
+        "input_tokens": used.input,
+        "output_tokens": used.output,
+        "total_tokens": used.input + used.output,
+        "input_tokens_cache_read": used.cached,
+        "input_tokens_cache_write": used.cache_write,
+        "reasoning_tokens": used.reasoning,
+    }
+
+
+def _error(unit: UnitRecord[Any]) -> str | None:
+    """Why there is no answer."""
+    status = unit.prediction.status if unit.prediction else Status.ANSWERED
+    return unit.error or unit.invalid or (None if status is Status.ANSWERED else str(status))
+
+
+def _metadata(unit: UnitRecord[Any]) -> dict[str, str]:
+    said = unit.prediction
+    facts: dict[str, Any] = {
+        "split": unit.split,
+        **unit.parents,
+        **unit.labels,
+        "position": unit.place,
+        "repeat": unit.repeat,
+        "status": said and said.status,
+        "flags": said and " ".join(said.flags),
+        "letter": said and said.letter,
+        "invalid": unit.invalid,
+        "cost_usd": unit.cost,
+    }
+    return {name: str(value) for name, value in facts.items() if value not in (None, "")}

@@ -1,0 +1,68 @@
+"""What formats say of a unit: its calls in order, what is right, what it was offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from adapters.conversation import Picture
+from harness.runs import CallRecord, UnitRecord
+from reports.view.parts import Cell, Part
+
+NOTHING = "–"
+"""What stands in lines of the page where there is nothing."""
+
+
+def in_order(record: UnitRecord[object], calls: Iterable[CallRecord]) -> list[CallRecord]:
+    """The calls as the dialogue asked for them; those of an unfinished one as they came back."""
+    places = {id: place for place, id in enumerate(record.calls)}
+    return sorted(calls, key=lambda call: places.get(call.id, len(places)))
+
+
+def by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
+    """The asks with every conversation followed by those that go on from it."""
+    begun = {call.conversation for call in asks}
+    after: dict[str | None, list[CallRecord]] = {}
+    for call in asks:
+        after.setdefault(call.earlier if call.earlier in begun else None, []).append(call)
+    waiting = after.pop(None, [])[::-1]
+    while waiting:
+        call = waiting.pop()
+        yield call
+        waiting += after.pop(call.conversation, [])[::-1]
+
+
+def text_of(parts: Iterable[str | Picture]) -> str:
+    """The parts of a message, with a few words in the place of every picture."""
+    return "\n".join(part if isinstance(part, str) else picture_told(part) for part in parts)
+
+
+def picture_told(picture: Picture) -> str:
+    """A picture in words: its size, and the beginning of its digest."""
+    return f"[picture, {picture.width} x {picture.height}, sha256 {picture.digest[:12]}]"
+
+
+def answered(part: Part) -> str:
+    """What was answered, by the lines of the page."""
+    return _side(part, -1)
+
+
+def right_answer(part: Part) -> str:
+    """What is right, by the lines of the page: `element: B <button>`; "" if they do not say."""
+    return _side(part, 0) if len(part.heads) > 1 else ""
+
+
+def _side(part: Part, place: int) -> str:
+    cells = ((line.name, _cell(line.cells[place])) for line in part.lines if line.cells)
+    return "\n".join(f"{name}: {text}" for name, text in cells if text not in ("", NOTHING))
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.text}{cell.code}".strip()
+
+
+def offered(part: Part) -> list[str]:
+    """The choices, each behind its letter; empty if none were listed under letters."""
+    for listed in part.lists:
+        if listed.items and all(item.letter for item in listed.items):
+            return [f"{item.letter}. {item.text}" for item in listed.items]
+    return []
