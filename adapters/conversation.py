@@ -73,6 +73,11 @@ def user(*parts: Part | str) -> Message:
     return Message("user", tuple(Text(p) if isinstance(p, str) else p for p in parts))
 
 
+def placeholder(picture: Picture) -> str:
+    """A text in the place of a picture: its size, and the beginning of its digest."""
+    return f"[picture, {picture.width} x {picture.height}, sha256 {picture.digest[:12]}]"
+
+
 class Finish(StrEnum):
     """Why a reply ended."""
 

@@ -30,7 +30,7 @@ from inspect_ai.model import (
 )
 
 from adapters.contract import EncodedPicture
-from adapters.conversation import Finish, Picture, Reply, Text, Usage
+from adapters.conversation import Finish, Picture, Reply, Text, Usage, placeholder
 
 REFUSAL = "refusal"
 """The type of `StopDetails` that tells a refusal from a provider's filter."""
@@ -61,11 +61,6 @@ class Turn(Protocol):
 
 Show = Callable[[Picture], EncodedPicture | str]
 """The bytes of a picture, or a text in its place."""
-
-
-def placeholder(picture: Picture) -> str:
-    """A text in the place of a picture: its size, and the beginning of its digest."""
-    return f"[picture, {picture.width} x {picture.height}, sha256 {picture.digest[:12]}]"
 
 
 def chat_messages(messages: Iterable[Turn], show: Show = placeholder) -> list[ChatMessage]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from adapters.conversation import Picture
-from harness.runs import CallRecord, UnitRecord
+from adapters.conversation import Picture, placeholder
+from harness.runs import CallRecord, Sight, UnitRecord
 from reports.view.parts import Cell, Part
 
 NOTHING = "–"
 """What stands in lines of the page where there is nothing."""
 
 
-def in_order(record: UnitRecord[object], calls: Iterable[CallRecord]) -> list[CallRecord]:
+def in_order(record: UnitRecord[Any], calls: Iterable[CallRecord]) -> list[CallRecord]:
     """The calls as the dialogue asked for them; those of an unfinished one as they came back."""
     places = {id: place for place, id in enumerate(record.calls)}
     return sorted(calls, key=lambda call: places.get(call.id, len(places)))
@@ -33,12 +34,13 @@ def by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
 
 def text_of(parts: Iterable[str | Picture]) -> str:
     """The parts of a message, with a few words in the place of every picture."""
-    return "\n".join(part if isinstance(part, str) else picture_told(part) for part in parts)
+    return "\n".join(part if isinstance(part, str) else placeholder(part) for part in parts)
 
 
-def picture_told(picture: Picture) -> str:
-    """A picture in words: its size, and the beginning of its digest."""
-    return f"[picture, {picture.width} x {picture.height}, sha256 {picture.digest[:12]}]"
+def goal_of(record: UnitRecord[Any], calls: Iterable[CallRecord]) -> str:
+    """The task in words; of an episode whose page tells it, what the page told first."""
+    seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
+    return record.goal or next(filter(None, seen), "")
 
 
 def answered(part: Part) -> str:

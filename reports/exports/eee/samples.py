@@ -22,6 +22,7 @@ from reports.exports.results import Result, results_of
 from reports.exports.units import (
     answered,
     by_conversation,
+    goal_of,
     in_order,
     offered,
     right_answer,
@@ -105,7 +106,7 @@ def _sample(
     right, talk = right_answer(part), Talk.of(calls)
     acts = sum(call.act is not None for call in calls)
     single = len(calls) == 1 and calls[0].is_ask and len(talk.replies) == 1
-    raw = unit.goal or _told_goal(calls)
+    raw = goal_of(unit, calls)
     shown = {"choices": choices} if (choices := offered(part)) else {}
     prompt = "\n\n".join(str(one["content"]) for one in talk.messages[:-1])
     reply = talk.messages[talk.replies[-1]] if talk.replies else {}
@@ -221,16 +222,12 @@ def _answers(
     }
 
 
-def _told_goal(calls: Sequence[CallRecord]) -> str:
-    """What a live page told as the task first."""
-    seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
-    return next(filter(None, seen), "")
-
-
 def _usage(unit: UnitRecord[Any]) -> dict[str, int] | None:
     """Tokens as billed; cached ones are among the input, as ours are."""
     used = unit.usage
-    return used and {
+    if used is None:
+        return None
+    return {
         "input_tokens": used.input,
         "output_tokens": used.output,
         "total_tokens": used.input + used.output,

@@ -62,7 +62,7 @@ class InspectExport:
         """
         from inspect_ai.log import EvalLog
 
-        from adapters.inspect_messages import placeholder
+        from adapters.conversation import placeholder
         from reports.errors import classify_run
         from reports.exports.inspect import header
         from reports.exports.inspect.pictures import Pictures

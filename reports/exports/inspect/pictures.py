@@ -9,8 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from adapters.contract import EncodedPicture
-from adapters.conversation import Picture
-from adapters.inspect_messages import placeholder
+from adapters.conversation import Picture, placeholder
 from harness.runs import BLOBS, DataGone, Run, RunError, UnitRecord, made_again
 from harness.tables import clean
 from reports.exports.folder import ExportError

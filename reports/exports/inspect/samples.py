@@ -16,12 +16,13 @@ from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
 from adapters.inspect_messages import Show, model_usage
-from harness.runs import CallRecord, Sight, Spent, UnitRecord
+from harness.runs import CallRecord, Spent, UnitRecord
 from parsers import Declaration, Status
 from reports.errors.classifying import UnitError
 from reports.exports.inspect.ids import id_of
 from reports.exports.inspect.talk import Talk
-from reports.view.parts import Cell, Line, Part, UnitPage
+from reports.exports.units import answered, goal_of, right_answer
+from reports.view.parts import Part, UnitPage
 
 REASONS = {
     **dict.fromkeys(
@@ -34,8 +35,6 @@ REASONS = {
 """The words that inspect_ai has for statuses. The others keep ours."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The viewer shows choices under these, in their order."""
-NOTHING = "–"
-"""What stands in lines of the page where there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,9 @@ class Sampler:
         return EvalSample(
             id=record.unit_id,
             epoch=record.repeat + 1,
-            input=_goal(record, calls),
+            input=goal_of(record, calls) or record.unit_id,
             choices=_choices(part),
-            target=_side(part.lines, 0) if len(part.heads) > 1 else "",
+            target=right_answer(part),
             messages=talk.messages,
             output=talk.output or ModelOutput(model=self.model),
             scores=self._scores(record, part, error),
@@ -100,7 +99,7 @@ class Sampler:
         status = said.status if said else None
         reason = record.invalid or (status and status is not Status.ANSWERED and str(status))
         known: dict[str, Any] = {
-            "answer": _side(part.lines, -1) if said else None,
+            "answer": answered(part) if said else None,
             "reason": REASONS.get(status) if status in REASONS else reason or None,
         }
         found: dict[str, Score] = {}
@@ -177,12 +176,6 @@ def _by_model(usage: Sequence[tuple[str, str, ModelUsage]]) -> dict[str, ModelUs
     return found
 
 
-def _goal(record: UnitRecord[Any], calls: Sequence[CallRecord]) -> str:
-    """The task in words; of an episode whose page tells it, what the page told first."""
-    seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
-    return record.goal or next(filter(None, seen), record.unit_id)
-
-
 def _choices(part: Part) -> list[str] | None:
     """The choices, if they were listed under the letters that the viewer puts before them."""
     for listed in part.lists:
@@ -190,16 +183,6 @@ def _choices(part: Part) -> list[str] | None:
         if letters and LETTERS.startswith(letters):
             return [item.text for item in listed.items]
     return None
-
-
-def _side(lines: Sequence[Line], place: int) -> str:
-    """One side of the lines, such as what is right: `element: B <button>`."""
-    cells = ((line.name, _cell(line.cells[place])) for line in lines if line.cells)
-    return "\n".join(f"{name}: {text}" for name, text in cells if text not in ("", NOTHING))
-
-
-def _cell(cell: Cell) -> str:
-    return f"{cell.text}{cell.code}".strip()
 
 
 def _explanation(record: UnitRecord[Any], error: UnitError) -> str:

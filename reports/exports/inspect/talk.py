@@ -8,7 +8,7 @@ page is a tool call of the reply before it, and what was seen then its result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -24,6 +24,7 @@ from inspect_ai.tool import ToolCall, ToolCallError
 from adapters.conversation import Finish, Picture
 from adapters.inspect_messages import Show, chat_messages, model_output
 from harness.runs import CallRecord, Done, MessageRecord, Sight, UnitRecord
+from reports.exports.units import by_conversation, in_order
 
 AS_IT_IS = ""
 """The recipe of a picture that no model was sent."""
@@ -144,25 +145,6 @@ class Talk:
                 error=ToolCallError("unknown", seen.error) if seen.error else None,
             )
         )
-
-
-def in_order(record: UnitRecord[Any], calls: Iterable[CallRecord]) -> list[CallRecord]:
-    """The calls as the dialogue asked for them; those of an unfinished one as they came back."""
-    places = {id: place for place, id in enumerate(record.calls)}
-    return sorted(calls, key=lambda call: places.get(call.id, len(places)))
-
-
-def by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
-    """The asks with every conversation followed by those that go on from it."""
-    begun = {call.conversation for call in asks}
-    after: dict[str | None, list[CallRecord]] = {}
-    for call in asks:
-        after.setdefault(call.earlier if call.earlier in begun else None, []).append(call)
-    waiting = after.pop(None, [])[::-1]
-    while waiting:
-        call = waiting.pop()
-        yield call
-        waiting += after.pop(call.conversation, [])[::-1]
 
 
 def _text(record: MessageRecord) -> str:

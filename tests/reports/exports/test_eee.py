@@ -262,8 +262,12 @@ def test_the_package_itself_finds_nothing_to_say(runs: Mapping[str, Path], tmp_p
         pytest.skip("every-eval-ever needs Python 3.12 or later, and there is none")
     subprocess.run([python, "-m", "venv", tmp_path / "env"], check=True)
     tool = tmp_path / "env/bin"
-    install = [tool / "pip", "install", "-q", "every-eval-ever==0.3.0"]
-    installed = subprocess.run(install, capture_output=True, text=True, check=False)
+    installed = subprocess.run(
+        [tool / "pip", "install", "-q", "every-eval-ever==0.3.0"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if installed.returncode:
         pytest.skip(f"every-eval-ever cannot be installed here: {installed.stderr[-300:]}")
     done = export(runs.values(), "eee", tmp_path / "out", with_steps=True, **WHO)
