@@ -111,7 +111,7 @@ def page(notebook: Any, name: str) -> tuple[str, dict[str, bytes]]:
     pictures: dict[str, bytes] = {}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            parts.append(_replaced(LINKS, cell.source))
+            parts.append(replaced(LINKS, cell.source))
         elif CHECK not in cell.metadata.get("tags", ()):
             parts.append(_code(cell.source))
             for kind, content in _outputs(cell):
@@ -155,15 +155,16 @@ def _outputs(cell: Any) -> Iterator[tuple[str, str]]:
             text += output.get("text", data.get("text/plain", ""))
             continue
         if text.strip():
-            yield "text", _replaced(NORMALISED, text)
+            yield "text", replaced(NORMALISED, text)
         text = ""
         yield kind, data[kind]
-    text = _replaced(NORMALISED, text)
+    text = replaced(NORMALISED, text)
     if text.strip() and not cell.source.startswith("%%writefile "):
         yield "text", text
 
 
-def _replaced(rules: tuple[tuple[re.Pattern[str], str], ...], text: str) -> str:
+def replaced(rules: tuple[tuple[re.Pattern[str], str], ...], text: str) -> str:
+    """The text with every rule applied, in order."""
     for pattern, replacement in rules:
         text = pattern.sub(replacement, text)
     return text

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from notebooks.pages import PAGES, execute, page, sources
+from notebooks.pages import NORMALISED, PAGES, SHELL, SOURCES, execute, page, replaced, sources
+from parsers.records import Status
+from tests.reports.runs import call, setup, step, worked, write
 
 MOST = 60_000
 """Bytes that a picture of a page may have."""
@@ -37,8 +41,13 @@ def test_a_tutorial_runs_and_its_page_says_what_came_out(source: Path, tmp_path:
             assert abs(new - old) < 0.1 * old
 
 
+def _cells(source: Path) -> list[dict[str, Any]]:
+    cells = json.loads(source.read_text("utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
 def test_every_page_has_its_notebook_and_names_nothing_of_a_machine() -> None:
-    assert sources()
+    assert len(sources()) == 5
     assert {path.stem for path in PAGES.glob("*.md")} == {source.stem for source in sources()}
     for path in PAGES.glob("*.md"):
         text = path.read_text("utf-8")
@@ -49,18 +58,60 @@ def test_every_page_has_its_notebook_and_names_nothing_of_a_machine() -> None:
 
 @pytest.mark.parametrize("source", sources(), ids=lambda source: source.stem)
 def test_a_notebook_is_stored_without_outputs(source: Path) -> None:
-    notebook = json.loads(source.read_text("utf-8"))
-    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    code = _cells(source)
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
-    ids = [cell["id"] for cell in notebook["cells"]]
-    assert len(set(ids)) == len(ids)
+    assert len({cell["id"] for cell in code}) == len(code)
     assert "check" in {tag for cell in code for tag in cell["metadata"].get("tags", ())}
 
 
-def test_a_page_is_the_same_wherever_its_notebook_ran() -> None:
-    from notebooks.pages import NORMALISED, _replaced
+@pytest.mark.parametrize("source", sources(), ids=lambda source: source.stem)
+def test_a_notebook_imports_what_an_installed_package_has(source: Path) -> None:
+    written, imported = set(), set()
+    for cell in _cells(source):
+        text = "".join(cell["source"])
+        if text.startswith("%%writefile "):
+            written.add(Path(text.split()[1]).stem)
+        elif not text.startswith(SHELL):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ImportFrom):
+                    imported.add(str(node.module).partition(".")[0])
+                elif isinstance(node, ast.Import):
+                    imported |= {alias.name.partition(".")[0] for alias in node.names}
+    ours, theirs = {"adapters", "harness", "parsers", "reports"}, {"matplotlib", "pandas", "scipy"}
+    assert imported - written <= ours | theirs | {"json", "os", "pathlib", "random"}
 
+
+def _analysed(folder: Path) -> str:
+    """What the tutorial on errors prints about the runs in `folder/runs`."""
+    text, _ = page(execute(SOURCES / "analyse-errors.ipynb", folder, checks=False), "errors")
+    return text
+
+
+def test_errors_are_analysed_in_runs_of_one_s_own(tmp_path: Path) -> None:
+    first = worked()
+    said = [call(record, "I would \x1b[2J click <b>A</b>") for record in first if record.asked]
+    write(tmp_path / "runs" / "one", first, calls=said)
+    second = [step("A", 0, False, status=Status.PARSE_ERROR), step("A", 1, True, settled=False)]
+    second = [*second, *worked(repeat=1)]
+    write(tmp_path / "runs" / "two", second, setup(repeats=2, distractors=5), complete=False)
+    (tmp_path / "runs" / "something else").mkdir()
+    text = _analysed(tmp_path)
+    assert "reply:  I would [2J click <b>A</b>" in text
+    assert "\x1b" not in text
+    assert "differs: distractors: 20 (one); 5 (two)" in text
+    assert "no screenshot: " in text
+    assert "no further class of failing steps" in text
+
+
+@pytest.mark.parametrize("steps", [[step("A", 0, True)], []], ids=["nothing failed", "no steps"])
+def test_errors_are_analysed_where_there_are_none(tmp_path: Path, steps: list[Any]) -> None:
+    write(tmp_path / "runs" / "one", steps, setup(dataset={"rows": 1}), complete=bool(steps))
+    (tmp_path / "notebooks").mkdir()
+    assert "no further class of failing steps" in _analysed(tmp_path / "notebooks")
+
+
+def test_a_page_is_the_same_wherever_its_notebook_ran() -> None:
     told = "run:  runs/x\n158/158 steps, 306 calls, 5955.9 steps/min | so far: 51.5\ncomplete\n"
-    assert _replaced(NORMALISED, told) == "run:  runs/x\ncomplete\n"
+    assert replaced(NORMALISED, told) == "run:  runs/x\ncomplete\n"
     recipe = "[picture 1280 x 720: v1;policy=full;quality=90;pillow=13.0.0;libjpeg=turbo-3.2.0]\n"
-    assert _replaced(NORMALISED, recipe) == "[picture 1280 x 720: v1;policy=full;quality=90]\n"
+    assert replaced(NORMALISED, recipe) == "[picture 1280 x 720: v1;policy=full;quality=90]\n"
