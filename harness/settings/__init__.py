@@ -8,7 +8,7 @@ Options, keys of `--config`, the configuration on record, refusals, comparisons 
 reports all follow from the declarations in `harness.settings.declared`.
 """
 
-from harness.settings.command_line import arguments_of, command_of
+from harness.settings.command_line import arguments_of, command_of, public_text
 from harness.settings.declared import (
     ELEMENTS,
     EPISODES,
@@ -64,6 +64,7 @@ __all__ = [
     "from_record",
     "of_session",
     "on_record",
+    "public_text",
     "read_settings",
     "setting",
     "setting_of",

@@ -57,19 +57,24 @@ def _option(setting: Setting, value: Any) -> Iterator[str]:
 def _texts(setting: Setting, value: Any) -> list[str]:
     if isinstance(value, Mapping):
         known = {key: one for key, one in value.items() if one is not None}
-        return [f"{key}={_public(key.rpartition('.')[2], one)}" for key, one in known.items()]
+        return [f"{key}={public_text(key.rpartition('.')[2], one)}" for key, one in known.items()]
     if isinstance(value, (list, tuple)):
-        listed = [_public(setting.name, one) for one in value]
+        listed = [public_text(setting.name, one) for one in value]
         joint = "/" if setting.name == "shard" else ","
         return listed if setting.repeatable else [joint.join(listed)]
-    return [_public(setting.name, value)]
+    return [public_text(setting.name, value)]
 
 
-def _public(name: str, value: Any) -> str:
-    """A value as it is written, without private addresses and folders."""
+def public_text(name: str, value: Any) -> str:
+    """The value of a setting as others may read it, without private addresses and folders.
+
+    >>> public_text("ranker", "/home/me/ranks.parquet"), public_text("model", "hf:/models/mine")
+    ('ranks.parquet', 'hf:mine')
+    """
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)
     if "://" in text or name == "base_url":
         return "URL"
-    return Path(text).name if Path(text).is_absolute() else text
+    provider, colon, place = text.rpartition(":")
+    return f"{provider}{colon}{Path(place).name}" if Path(place).is_absolute() else text

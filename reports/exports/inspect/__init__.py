@@ -23,6 +23,7 @@ from reports.exports.inspect.dates import undate
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
+    from pydantic import ValidationError
 
 MISSING = "--to inspect needs the package inspect-ai: pip install 'vlm-web-eval[inspect]'"
 
@@ -42,11 +43,15 @@ class InspectExport:
         """See `ExportFormat.write`."""
         try:
             from inspect_ai.log import write_eval_log
+            from pydantic import ValidationError
         except ImportError as error:
             raise ExportError(MISSING) from error
         for label, run in runs.items():
             path = folder.path(f"{file_name(label)}.eval")
-            log, note = self.log(run)
+            try:
+                log, note = self.log(run)
+            except ValidationError as error:
+                raise ExportError(f"{clean(run.path)}: {_refused(error)}") from error
             write_eval_log(log, str(path))
             undate(path)
             if note:
@@ -98,3 +103,10 @@ class InspectExport:
             samples=samples,
         )
         return log, pictures.missing if pictures else ""
+
+
+def _refused(error: ValidationError) -> str:
+    """What inspect_ai does not take, in a line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return clean(f"inspect_ai does not take {where} of {error.title}: {first['msg']}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 from inspect_ai.log import (
@@ -24,9 +23,10 @@ from inspect_ai.log import (
 from inspect_ai.model import GenerateConfig, ModelConfig, ModelUsage
 
 from harness.runs import Manifest, Run, UnitRecord
-from harness.settings import SETTINGS
+from harness.settings import SETTINGS, public_text
 from harness.tables import clean
 from parsers import Measure
+from reports.exports.facts import benchmark_of, command_told, created, repository_of
 from reports.exports.inspect.ids import id_of
 from reports.exports.results import Result
 from reports.load import notes_of, unfinished_lines
@@ -59,43 +59,44 @@ def model_name(manifest: Manifest) -> str:
 
 def role_models(manifest: Manifest) -> dict[str, str]:
     """The models of other roles by role, likewise, as far as the user chose them."""
-    roles = manifest.config.get("roles") or {}
-    return {role: _named(str(name)) for role, name in roles.items() if "." not in role}
+    roles = public(manifest.config.get("roles") or {})
+    return {k: str(name).replace(":", "/", 1) for k, name in roles.items() if "." not in k}
 
 
-def _named(name: str) -> str:
-    provider, _, model = name.partition(":")
-    local = model.startswith(("/", "~", "."))
-    return f"{provider}/{PurePath(model).name if local else model}" if model else name
-
-
-def public(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without those that say where something lies."""
-    return {
-        name: public(value) if isinstance(value, Mapping) else value
-        for name, value in values.items()
-        if not name.endswith(PRIVATE)
-    }
+def public(values: Any, name: str = "") -> Any:
+    """Settings on record without empty ones, and without what is private: where things lie."""
+    if isinstance(values, Mapping):
+        read = {k: public(one, k) for k, one in values.items() if not k.endswith(PRIVATE)}
+        return {k: one for k, one in read.items() if one not in (None, "", [], {})}
+    if isinstance(values, list | tuple):
+        return [public(one, name) for one in values]
+    return public_text(name, values) if isinstance(values, str) else values
 
 
 def spec(run: Run, records: Sequence[UnitRecord[Any]]) -> EvalSpec:
     """What was evaluated, on what, and how."""
     manifest, id = run.manifest, run_id(run.manifest)
-    arguments = _given(public(manifest.config))
+    arguments = public(manifest.config)
     options, git = arguments.get("protocol_options") or {}, manifest.environment.get("git") or {}
     units = list(dict.fromkeys(one.unit_id for one in records))
-    benchmark = str(arguments.get("benchmark") or "unknown")
+    benchmark, repository = benchmark_of(run), repository_of(run)
     return EvalSpec(
         eval_id=id_of("log", id),
         run_id=id_of("run", id),
         task_id=id_of("task", id),
-        created=manifest.created,
+        created=created(run).isoformat(),
         task=benchmark,
         task_args=arguments,
         task_args_passed={k: v for k, v in arguments.items() if _is_chosen(k, v)},
         solver=str(arguments.get("protocol") or "unknown"),
         solver_args=options,
-        dataset=EvalDataset(name=benchmark, samples=len(units), sample_ids=units, shuffled=False),
+        dataset=EvalDataset(
+            name=benchmark,
+            location=f"hf://datasets/{repository[0]}" if repository else None,
+            samples=len(units),
+            sample_ids=units,
+            shuffled=False,
+        ),
         model=model_name(manifest),
         model_generate_config=_generation(arguments),
         model_args=arguments.get("adapter_options") or {},
@@ -202,11 +203,6 @@ def _epochs(records: Sequence[UnitRecord[Any]]) -> int:
     return max((one.repeat for one in records), default=0) + 1
 
 
-def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that have a value."""
-    return {name: value for name, value in settings.items() if value not in (None, [], {}, "")}
-
-
 def _is_chosen(name: str, value: Any) -> bool:
     """Whether a setting is worth a place in the list of logs, beside task, model and solver."""
     known = SETTINGS.get(name)
@@ -235,6 +231,7 @@ def _metadata(run: Run) -> dict[str, Any]:
         "note": notes_of([run]),
         "unfinished": " ".join(map(clean, unfinished_lines({run.name: run}))),
         "run": manifest.name,
+        "command": command_told(run),
         "model": public(manifest.model),
         "answered_by": list(manifest.answered_by),
         "dataset": public(manifest.dataset),
@@ -245,4 +242,4 @@ def _metadata(run: Run) -> dict[str, Any]:
         "sessions": len(manifest.sessions),
         "python": manifest.environment.get("python"),
     }
-    return _given(known)
+    return {name: value for name, value in known.items() if value not in (None, "", [], {})}

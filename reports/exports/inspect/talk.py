@@ -34,6 +34,7 @@ AS_IT_IS = ""
 class Talk:
     """What was said about a unit.
 
+    unit_id: the unit.
     show: what stands for pictures.
     model: the model under test, for replies that do not name theirs.
     several: whether there are several conversations, which have to say with which call they begin.
@@ -43,6 +44,7 @@ class Talk:
     turns: number of its replies.
     """
 
+    unit_id: str
     show: Show
     model: str
     several: bool
@@ -65,7 +67,7 @@ class Talk:
         begun = {call.conversation for call in calls}
         first = [call for call in calls if call.act is None and call.earlier not in begun]
         digests = frozenset(part.digest for part in sent if isinstance(part, Picture))
-        talk = cls(show, model, len(first) > 1, digests)
+        talk = cls(record.unit_id, show, model, len(first) > 1, digests)
         groups = groupby(in_order(record, calls), key=lambda call: call.act is not None)
         for acting, group in groups:
             for call in group if acting else by_conversation(list(group)):
@@ -87,7 +89,8 @@ class Talk:
             messages = messages[1:] if _text(messages[0]) == before.text else messages
         asked = self._asked(messages)
         if before is None and self.several and asked:
-            about = {"call": call.place, "role": call.role, "asked_by": call.asked_by}
+            other = call.asked_by if call.asked_by != self.unit_id else ""
+            about = {"call": call.place, "role": call.role, "asked_by": other}
             asked[0].metadata = {name: value for name, value in about.items() if value}
         output = model_output(call.reply, "" if call.role else self.model)
         reply = output.choices[0].message

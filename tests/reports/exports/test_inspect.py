@@ -415,13 +415,17 @@ def test_nothing_secret_is_in_a_log(tmp_path: Path) -> None:
         base_url="https://me:hunter2@models.example/v1",
         data="/home/me/data",
         adapter_options={"api_key": "[masked]"},
-        roles={"planner": "openai:gpt-x", "planner.base_url": "https://hunter2.example"},
+        roles={"planner": "hf:/home/me/planner", "planner.base_url": "https://hunter2.example"},
+        ranker="/home/me/ranks.parquet",
         model={"name": "openai:gpt-x", "endpoint": "https://hunter2.example/v1"},
         dataset={"data": "/home/me/data"},
     )
     record = step("A", 0, True, source="/home/me/data/part-0.parquet, row 1")
     write(tmp_path / "run", [record], made, complete=True)
-    text = exported(tmp_path / "run", tmp_path / "out").model_dump_json()
+    log = exported(tmp_path / "run", tmp_path / "out")
+    text = log.model_dump_json()
+    assert log.eval.task_args["ranker"] == "ranks.parquet"
+    assert log.eval.model_dump()["model_roles"]["planner"]["model"] == "hf/planner"
     assert "hunter2" not in text and "/home/me" not in text
     assert "part-0.parquet, row 1" in text
 
@@ -438,6 +442,13 @@ def test_hostile_texts_are_texts(tmp_path: Path) -> None:
             tmp_path / str(number), [asked("A_0", "only", [said("user", text)], text)]
         )
         assert told(sample) == [("user", text), ("assistant", text)]
+
+
+def test_settings_of_other_types_are_told_in_a_line(tmp_path: Path) -> None:
+    write(tmp_path / "run", worked(), setup(temperature="hot\x1b[31m"))
+    done = call("export", tmp_path / "run", "--to", "inspect", "-o", tmp_path / "out")
+    assert done.code == 2 and "does not take temperature of GenerateConfig" in done.complaint
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_the_package_there_is_one_line(
