@@ -81,16 +81,22 @@ def comparable_text(one: Reproduction) -> str:
 
 def measured_text(figure: Measured) -> str:
     """A figure that was measured, with all that belongs to it."""
-    interval = bounds(figure.low, figure.high) or "no interval"
     return (
-        f"{percent(figure.value)} ({interval}), {figure.n}, {figure.of}; "
-        f"{figure.date}, version {figure.version}, {figure.machine}"
+        f"{_figure(figure)}, {figure.n}: {figure.of}; {figure.date}, version {figure.version}, "
+        f"{figure.machine}"
     )
+
+
+def _figure(figure: Measured) -> str:
+    return f"{percent(figure.value)} {bounds(figure.low, figure.high)}".rstrip()
 
 
 def list_grid(listed: Iterable[Reproduction]) -> Grid:
     """All reproductions in a table."""
-    columns = ("name", "published row", "measure", "published", "key", "GPU", "price", "hours")
+    columns = (
+        *("name", "published row", "measure", "published", "key", "GPU", "price", "hours"),
+        *("comparable", "measured here"),
+    )
     rows = [
         [
             one.name,
@@ -101,14 +107,15 @@ def list_grid(listed: Iterable[Reproduction]) -> Grid:
             f"{one.needs.gpu_gb} GB" if one.needs.gpu_gb else "–",
             price(one) or "–",
             f"{one.needs.hours:g}",
-            "; ".join(f"{percent(figure.value)} of {figure.n}" for figure in one.measured) or "–",
+            comparable_text(one).partition(",")[0],
+            "; ".join(f"{_figure(each)}, {each.n}" for each in one.measured) or "–",
         ]
         for one in listed
     ]
-    text = ("name", "published row", "measure", "key")
+    text = ("name", "published row", "measure", "key", "comparable")
     return Grid(
         "Reproductions",
-        tuple(Column(c, "left" if c in text else "right") for c in (*columns, "measured here")),
+        tuple(Column(c, "left" if c in text else "right") for c in columns),
         rows_of(rows),
         footnotes=("Per cent. Prices and hours are expectations.",),
     )

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from adapters.registry import Entry
+from harness.benchmarks import BENCHMARKS, Items, SplitSize
 from harness.runs import open_run
+from parsers.grounding import GroundingDetail
 from reports.reproductions import Outcome, reproductions
 from reports.reproductions.outcome import Figure
+from tests.grounding import SIZES, TARGETS, Screens, picture_bytes
 from tests.harness.benchmarks import _autowebbench
 from tests.harness.commands.tool import call, isolate
+from tests.servers import Answer, WireServer
 
 PROMPTS = "gpt-4-autowebbench"
 SAYS = "scripted:says.jsonl"
@@ -65,6 +70,43 @@ def test_a_run_stands_beside_the_published_row(prompts: str) -> None:
     again = call("reproduce", PROMPTS, *words)
     assert again.code == 0 and len(run.manifest.sessions) == 1
     assert "Ref. all (inferred) 38.6 50.0" in one_line(again.out)
+
+
+class Whole(Screens):
+    """The items of `Screens` in both of its roles, as all that there is of ScreenSpot."""
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        units = (
+            self.unit(
+                f"{name}-{role}",
+                GroundingDetail(asked=asked, gold=target, size=SIZES[picture]),
+                parents={"picture": picture},
+                labels={"role": role},
+                goal=asked,
+            )
+            for role in ("control", "place")
+            for name, (picture, asked, target) in TARGETS.items()
+        )
+        return Items.of(units, pictures=lambda unit: (picture_bytes(unit.parents["picture"]),))
+
+
+def test_a_whole_run_with_the_keys_of_its_row_is_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    whole = Whole(name="screenspot", sizes=(SplitSize("test", 2, 10),))
+    monkeypatch.setitem(BENCHMARKS._entries, "screenspot", Entry("", whole))
+    # The search field, in thousandths: one of five in each role.
+    with WireServer(Answer(text="(746, 315)")) as server:
+        words = ("--", *QUIET, "--base-url", server.base_url("openai"))
+        done = call("reproduce", "uground-screenspot", *words)
+    assert done.code == 0, done.err
+    assert open_run("runs/uground-screenspot").complete
+    said = one_line(done.out)
+    assert "compares: yes" in said and "changed: --base-url" in said
+    shown = said[said.index("standard setting: test") :]
+    assert "Hit 86.3 20.0 [" in shown and " there" not in shown
+    assert ("inside: " in shown) != ("outside: " in shown) and "not comparable" not in shown
 
 
 def test_options_that_are_given_replace_declared_ones(prompts: str) -> None:
