@@ -148,10 +148,14 @@ def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, 
 
 
 def _text(value: Any) -> str:
-    """The value of an option, as it is given."""
+    """The value of an option, as it is given; secrets are masked."""
+    from reports.reproductions.words import shown
+
     if value in (None, ()):
         return "none"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if not isinstance(value, tuple):
+        return str(value)
+    return ", ".join(shown("=".join(one) if isinstance(one, tuple) else str(one)) for one in value)
 
 
 def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]) -> list[str]:

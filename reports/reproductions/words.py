@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
+from adapters.secrets import masked
 from harness.tables import Column, Grid, bounds, percent, rows_of
 from reports.reproductions.declared import Measured, Reproduction
 
@@ -13,9 +14,9 @@ _WIDTH = 110
 
 
 def command_text(arguments: Sequence[str], *, width: int = _WIDTH) -> str:
-    """A command as it is typed, in lines that end before an option."""
+    """A command as it is typed, in lines that end before an option; secrets are masked."""
     lines, line = [], PROGRAM
-    for word in (shlex.join(words) for words in grouped(arguments)):
+    for word in (shlex.join(map(shown, words)) for words in grouped(arguments)):
         if len(line) + len(word) + 3 > width:
             lines.append(f"{line} \\")
             line = f"  {word}"
@@ -38,6 +39,16 @@ def grouped(arguments: Sequence[str]) -> list[list[str]]:
         else:
             groups.append([argument])
     return groups
+
+
+def shown(argument: str) -> str:
+    """An argument as others may read it.
+
+    >>> shown("extra_headers.Authorization=Bearer x"), shown("detail=low")
+    ('extra_headers.Authorization=[masked]', 'detail=low')
+    """
+    name, sign, value = argument.partition("=")
+    return f"{name}={masked({name: value})[name]}" if sign else argument
 
 
 def published_text(one: Reproduction) -> str:

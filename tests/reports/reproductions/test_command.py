@@ -188,6 +188,14 @@ def test_the_verdict_says_no_more_than_the_interval_does(held: Callable[..., str
     assert held(0.85, 0.89, ours={}).startswith("nothing to compare yet: no result on test")
 
 
+def test_secrets_are_not_printed(prompts: str) -> None:
+    header = 'extra_headers={"Authorization": "Bearer hidden"}'
+    words = ("--model", "openai:m", "--adapter-option", header, "--base-url", "http://localhost:9")
+    done = call("reproduce", PROMPTS, "--data", prompts, "--dry-run", "--", *words)
+    assert "[masked]" in done.out and "extra_headers" in done.out
+    assert "hidden" not in done.out + done.err
+
+
 def test_a_stand_in_is_never_compared() -> None:
     one = reproductions()[PROMPTS]
     outcome = Outcome(one, {one.measure: Figure(0.386, 0.3, 0.4)}, apart={})
