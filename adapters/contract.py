@@ -126,9 +126,13 @@ class PixelPicture:
 class PictureSource(Protocol):
     """Where an adapter gets the pictures of a conversation: as bytes to send, or as pixels."""
 
-    async def encoded(self, picture: Picture) -> EncodedPicture: ...
+    async def encoded(self, picture: Picture) -> EncodedPicture:
+        """The picture as bytes to send."""
+        ...
 
-    async def pixels(self, picture: Picture) -> PixelPicture: ...
+    async def pixels(self, picture: Picture) -> PixelPicture:
+        """The picture as pixels."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,9 @@ class Adapter(Protocol):
     """A model that is asked one conversation at a time."""
 
     @property
-    def info(self) -> AdapterInfo: ...
+    def info(self) -> AdapterInfo:
+        """What it declares about itself."""
+        ...
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Ask once. Raises `Fault` or `Fatal`."""
@@ -223,7 +229,9 @@ class Adapter(Protocol):
         """Notices for the user since the last call (a refused parameter, say)."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Let go of connections, processes and memory."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

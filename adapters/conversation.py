@@ -56,10 +56,12 @@ class Message:
 
     @property
     def text(self) -> str:
+        """Its texts, one after the other, without the pictures."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
+        """Its pictures, in order."""
         return tuple(part for part in self.parts if isinstance(part, Picture))
 
 
@@ -160,6 +162,7 @@ class Conversation:
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
+        """The pictures of all messages, in order."""
         return tuple(p for message in self.messages for p in message.pictures)
 
     def digest(self) -> str:

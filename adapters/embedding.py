@@ -41,10 +41,11 @@ class EmbedderInfo(ModelInfo):
 class Embedded:
     """The answer of one call.
 
-    vectors: one per text, in the order of the texts; all have the same length.
-    usage: input tokens as billed, None where the server reported none.
-    model: what the provider says it ran.
-    latency_s: time of the call in seconds.
+    Attributes:
+        vectors: one per text, in the order of the texts; all have the same length.
+        usage: input tokens as billed, None where the server reported none.
+        model: what the provider says it ran.
+        latency_s: time of the call in seconds.
     """
 
     vectors: tuple[Vector, ...]
@@ -58,7 +59,9 @@ class Embedder(Protocol):
     """A model that is given texts and returns a vector for each."""
 
     @property
-    def info(self) -> EmbedderInfo: ...
+    def info(self) -> EmbedderInfo:
+        """What it declares about itself."""
+        ...
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Embed texts in one call. Raises `Fault` or `Fatal`.
@@ -71,7 +74,9 @@ class Embedder(Protocol):
         """Notices for the user since the last call."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Let go of connections, processes and memory."""
+        ...
 
 
 @runtime_checkable
@@ -86,9 +91,10 @@ class Loading(Protocol):
 def batches(texts: Sequence[str], info: EmbedderInfo) -> Iterator[tuple[str, ...]]:
     """The texts in calls that the embedder takes, in order.
 
-    >>> info = EmbedderInfo("m", "m", "p", texts_per_call=2, bytes_per_call=5)
-    >>> list(batches(["a", "b", "c", "ddddddd", "e"], info))
-    [('a', 'b'), ('c',), ('ddddddd',), ('e',)]
+    Examples:
+        >>> info = EmbedderInfo("m", "m", "p", texts_per_call=2, bytes_per_call=5)
+        >>> list(batches(["a", "b", "c", "ddddddd", "e"], info))
+        [('a', 'b'), ('c',), ('ddddddd',), ('e',)]
     """
     most = info.bytes_per_call or sys.maxsize
     batch: list[str] = []

@@ -20,8 +20,9 @@ Switch = Literal["effort", "thinking_budget"]
 class Thinking:
     """When a model thinks.
 
-    by_default: whether it does if nothing is said about it.
-    switches: the generation parameters that turn it on or off; the model ignores the other one.
+    Attributes:
+        by_default: whether it does if nothing is said about it.
+        switches: the generation parameters that turn it on or off; the model ignores the other one.
     """
 
     by_default: bool = False
@@ -30,8 +31,9 @@ class Thinking:
     def happens(self, effort: str | None, thinking_budget: int | None) -> bool:
         """Whether the model thinks with these parameters (None: not given).
 
-        >>> Thinking(True, ("effort",)).happens("none", None)
-        False
+        Examples:
+            >>> Thinking(True, ("effort",)).happens("none", None)
+            False
         """
         said = {"effort": effort, "thinking_budget": thinking_budget}
         values = [said[name] for name in self.switches if said[name] is not None]
@@ -79,8 +81,9 @@ def thinking_of(model: str, extra_body: Mapping[str, object] | None = None) -> T
     `extra_body` is what goes into every request beside our own parameters: servers of open models
     are told there (`chat_template_kwargs`) whether to let them think.
 
-    >>> thinking_of("Qwen/Qwen3-VL-8B-Thinking").by_default, thinking_of("gpt-4o").by_default
-    (True, False)
+    Examples:
+        >>> thinking_of("Qwen/Qwen3-VL-8B-Thinking").by_default, thinking_of("gpt-4o").by_default
+        (True, False)
     """
     told = _told(extra_body or {})
     if told is not None:

@@ -32,15 +32,16 @@ S = TypeVar("S")
 class Ask:
     """A conversation that a model is to continue.
 
-    place: name of the call, unique within its dialogue.
-    continues: whether a later call will continue from the reply.
-    max_tokens: limit for this reply; None takes the run's.
-    role: who is asked; "" is the model under test.
-    about: what a policy is given to answer it, where a unit is asked about step by step; nothing of
-        it is sent.
-    shared: id of a parent of the unit, for a call that is made once for all its units and repeat by
-        repeat: whoever asks first makes and pays it. It must be one of the level that shards keep
-        whole (`Dataset.whole`), and all must ask the same under one place.
+    Attributes:
+        place: name of the call, unique within its dialogue.
+        continues: whether a later call will continue from the reply.
+        max_tokens: limit for this reply; None takes the run's.
+        role: who is asked; "" is the model under test.
+        about: what a policy is given to answer it, where a unit is asked about step by step;
+            nothing of it is sent.
+        shared: id of a parent of the unit, for a call that is made once for all its units and
+            repeat by repeat: whoever asks first makes and pays it. It must be one of the level that
+            shards keep whole (`Dataset.whole`), and all must ask the same under one place.
     """
 
     conversation: Conversation
@@ -74,8 +75,9 @@ class Embed:
 class Act:
     """An action to carry out in the environment of the dialogue.
 
-    action: anything with a form in JSON.
-    place: name of the call, unique within its dialogue.
+    Attributes:
+        action: anything with a form in JSON.
+        place: name of the call, unique within its dialogue.
     """
 
     action: Any
@@ -94,9 +96,10 @@ SCREENSHOT = "screenshot"
 class Observation:
     """What an environment shows after an action.
 
-    content: anything with a form in JSON; a dialogue receives it in that form, with lists for
-        tuples.
-    blobs: large parts (a screenshot, a page) by name, which a run keeps by their digests.
+    Attributes:
+        content: anything with a form in JSON; a dialogue receives it in that form, with lists for
+            tuples.
+        blobs: large parts (a screenshot, a page) by name, which a run keeps by their digests.
     """
 
     content: Any

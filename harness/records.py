@@ -28,11 +28,12 @@ SEGMENT_ID = "*"
 class Choice:
     """A candidate as listed to the model.
 
-    letter: option letter; "" if the protocol letters each group of choices by itself.
-    box: in page pixels, None if unknown.
-    rank: place in the ranker's order, from 0.
-    description: only for protocols that need it.
-    place: place in document order among the choices, from 0; None if the page is unknown.
+    Attributes:
+        letter: option letter; "" if the protocol letters each group of choices by itself.
+        box: in page pixels, None if unknown.
+        rank: place in the ranker's order, from 0.
+        description: only for protocols that need it.
+        place: place in document order among the choices, from 0; None if the page is unknown.
     """
 
     letter: str
@@ -108,18 +109,20 @@ class StoredQuestion:
 class Row:
     """One recorded step as a benchmark stores it, decoded.
 
-    info: what the step is.
-    history: representations of the actions before this step, and of those only.
-    html: the page before the action.
-    screenshot: encoded picture of the full page before the action; None if it was lost.
-    positives, negatives: acceptable elements, and all other candidates.
-    source: file name and row number, for error messages.
-    invalid: None, or why it cannot be asked about (`no_positive`, `no_screenshot`, ...).
-    problems: every such reason. `invalid` names `no_positive` first, because that stays when an
-        agent accepts rows without a screenshot.
-    stored: the question of a snapshot on disk, None for rows that are rendered.
-    told: the representation of this step's own action; "" where there is none.
-    counts: whether the step counts, as a failed one, where nothing acceptable can be offered.
+    Attributes:
+        info: what the step is.
+        history: representations of the actions before this step, and of those only.
+        html: the page before the action.
+        screenshot: encoded picture of the full page before the action; None if it was lost.
+        positives: acceptable elements.
+        negatives: all other candidates.
+        source: file name and row number, for error messages.
+        invalid: None, or why it cannot be asked about (`no_positive`, `no_screenshot`, ...).
+        problems: every such reason. `invalid` names `no_positive` first, because that stays when an
+            agent accepts rows without a screenshot.
+        stored: the question of a snapshot on disk, None for rows that are rendered.
+        told: the representation of this step's own action; "" where there is none.
+        counts: whether the step counts, as a failed one, where nothing acceptable can be offered.
     """
 
     info: StepInfo
@@ -139,6 +142,7 @@ class Row:
 
     @property
     def step_id(self) -> str:
+        """Task and recorded action: unique within a benchmark."""
         return f"{self.info.task_id}_{self.info.action_uid}"
 
     @property
@@ -156,11 +160,12 @@ class Row:
 class Earlier:
     """A recorded action before a step.
 
-    point: the middle of its element in shares of the width and height of the page as it was then,
-        None where the box or the page is not on record.
-    index: its place in the trajectory, from 0; None if that is not known.
-    segment: its element and what was around it (AutoWebGLM's form), with `SEGMENT_ID` as the id of
-        the element; "" where that is not needed or not on record.
+    Attributes:
+        point: the middle of its element in shares of the width and height of the page as it was
+            then, None where the box or the page is not on record.
+        index: its place in the trajectory, from 0; None if that is not known.
+        segment: its element and what was around it (AutoWebGLM's form), with `SEGMENT_ID` as the id
+            of the element; "" where that is not needed or not on record.
     """
 
     operation: Operation
@@ -174,14 +179,15 @@ class Earlier:
 class PastAction:
     """A recorded action of a finished turn, as memories of a conversation show it.
 
-    index: its place in its turn, from 0.
-    told: its representation (`[button]  Search -> CLICK`).
-    positives: ids of the acceptable elements that are on its page; () if it has none.
-    candidates: (id, rank) of the elements that the ranker offers, best first, acceptable ones
-        among them; without a ranker, those of the row, with rank None. () when a run is scored
-        again without its data.
-    scene: looks up views of its page; it knows no pictures, and, when a run is scored again, no
-        texts.
+    Attributes:
+        index: its place in its turn, from 0.
+        told: its representation (`[button]  Search -> CLICK`).
+        positives: ids of the acceptable elements that are on its page; () if it has none.
+        candidates: (id, rank) of the elements that the ranker offers, best first, acceptable ones
+            among them; without a ranker, those of the row, with rank None. () when a run is scored
+            again without its data.
+        scene: looks up views of its page; it knows no pictures, and, when a run is scored again, no
+            texts.
     """
 
     index: int
@@ -207,8 +213,9 @@ class Turn:
 class Window:
     """The browser of a live page.
 
-    tabs: titles and addresses, where there may be several.
-    tab: number of the one that is seen, from 0.
+    Attributes:
+        tabs: titles and addresses, where there may be several.
+        tab: number of the one that is seen, from 0.
     """
 
     url: str = ""
@@ -221,13 +228,14 @@ class Window:
 class Step:
     """What a protocol knows of a step: the page before it, the task, the actions so far.
 
-    shuffle: number of the shuffle, for protocols that deal candidates out at random.
-    earlier: the actions before this one, for protocols that need their places.
-    turns: the finished turns of its conversation, oldest first, for protocols that need them.
-    scene: looks up further views of the page while the dialogue is open.
-    page_size: width and height of the screenshot in pixels, None without one.
-    tokens: counts the tokens of a text as the model under test does; None: by cl100k.
-    window: the browser of a live page, None for a recorded one.
+    Attributes:
+        shuffle: number of the shuffle, for protocols that deal candidates out at random.
+        earlier: the actions before this one, for protocols that need their places.
+        turns: the finished turns of its conversation, oldest first, for protocols that need them.
+        scene: looks up further views of the page while the dialogue is open.
+        page_size: width and height of the screenshot in pixels, None without one.
+        tokens: counts the tokens of a text as the model under test does; None: by cl100k.
+        window: the browser of a live page, None for a recorded one.
     """
 
     step_id: str
@@ -248,8 +256,9 @@ class Step:
 class Item(Generic[T]):
     """What a protocol knows of a unit that comes ready from its benchmark.
 
-    content: what is asked about it; `asked` of the unit's detail.
-    pictures: those that the run's policy shows.
+    Attributes:
+        content: what is asked about it; `asked` of the unit's detail.
+        pictures: those that the run's policy shows.
     """
 
     unit_id: str

@@ -34,10 +34,11 @@ _PLAIN = re.compile(r"\w[\w.-]*")
 class Action:
     """One action, in the terms of an action space.
 
-    name: of the action; "" if none could be read.
-    element: node id of the element that it is done to.
-    point: (x, y) in page pixels, for models that answer with coordinates.
-    arguments: everything else that it takes, by name.
+    Attributes:
+        name: of the action; "" if none could be read.
+        element: node id of the element that it is done to.
+        point: (x, y) in page pixels, for models that answer with coordinates.
+        arguments: everything else that it takes, by name.
     """
 
     name: str = ""
@@ -48,8 +49,9 @@ class Action:
     def __str__(self) -> str:
         """The action in one line for people, whatever a model has put in it.
 
-        >>> print(Action("click", "12"), Action("fill", "7", arguments={"text": "Ohio\\n", "n": 2}))
-        click(element="12") fill(element="7", text="Ohio\\n", n=2)
+        Examples:
+            >>> print(Action("fill", "7", arguments={"text": "Ohio\\n", "n": 2}))
+            fill(element="7", text="Ohio\\n", n=2)
         """
         where = {"element": self.element, "point": self.point}
         given = [(name, value) for name, value in where.items() if value is not None]
@@ -63,9 +65,10 @@ class Action:
 class Argument:
     """An argument of an action.
 
-    kind: `element` stands for `Action.element`, `point` for `Action.point`; `text` is free text,
-        `choice` one of `values`, `number` and `flag` what they say.
-    required: whether the action needs it. Of an element and a point, one is enough.
+    Attributes:
+        kind: `element` stands for `Action.element`, `point` for `Action.point`; `text` is free
+            text, `choice` one of `values`, `number` and `flag` what they say.
+        required: whether the action needs it. Of an element and a point, one is enough.
     """
 
     name: str
@@ -77,8 +80,9 @@ class Argument:
     def takes(self, value: object) -> bool:
         """Whether it can have this value.
 
-        >>> Argument("way", "choice", ("up", "down")).takes("left")
-        False
+        Examples:
+            >>> Argument("way", "choice", ("up", "down")).takes("left")
+            False
         """
         if self.kind == "flag":
             return isinstance(value, bool)
@@ -133,11 +137,12 @@ class ActionSpace:
     def same(self, one: Action, other: Action) -> bool:
         """Whether two actions count as the same one.
 
-        >>> value = Argument("value", "text", compared="folded")
-        >>> space = ActionSpace("made-up", (ActionKind("TYPE", (value,)),))
-        >>> space.same(Action("TYPE", arguments={"value": "New  York"}),
-        ...            Action("TYPE", arguments={"value": "New York"}))
-        True
+        Examples:
+            >>> value = Argument("value", "text", compared="folded")
+            >>> space = ActionSpace("made-up", (ActionKind("TYPE", (value,)),))
+            >>> space.same(Action("TYPE", arguments={"value": "New  York"}),
+            ...            Action("TYPE", arguments={"value": "New York"}))
+            True
         """
         if one.name != other.name or one.name not in self:
             return one == other
@@ -151,10 +156,11 @@ class ActionSpace:
 class Counterpart:
     """What an action of a protocol's space is in the space of a benchmark.
 
-    name: of the action there. Element and point stay as they are.
-    arguments: names of arguments there, by the names here; all others are left out.
-    mapped: whether it is another action that only counts as this one, as hovering does as clicking
-        in Mind2Web. Predictions then have the flag `mapped_operation`.
+    Attributes:
+        name: of the action there. Element and point stay as they are.
+        arguments: names of arguments there, by the names here; all others are left out.
+        mapped: whether it is another action that only counts as this one, as hovering does as
+            clicking in Mind2Web. Predictions then have the flag `mapped_operation`.
     """
 
     name: str
@@ -169,8 +175,9 @@ Counterparts = Mapping[str, Counterpart]
 def is_readable(value: object) -> bool:
     """Whether a value can be written and read again as it is.
 
-    >>> [is_readable(value) for value in (None, 0.5, 2**64, float("nan"), "a", ["a"])]
-    [True, True, False, False, True, False]
+    Examples:
+        >>> [is_readable(value) for value in (None, 0.5, 2**64, float("nan"), "a", ["a"])]
+        [True, True, False, False, True, False]
     """
     kind = type(value)  # JSON has no form for subclasses, such as the numbers of numpy.
     if isinstance(value, str) and kind is str:

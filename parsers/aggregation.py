@@ -27,6 +27,7 @@ from parsers.rates import cells_interval, mean, mean_interval
 from parsers.records import ScoredUnit, Scores, Status
 
 PARSE_FAILURES = frozenset({Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS})
+"""Statuses of replies that name no element which could be read."""
 
 _UNASKED = frozenset({Status.NOT_OFFERED, Status.NO_REPLY})
 DEFAULT_AGGREGATION = AggregationRules()

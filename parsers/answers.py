@@ -50,8 +50,11 @@ def read_answer(
     The operation is kept if only the element is unreadable, and vice versa; if both are unreadable,
     the status is `parse_error` (or `refusal`, judging by the wording).
 
-    >>> read_answer("ELEMENT: H\\nACTION: TYPE\\nVALUE: Ohio", ["x"] * 9, none_letter="J")
-    Answer(status=<Status.ANSWERED: 'answered'>, option=7, operation='TYPE', value='Ohio', flags=())
+    Examples:
+        >>> reply = "ELEMENT: H\\nACTION: TYPE\\nVALUE: Ohio"
+        >>> answer = read_answer(reply, ["x"] * 9, none_letter="J")
+        >>> answer.status, answer.option, answer.operation, answer.value
+        (<Status.ANSWERED: 'answered'>, 7, 'TYPE', 'Ohio')
 
     Raises `ValueError` for letters that do not fit the options and for an unknown `finish`.
     """
@@ -187,8 +190,9 @@ def spell_answer(
     format does not preserve everything: line breaks and runs of blanks become one blank, and a
     value that is itself a word for "no value" (None, N/A, null) is read as missing.
 
-    >>> spell_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
-    'ELEMENT: B\\n\\nACTION: TYPE\\n\\nVALUE: Ohio'
+    Examples:
+        >>> spell_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
+        'ELEMENT: B\\n\\nACTION: TYPE\\n\\nVALUE: Ohio'
 
     Raises `IndexError` if `option` is not an index of `letters`.
     """

@@ -53,34 +53,37 @@ def _fill(record: object, **usual: object) -> None:
 class Measure:
     """A number that units are scored with, between 0 and 1.
 
-    name: its key in `scores`, in metrics and in `summary.json`.
-    head: head of its column in tables.
-    meaning: what it says, in words.
-    binary: whether it is 0 or 1 for every unit.
-    main: whether rankings, verdicts, power analyses and error classes use it; one measure is.
-    averages: how it is averaged, the headline's first. Without any it stays on the lines of a run;
-        where it is 0 or 1, the ones are counted below tables and in `summary.json`.
-    in_tables: whether tables of results show it. Frames and `summary.json` hold every average.
-    over: the level of parents of `macro` and `all_of`; the innermost unless given.
-    cells: the groups whose combinations are the cells of `cells`.
-    all_of: makes it a measure of parents: 1 for a parent in which the measure of this name is 1 for
-        every valid unit (task success). It is withheld while a parent is incomplete.
-    within: the level above, by which such a measure is averaged: the mean over its parents of the
-        share of theirs (turns of a conversation) that succeed. The share of all of them if "".
-    needs: measures that must all be 1 for it to be 1, by which it is decided again where a report
-        asks for another variant. That stands only under the usual value of the setting `rule`.
-    partial: whether it is about some units only; the others have None for it. A unit without an
-        outcome is then left out of it where it counts as failed in the measures of all units, as
-        nothing says which of both it is.
-    unmeasured: flag of predictions that leave it open. It is not measured where every answer of a
-        run has that flag.
-    variants: ways in which it is computed, the usual one first. Their scores are named
-        `name.variant`; one of them is the headline.
-    setting: the setting that chooses this variant.
-    result: begins the names of its columns in tables of results, and the key by which published
-        rows give it; `name` unless given.
-    column: its column in frames of units (of parents for `all_of`); `name` unless given.
-    key: its key in `summary.json`; `name` unless given.
+    Attributes:
+        name: its key in `scores`, in metrics and in `summary.json`.
+        head: head of its column in tables.
+        meaning: what it says, in words.
+        binary: whether it is 0 or 1 for every unit.
+        main: whether rankings, verdicts, power analyses and error classes use it; one measure is.
+        averages: how it is averaged, the headline's first. Without any it stays on the lines of a
+            run; where it is 0 or 1, the ones are counted below tables and in `summary.json`.
+        in_tables: whether tables of results show it. Frames and `summary.json` hold every average.
+        over: the level of parents of `macro` and `all_of`; the innermost unless given.
+        cells: the groups whose combinations are the cells of `cells`.
+        all_of: makes it a measure of parents: 1 for a parent in which the measure of this name is 1
+            for every valid unit (task success). It is withheld while a parent is incomplete.
+        within: the level above, by which such a measure is averaged: the mean over its parents of
+            the share of theirs (turns of a conversation) that succeed. The share of all of them if
+            "".
+        needs: measures that must all be 1 for it to be 1, by which it is decided again where a
+            report asks for another variant. That stands only under the usual value of the setting
+            `rule`.
+        partial: whether it is about some units only; the others have None for it. A unit without an
+            outcome is then left out of it where it counts as failed in the measures of all units,
+            as nothing says which of both it is.
+        unmeasured: flag of predictions that leave it open. It is not measured where every answer of
+            a run has that flag.
+        variants: ways in which it is computed, the usual one first. Their scores are named
+            `name.variant`; one of them is the headline.
+        setting: the setting that chooses this variant.
+        result: begins the names of its columns in tables of results, and the key by which published
+            rows give it; `name` unless given.
+        column: its column in frames of units (of parents for `all_of`); `name` unless given.
+        key: its key in `summary.json`; `name` unless given.
     """
 
     name: str
@@ -117,8 +120,9 @@ class Measure:
     def score(self, variant: str = "") -> str:
         """The name of its headline score, where `variant` may have been chosen.
 
-        >>> Measure("f1", variants=("a", "b")).score("b"), Measure("hit").score("b")
-        ('f1.b', 'hit')
+        Examples:
+            >>> Measure("f1", variants=("a", "b")).score("b"), Measure("hit").score("b")
+            ('f1.b', 'hit')
         """
         if not self.variants:
             return self.name
@@ -129,11 +133,13 @@ class Measure:
 class Level:
     """A level of parents: what units belong to, such as tasks.
 
-    name: its key in a unit's `parents`.
-    one, many: the words for one parent and for several; `name` and `name` + s unless given.
-    shared: whether the same id stands for the same parent in every split.
-    extent: what intervals with these parents as clusters are for, after "for new".
-    column: its column in frames of units; `name` unless given.
+    Attributes:
+        name: its key in a unit's `parents`.
+        one: the word for one parent; `name` unless given.
+        many: the word for several; `name` + s unless given.
+        shared: whether the same id stands for the same parent in every split.
+        extent: what intervals with these parents as clusters are for, after "for new".
+        column: its column in frames of units; `name` unless given.
     """
 
     name: str
@@ -152,10 +158,11 @@ class Level:
 class Group:
     """A key by which results are told apart: `split`, a label of units, or a level of parents.
 
-    meaning: what it says, in words.
-    whole: the outermost level whose parents lie in one group each; "" where groups split them all.
-        Measures of parents are computed up to this level.
-    column: its column in frames of units; `name` unless given.
+    Attributes:
+        meaning: what it says, in words.
+        whole: the outermost level whose parents lie in one group each; "" where groups split them
+            all. Measures of parents are computed up to this level.
+        column: its column in frames of units; `name` unless given.
     """
 
     name: str
@@ -171,18 +178,20 @@ class Group:
 class Declaration:
     """What a benchmark declares of its results.
 
-    measures: in the order of tables.
-    levels: of parents, from the innermost to the outermost.
-    groups: by which results are told.
-    clusters: the levels that intervals can take as independent, the usual one first; the innermost
-        unless given.
-    shared: whether the same id stands for the same unit in every split, asked about in other words;
-        runs on two such splits are compared unit by unit.
-    kind: the kind of its units: `step`, `item`, `episode`, or one of a plugin.
-    unit, units: the words for one unit and for several; the kind's name unless given.
-    actions: what can be answered; None where any action can.
-    flags: those of predictions that leave measures open (`Measure.unmeasured`), with what they
-        stand for.
+    Attributes:
+        measures: in the order of tables.
+        levels: of parents, from the innermost to the outermost.
+        groups: by which results are told.
+        clusters: the levels that intervals can take as independent, the usual one first; the
+            innermost unless given.
+        shared: whether the same id stands for the same unit in every split, asked about in other
+            words; runs on two such splits are compared unit by unit.
+        kind: the kind of its units: `step`, `item`, `episode`, or one of a plugin.
+        unit: the word for one unit; the kind's name unless given.
+        units: the word for several; the kind's name unless given.
+        actions: what can be answered; None where any action can.
+        flags: those of predictions that leave measures open (`Measure.unmeasured`), with what they
+            stand for.
 
     Raises `ValueError` for a declaration that contradicts itself.
     """

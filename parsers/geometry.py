@@ -19,8 +19,9 @@ TOLERANCE = 1e-6
 def within(point: Point, edges: tuple[float, float, float, float]) -> bool:
     """Whether (x, y) lies between (left, top, right, bottom), the borders included.
 
-    >>> within((10.0000005, 5), (0, 0, 10, 5)), within((10.000002, 5), (0, 0, 10, 5))
-    (True, False)
+    Examples:
+        >>> within((10.0000005, 5), (0, 0, 10, 5)), within((10.000002, 5), (0, 0, 10, 5))
+        (True, False)
     """
     x, y = point
     left, top, right, bottom = edges
@@ -35,8 +36,9 @@ def within(point: Point, edges: tuple[float, float, float, float]) -> bool:
 def in_box(point: Point, box: tuple[float, float, float, float]) -> bool:
     """Whether (x, y) lies in (x, y, width, height); a box without area contains no point.
 
-    >>> in_box((10, 5), (0, 0, 10, 5)), in_box((0, 0), (0, 0, 0, 5))
-    (True, False)
+    Examples:
+        >>> in_box((10, 5), (0, 0, 10, 5)), in_box((0, 0), (0, 0, 0, 5))
+        (True, False)
     """
     x, y, width, height = box
     return width > 0 and height > 0 and within(point, (x, y, x + width, y + height))
@@ -48,9 +50,10 @@ def in_polygon(point: Point, corners: Sequence[Point]) -> bool:
     Inside is where a ray crosses the border an odd number of times (the even-odd rule), so that
     where a border that crosses itself encloses a part twice, that part is outside.
 
-    >>> star = [(5, 0), (8, 9), (0, 3), (10, 3), (2, 9)]
-    >>> in_polygon((5, 2), star), in_polygon((5, 5), star), in_polygon((5, 3), star)
-    (True, False, True)
+    Examples:
+        >>> star = [(5, 0), (8, 9), (0, 3), (10, 3), (2, 9)]
+        >>> in_polygon((5, 2), star), in_polygon((5, 5), star), in_polygon((5, 3), star)
+        (True, False, True)
     """
     x, y = point
     inside = False

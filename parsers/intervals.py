@@ -37,10 +37,11 @@ SEED = 0
 class Interval:
     """A confidence interval, clipped to the values that are possible.
 
-    clusters: number of clusters (tasks, unless said otherwise) that it is based on.
-    few: whether it is marked, because fewer than `FEW` clusters have a success, or a failure (of
-        differences: differ). Exact intervals never are.
-    level: the confidence level, between 0 and 1.
+    Attributes:
+        clusters: number of clusters (tasks, unless said otherwise) that it is based on.
+        few: whether it is marked, because fewer than `FEW` clusters have a success, or a failure
+            (of differences: differ). Exact intervals never are.
+        level: the confidence level, between 0 and 1.
     """
 
     low: float
@@ -59,8 +60,9 @@ def clustered_values(
 ) -> tuple[list[float], list[Hashable]]:
     """What is averaged (the means of tasks, or the steps), and the cluster of each.
 
-    >>> clustered_values([1, 0, 1], ["a", "a", "b"], "macro")
-    ([0.5, 1.0], ['a', 'b'])
+    Examples:
+        >>> clustered_values([1, 0, 1], ["a", "a", "b"], "macro")
+        ([0.5, 1.0], ['a', 'b'])
 
     Raises `ValueError` if the sequences differ in length.
     """
@@ -105,9 +107,10 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval | N
     Its ends are quantiles of beta distributions: Beta(k, n-k+1) at (1-level)/2 and Beta(k+1, n-k)
     at 1-(1-level)/2. None if there are no tasks.
 
-    >>> interval = clopper_pearson(0, 10)
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (0.0, 0.3085)
+    Examples:
+        >>> interval = clopper_pearson(0, 10)
+        >>> round(interval.low, 4), round(interval.high, 4)
+        (0.0, 0.3085)
 
     Raises `ValueError` unless 0 <= successes <= n and 0 < level < 1.
     """
@@ -132,9 +135,10 @@ def t_interval(
     mean +- t(n-1) * s / sqrt(n), clipped to what is possible. None for fewer than two values, and
     if all are equal.
 
-    >>> interval = t_interval([0.2, 0.4, 0.6])
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (0.0, 0.8968)
+    Examples:
+        >>> interval = t_interval([0.2, 0.4, 0.6])
+        >>> round(interval.low, 4), round(interval.high, 4)
+        (0.0, 0.8968)
     """
     _check(level)
     n = len(values)
@@ -162,9 +166,10 @@ def cluster_t(
     section II; Miller 2024 for evaluations of language models). With one value per cluster it is
     `t_interval`. None for fewer than two clusters, and if all residual sums are zero.
 
-    >>> interval = cluster_t([1, 1, 0, 0, 1], ["a", "a", "b", "b", "c"])
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (0.0, 1.0)
+    Examples:
+        >>> interval = cluster_t([1, 1, 0, 0, 1], ["a", "a", "b", "b", "c"])
+        >>> round(interval.low, 4), round(interval.high, 4)
+        (0.0, 1.0)
 
     Raises `ValueError` if the two sequences differ in length.
     """

@@ -14,8 +14,9 @@ _LAST = _BASE + _BASE * _BASE - 1
 def letter(index: int) -> str:
     """The letter of the option at `index`, counted from zero.
 
-    >>> [letter(i) for i in (0, 25, 26, 27, 51, 52, 701)]
-    ['A', 'Z', 'AA', 'AB', 'AZ', 'BA', 'ZZ']
+    Examples:
+        >>> [letter(i) for i in (0, 25, 26, 27, 51, 52, 701)]
+        ['A', 'Z', 'AA', 'AB', 'AZ', 'BA', 'ZZ']
 
     Raises `ValueError` for an index that is negative or beyond ZZ.
     """
@@ -30,8 +31,9 @@ def letter(index: int) -> str:
 def index_of(letters: str) -> int:
     """The zero-based index of an option letter, the inverse of `letter`.
 
-    >>> index_of("A"), index_of("AA"), index_of("BA")
-    (0, 26, 52)
+    Examples:
+        >>> index_of("A"), index_of("AA"), index_of("BA")
+        (0, 26, 52)
 
     Raises `ValueError` for anything but one or two capitals of the English alphabet.
     """
@@ -51,8 +53,9 @@ def is_letter(text: str) -> bool:
 def letters_for(count: int, none_letter: str | None = None) -> tuple[str, ...]:
     """The letters of `count` choices in listed order, skipping the one that means None.
 
-    >>> letters_for(3, "D"), letters_for(3, "A")
-    (('A', 'B', 'C'), ('B', 'C', 'D'))
+    Examples:
+        >>> letters_for(3, "D"), letters_for(3, "A")
+        (('A', 'B', 'C'), ('B', 'C', 'D'))
 
     Raises `ValueError` if the letters run out.
     """

@@ -14,7 +14,9 @@ from parsers.intervals import DRAWS, SEED, Interval
 from parsers.records import Status
 
 InvalidPolicy = Literal["valid", "fail"]
+"""Whether headline measures are over valid rows, or count invalid ones as failures."""
 Unattempted = Literal["exclude", "fail"]
+"""Whether rows without an outcome are left out, or count as failures."""
 EXCLUDED = "excluded_"
 """Begins the reason why a row of an excluded status does not count."""
 
@@ -23,16 +25,20 @@ EXCLUDED = "excluded_"
 class AggregationRules:
     """Choices on which published evaluations differ, with our defaults.
 
-    variant: the headline variant of the measure that has several; "" for its usual one.
-    invalid: rows that cannot be answered are left out of the headline (`valid`) or score zero
-        (`fail`, as in MindAct and SeeAct); both are always computed.
-    unattempted: valid rows without a result are left out (`exclude`) or count as failed (`fail`).
-    exclude: statuses whose rows are treated as invalid, with the reason `excluded_<status>`; for
-        example, to see the metrics without refusals.
-    level: confidence level of the intervals.
-    cluster: the level of parents that intervals take as independent, "" for the usual one. Tasks
-        generalise to new tasks on these websites; websites, which group the tasks, to new websites.
-    draws, seed: resamples of bootstrap-t intervals, and the seed of the resampling.
+    Attributes:
+        variant: the headline variant of the measure that has several; "" for its usual one.
+        invalid: rows that cannot be answered are left out of the headline (`valid`) or score zero
+            (`fail`, as in MindAct and SeeAct); both are always computed.
+        unattempted: valid rows without a result are left out (`exclude`) or count as failed
+            (`fail`).
+        exclude: statuses whose rows are treated as invalid, with the reason `excluded_<status>`;
+            for example, to see the metrics without refusals.
+        level: confidence level of the intervals.
+        cluster: the level of parents that intervals take as independent, "" for the usual one.
+            Tasks generalise to new tasks on these websites; websites, which group the tasks, to new
+            websites.
+        draws: resamples of bootstrap-t intervals.
+        seed: the seed of the resampling.
     """
 
     variant: str = ""
@@ -68,9 +74,10 @@ Rate = Mapping[Average, Estimate]
 class UnitMetrics:
     """The measures of a set of units.
 
-    n_parents: number of their innermost parents.
-    rates: by name of the measure, and by `name.variant` in every variant.
-    partial: how many units have a score of a measure, for the measures that some lack.
+    Attributes:
+        n_parents: number of their innermost parents.
+        rates: by name of the measure, and by `name.variant` in every variant.
+        partial: how many units have a score of a measure, for the measures that some lack.
     """
 
     n_parents: int
@@ -89,11 +96,14 @@ class ParentRate:
 
     A parent is complete if all its rows have a result.
 
-    value, interval: None while a parent is incomplete (or if there is none): the complete ones are
-        a biased sample, because short ones finish first. Over repeats the mean, with an interval
-        over parents of each one's share of repeats; none if the repeats hold different ones.
-    successes: number of complete parents that succeed.
-    complete, total: number of complete parents, and of all.
+    Attributes:
+        value: None while a parent is incomplete (or if there is none): the complete ones are a
+            biased sample, because short ones finish first. Over repeats the mean.
+        interval: None with `value`. Over repeats it is one over parents of each one's share of
+            repeats, and None if the repeats hold different parents.
+        successes: number of complete parents that succeed.
+        complete: number of complete parents.
+        total: number of all parents.
     """
 
     value: float | None
@@ -117,9 +127,10 @@ class ParentRate:
 class ParentMetrics:
     """A measure of parents under three ways of treating invalid rows.
 
-    default: all valid units of a parent must succeed; parents without valid units are left out.
-    strict: an invalid row fails its parent.
-    clean: only parents without invalid rows.
+    Attributes:
+        default: all valid units of a parent must succeed; parents without valid units are left out.
+        strict: an invalid row fails its parent.
+        clean: only parents without invalid rows.
     """
 
     default: ParentRate
@@ -131,14 +142,15 @@ class ParentMetrics:
 class Counts:
     """The numbers of rows that the metrics are based on. A settled row is one with a result.
 
-    n_parents: number of their innermost parents.
-    invalid: invalid rows by reason.
-    statuses: settled valid rows by status.
-    flags: settled valid rows by what the parser had to repair or ignore.
-    parse_failures: settled valid rows whose element could not be read from the reply
-        (`parse_error`, `no_element`, `ambiguous`).
-    parse_failure_rate: their share of the settled valid rows; above 2 %, a comparison of models is
-        largely one of formatting.
+    Attributes:
+        n_parents: number of their innermost parents.
+        invalid: invalid rows by reason.
+        statuses: settled valid rows by status.
+        flags: settled valid rows by what the parser had to repair or ignore.
+        parse_failures: settled valid rows whose element could not be read from the reply
+            (`parse_error`, `no_element`, `ambiguous`).
+        parse_failure_rate: their share of the settled valid rows; above 2 %, a comparison of models
+            is largely one of formatting.
     """
 
     n_parents: int
@@ -167,12 +179,14 @@ class Counts:
 class Metrics:
     """All metrics of one group of rows.
 
-    valid: measures without invalid rows.
-    strict: measures in which invalid rows score zero.
-    parents: by measure of parents; without those that are not measured, or whose parents the group
-        does not hold whole.
-    rules: those by which the rows were aggregated, and `declared` what their benchmark declares.
-    left_open: the measures that all predictions leave open.
+    Attributes:
+        valid: measures without invalid rows.
+        strict: measures in which invalid rows score zero.
+        parents: by measure of parents; without those that are not measured, or whose parents the
+            group does not hold whole.
+        rules: those by which the rows were aggregated, and `declared` what their benchmark
+            declares.
+        left_open: the measures that all predictions leave open.
     """
 
     counts: Counts

@@ -38,19 +38,22 @@ def mean_interval(
 ) -> Interval | None:
     """The interval that is printed beside a rate: a mean over steps clustered in tasks.
 
-    values: one per step.
-    tasks: the task of each step.
-    clusters: the cluster of each step, where tasks are grouped further; by default its task.
-    draws, seed: of bootstrap-t.
+    Args:
+        values: one per step.
+        tasks: the task of each step.
+        clusters: the cluster of each step, where tasks are grouped further; by default its task.
+        draws: resamples of bootstrap-t.
+        seed: the seed of bootstrap-t.
 
     The method is Student's t over the tasks' means (macro) or cluster-robust t (micro), and
     bootstrap-t where fewer than `FEW` clusters have a success or a failure. Its ends are open if
     hardly any cluster has one; they are cut at what Clopper-Pearson allows for the share of
     clusters with a success, which no mean of theirs exceeds. At 0 and 100 % that is the interval.
 
-    >>> interval = mean_interval([0, 0, 0, 0], ["a", "a", "b", "c"])
-    >>> interval is not None and (interval.low, round(interval.high, 3), interval.method)
-    (0.0, 0.708, 'clopper-pearson')
+    Examples:
+        >>> interval = mean_interval([0, 0, 0, 0], ["a", "a", "b", "c"])
+        >>> interval is not None and (interval.low, round(interval.high, 3), interval.method)
+        (0.0, 0.708, 'clopper-pearson')
 
     None without values, for a single cluster that both succeeds and fails, and for clusters that
     are all alike. Raises `ValueError` if the sequences differ in length.
@@ -85,7 +88,8 @@ def cells_interval(
 ) -> Interval | None:
     """The interval of a mean over cells of each cell's mean over units.
 
-    values: one per unit, with the cell and the cluster of each.
+    Args:
+        values: one per unit, with the cell and the cluster of each.
 
     The variance is cluster-robust: a unit counts by its distance from the mean of its cell, with
     the weight 1 / (cells * units of the cell), and those of a cluster are summed up (linearisation
@@ -94,9 +98,10 @@ def cells_interval(
 
     Two cells with means 3/4 and 1/4; every unit is a cluster of its own:
 
-    >>> interval = cells_interval([1, 1, 1, 0, 0, 0, 0, 1], "aaaabbbb", range(8))
-    >>> interval is not None and (round(interval.low, 3), round(interval.high, 3))
-    (0.113, 0.887)
+    Examples:
+        >>> interval = cells_interval([1, 1, 1, 0, 0, 0, 0, 1], "aaaabbbb", range(8))
+        >>> interval is not None and (round(interval.low, 3), round(interval.high, 3))
+        (0.113, 0.887)
 
     None without values, and where all clusters are alike. Raises `ValueError` if the sequences
     differ in length.

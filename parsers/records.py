@@ -22,9 +22,12 @@ ENVIRONMENT_ERROR = "environment_error"
 """Why a unit does not count whose environment failed in every trial. It is never a failure."""
 
 Operation = Literal["CLICK", "TYPE", "SELECT"]
+"""An operation of Mind2Web."""
 OPERATIONS: tuple[Operation, ...] = ("CLICK", "TYPE", "SELECT")
+"""The operations of Mind2Web."""
 
 F1Variant = Literal["mind2web", "mind2web-lc", "cl100k-lc", "mind2web-np"]
+"""How operation F1 compares tokens; `token_f1` says in what they differ."""
 F1_VARIANTS: tuple[F1Variant, ...] = ("mind2web", "mind2web-lc", "cl100k-lc")
 """Those of Mind2Web. `mind2web-np` is MT-Mind2Web's for answers that are written."""
 
@@ -64,10 +67,11 @@ class Status(StrEnum):
 class Answer:
     """The parsed content of one reply, in terms of the offered options.
 
-    option: index among the listed choices, from 0.
-    flags: short names of what the parser had to ignore or repair (`multiple`, `in_text`,
-        `text_mismatch`, `mapped_operation`, `missing_value`, `truncated`, ...), in alphabetical
-        order.
+    Attributes:
+        option: index among the listed choices, from 0.
+        flags: short names of what the parser had to ignore or repair (`multiple`, `in_text`,
+            `text_mismatch`, `mapped_operation`, `missing_value`, `truncated`, ...), in alphabetical
+            order.
     """
 
     status: Status
@@ -81,10 +85,11 @@ class Answer:
 class Prediction:
     """The action that a model settled on, or why there is none.
 
-    letter: of the chosen option, where options were lettered.
-    under: the smallest candidate whose box contains the point of the action.
-    parsed: what else was read from the replies, by name, for measures that need more than the
-        action (the box that a point is the centre of, the reading of a benchmark's own scorer).
+    Attributes:
+        letter: of the chosen option, where options were lettered.
+        under: the smallest candidate whose box contains the point of the action.
+        parsed: what else was read from the replies, by name, for measures that need more than the
+            action (the box that a point is the centre of, the reading of a benchmark's own scorer).
     """
 
     status: Status
@@ -139,8 +144,9 @@ class Prediction:
 class Description:
     """How the page describes an element; "" or () where it does not.
 
-    labels: the attributes that name it to a visitor.
-    text: the first 50 words inside it.
+    Attributes:
+        labels: the attributes that name it to a visitor.
+        text: the first 50 words inside it.
     """
 
     role: str = ""
@@ -153,10 +159,12 @@ class Description:
 class Gold:
     """The recorded action of a step: what counts as correct.
 
-    elements: node ids of all acceptable elements (Mind2Web, appendix C.1).
-    boxes: their boxes as (x, y, width, height) in page pixels, in the same order; None if unknown.
-    shown: the acceptable element among the choices; None if there is none, or no choices yet.
-    original: the element that the annotator clicked; None if unknown.
+    Attributes:
+        elements: node ids of all acceptable elements (Mind2Web, appendix C.1).
+        boxes: their boxes as (x, y, width, height) in page pixels, in the same order; None if
+            unknown.
+        shown: the acceptable element among the choices; None if there is none, or no choices yet.
+        original: the element that the annotator clicked; None if unknown.
     """
 
     operation: Operation
@@ -176,15 +184,20 @@ was not measured."""
 class StepInfo:
     """What a step is, whoever answers it.
 
-    task_id: the task: a goal with its recorded trajectory (`annotation_id` in Mind2Web).
-    action_uid: the recorded action to predict; unique within the task.
-    index: position of the step in the trajectory, from 0.
-    total_steps: number of steps in the whole trajectory.
-    benchmark, split: the data set and its split.
-    website, domain, subdomain: where the task is done, and what kind of site that is.
-    task: the goal in words.
-    conversation, turn: the conversation in which the task is a turn, and its place in it, from 0;
-        "" and None where tasks stand for themselves.
+    Attributes:
+        task_id: the task: a goal with its recorded trajectory (`annotation_id` in Mind2Web).
+        action_uid: the recorded action to predict; unique within the task.
+        index: position of the step in the trajectory, from 0.
+        total_steps: number of steps in the whole trajectory.
+        benchmark: the data set.
+        split: its split.
+        website: where the task is done.
+        domain: what kind of site that is.
+        subdomain: the same, finer.
+        task: the goal in words.
+        conversation: the conversation in which the task is a turn; "" where tasks stand for
+            themselves.
+        turn: its place in that conversation, from 0; None where tasks stand for themselves.
     """
 
     task_id: str
@@ -217,12 +230,13 @@ class StepInfo:
 class ScoredUnit:
     """The scored row that metrics are aggregated from.
 
-    parents: the ids of what it belongs to, by level.
-    labels: what else it can be grouped by.
-    invalid: None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
-    scores: None while the unit is unsettled (not asked yet, or a call failed), and for invalid rows
-        that were not asked.
-    flags: flags of the prediction.
+    Attributes:
+        parents: the ids of what it belongs to, by level.
+        labels: what else it can be grouped by.
+        invalid: None for a valid row, else the reason (`no_positive`, `no_screenshot`, ...).
+        scores: None while the unit is unsettled (not asked yet, or a call failed), and for invalid
+            rows that were not asked.
+        flags: flags of the prediction.
     """
 
     unit_id: str

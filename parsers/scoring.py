@@ -37,26 +37,29 @@ _NO_ANSWER = frozenset(
 
 
 PointRule = Literal["box", "smallest", "original"]
+"""When a point is correct; see `ScoringRules.point_rule`."""
 StepRule = Literal["f1", "exact"]
+"""When the operation of a step is right; see `ScoringRules.step_rule`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringRules:
     """Choices on which published evaluations differ, with our defaults.
 
-    variant: the operation F1 that decides step success.
-    step_rule: success needs F1 = 1 (`f1`, as published) or the same string (`exact`).
-    none_zeroes_operation: the operation scores zero if the model answers None.
-    no_element_zeroes_operation: it scores zero wherever the reply names no element: None,
-        unreadable, ambiguous, beyond the list (the released code of Mind2Web and SeeAct).
-    wrong_element_zeroes_operation: it also scores zero if the element is wrong.
-    accept_mapped: HOVER, ENTER and PRESS ENTER count as CLICK.
-    bag: compare multisets of tokens in the cl100k variant.
-    point_rule: a point is correct inside the box of an acceptable element (`box`); if the smallest
-        candidate under it is acceptable (`smallest`, comparable to answers that name a candidate);
-        or only inside the box of the labelled element (`original`, as in SeeClick's evaluation,
-        which has one box per step).
-    variants: those of operation F1 that are computed beside `variant`.
+    Attributes:
+        variant: the operation F1 that decides step success.
+        step_rule: success needs F1 = 1 (`f1`, as published) or the same string (`exact`).
+        none_zeroes_operation: the operation scores zero if the model answers None.
+        no_element_zeroes_operation: it scores zero wherever the reply names no element: None,
+            unreadable, ambiguous, beyond the list (the released code of Mind2Web and SeeAct).
+        wrong_element_zeroes_operation: it also scores zero if the element is wrong.
+        accept_mapped: HOVER, ENTER and PRESS ENTER count as CLICK.
+        bag: compare multisets of tokens in the cl100k variant.
+        point_rule: a point is correct inside the box of an acceptable element (`box`); if the
+            smallest candidate under it is acceptable (`smallest`, comparable to answers that name a
+            candidate); or only inside the box of the labelled element (`original`, as in SeeClick's
+            evaluation, which has one box per step).
+        variants: those of operation F1 that are computed beside `variant`.
     """
 
     variant: F1Variant = "mind2web"
@@ -91,9 +94,10 @@ def score(
     acceptable, is scored for every answer by coordinates, whichever of them the rules use for the
     element; it is None for an answer that names an element.
 
-    >>> gold = Gold("CLICK", "", ("8635",))
-    >>> score(Prediction.of(Status.ANSWERED, "H", "8635", operation="CLICK"), gold)["success"]
-    1.0
+    Examples:
+        >>> gold = Gold("CLICK", "", ("8635",))
+        >>> score(Prediction.of(Status.ANSWERED, "H", "8635", operation="CLICK"), gold)["success"]
+        1.0
     """
     variants = tuple(dict.fromkeys((*rules.variants, rules.variant)))
     no_answer = prediction.status in _NO_ANSWER
@@ -139,8 +143,9 @@ def _scores(
 def step_success(element: bool, f1: float, exact: bool, step_rule: StepRule = "f1") -> bool:
     """Whether a step succeeds: a correct element, and an operation that is correct by the rule.
 
-    >>> step_success(True, 1.0, False), step_success(True, 1.0, False, "exact")
-    (True, False)
+    Examples:
+        >>> step_success(True, 1.0, False), step_success(True, 1.0, False, "exact")
+        (True, False)
     """
     return element and (exact if step_rule == "exact" else f1 == 1.0)
 

@@ -21,8 +21,9 @@ def operation_string(operation: Operation | None, value: str) -> str:
     The value of a CLICK is left out. SeeAct's format makes models write `VALUE: None` there, and
     that word would cost every correct click a third of its F1.
 
-    >>> operation_string("TYPE", "new york"), operation_string("CLICK", "None")
-    ('TYPE new york', 'CLICK')
+    Examples:
+        >>> operation_string("TYPE", "new york"), operation_string("CLICK", "None")
+        ('TYPE new york', 'CLICK')
     """
     if operation is None:
         return ""
@@ -40,8 +41,9 @@ def operation_f1(
 ) -> dict[str, float]:
     """F1 in some variants, each between 0 and 1. For `bag`, see `token_f1`.
 
-    >>> operation_f1("TYPE", "wedding", "TYPE", "wedding photographer")["mind2web"]
-    0.8
+    Examples:
+        >>> operation_f1("TYPE", "wedding", "TYPE", "wedding photographer")["mind2web"]
+        0.8
     """
     predicted = operation_string(prediction, prediction_value)
     recorded = operation_string(gold, gold_value)
@@ -57,8 +59,9 @@ def token_f1(prediction: str, gold: str, variant: F1Variant, *, bag: bool = Fals
     element). Tokens are compared as sets, or with `bag` as multisets (in the cl100k variant only).
     F1 is 1 if there are no tokens in both, and 0 if there are none in exactly one.
 
-    >>> round(token_f1("TYPE 10204", "TYPE 10203", "cl100k-lc"), 4)
-    0.75
+    Examples:
+        >>> round(token_f1("TYPE 10204", "TYPE 10203", "cl100k-lc"), 4)
+        0.75
 
     Raises `VocabularyError` if the tokenizer's vocabulary is missing.
     """
@@ -102,10 +105,11 @@ def operation_exact(
 
     Stricter than F1 = 1, which permuted or repeated words also reach.
 
-    >>> operation_exact("TYPE", "b a", "TYPE", "a b")
-    False
-    >>> operation_exact("TYPE", "a  b", "TYPE", "a b")
-    True
+    Examples:
+        >>> operation_exact("TYPE", "b a", "TYPE", "a b")
+        False
+        >>> operation_exact("TYPE", "a  b", "TYPE", "a b")
+        True
     """
     predicted = " ".join(operation_string(prediction, prediction_value).split())
     recorded = " ".join(operation_string(gold, gold_value).split())

@@ -42,8 +42,9 @@ def count_tokens(text: str) -> int:
     Exact for texts of up to 32,768 characters and for longer ones with ordinary spacing; if a
     longer text has no place to cut, each forced cut can add a token.
 
-    >>> count_tokens("type 10203")
-    4
+    Examples:
+        >>> count_tokens("type 10203")
+        4
 
     Raises `VocabularyError`.
     """

@@ -9,6 +9,7 @@ from typing import Literal
 from parsers.records import Operation
 
 ValueStyle = Literal["plain", "seeact"]
+"""How values are cleaned; see `clean_value`."""
 
 _PAIRS: tuple[tuple[str, str], ...] = (
     ('"', '"'),
@@ -46,12 +47,13 @@ def clean_value(text: str, style: ValueStyle = "plain") -> str:
     `seeact` follows the SeeAct parser: it removes a pair of double quotes and a final period,
     twice.
 
-    >>> clean_value("  'New   York' "), clean_value("Washington D.C.")
-    ('New York', 'Washington D.C.')
-    >>> clean_value('"Ohio" (as required)'), clean_value('"27"-32" Samsung"')
-    ('Ohio', '27"-32" Samsung')
-    >>> clean_value("Washington D.C.", "seeact")
-    'Washington D.C'
+    Examples:
+        >>> clean_value("  'New   York' "), clean_value("Washington D.C.")
+        ('New York', 'Washington D.C.')
+        >>> clean_value('"Ohio" (as required)'), clean_value('"27"-32" Samsung"')
+        ('Ohio', '27"-32" Samsung')
+        >>> clean_value("Washington D.C.", "seeact")
+        'Washington D.C'
     """
     if style == "seeact":
         return _seeact(text.strip())
@@ -100,8 +102,9 @@ def is_missing(value: str) -> bool:
 
     A remark behind such a word does not make a value of it.
 
-    >>> is_missing("None (not needed)"), is_missing("None of the above")
-    (True, False)
+    Examples:
+        >>> is_missing("None (not needed)"), is_missing("None of the above")
+        (True, False)
     """
     return not value or (len(value) < 300 and _MISSING.fullmatch(value) is not None)
 
@@ -111,8 +114,9 @@ def taken_value(operation: Operation | None, value: str) -> tuple[str, set[str]]
 
     CLICK takes none. A missing value of TYPE or SELECT is "", flagged `missing_value`.
 
-    >>> taken_value("CLICK", "Ohio"), taken_value("TYPE", "Ohio"), taken_value("TYPE", "N/A")
-    (('', set()), ('Ohio', set()), ('', {'missing_value'}))
+    Examples:
+        >>> taken_value("CLICK", "Ohio"), taken_value("TYPE", "Ohio"), taken_value("TYPE", "N/A")
+        (('', set()), ('Ohio', set()), ('', {'missing_value'}))
     """
     if operation not in ("TYPE", "SELECT"):
         return "", set()

@@ -179,8 +179,9 @@ def _mean(column: pd.Series[Any]) -> float | None:
 def quantile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the values does not exceed.
 
-    >>> quantile([3, 1, 2, 4], 0.5), quantile([3, 1, 2, 4], 0.9)
-    (2, 4)
+    Examples:
+        >>> quantile([3, 1, 2, 4], 0.5), quantile([3, 1, 2, 4], 0.9)
+        (2, 4)
     """
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -23,18 +23,21 @@ RunFacts = Callable[[Any], Mapping[str, str]]
 class KindReports:
     """What a kind of unit brings.
 
-    errors: its classes of errors, a `reports.errors.UnitErrors`; None for those of all units.
-    analyses: the commands of `vlm-eval analyse` that suit its units, among those that not all do.
-    published_keys: from a run and its settings to what published results have to share with it,
-        beyond the keys of all results.
-    place: where in its picture the target of a unit is, as a number to sort by and in words.
-    page: what the page shows of its units, a `reports.view.parts.UnitPage`; None for what all have.
-    columns: columns of frames of its units, a `reports.frames.units.KindColumns`.
-    groups: what its units can be grouped by, beside what their benchmark declares: a
-        `reports.keys.Key` by name.
-    facts: from the rows of a run (`reports.frames.rows.RunRows`) to what stands beside its results,
-        by name, in words.
-    status_note: what a status of its units means for their measures, a sentence.
+    Attributes:
+        errors: its classes of errors, a `reports.errors.UnitErrors`; None for those of all units.
+        analyses: the commands of `vlm-eval analyse` that suit its units, among those that not all
+            do.
+        published_keys: from a run and its settings to what published results have to share with it,
+            beyond the keys of all results.
+        place: where in its picture the target of a unit is, as a number to sort by and in words.
+        page: what the page shows of its units, a `reports.view.parts.UnitPage`; None for what all
+            have.
+        columns: columns of frames of its units, a `reports.frames.units.KindColumns`.
+        groups: what its units can be grouped by, beside what their benchmark declares: a
+            `reports.keys.Key` by name.
+        facts: from the rows of a run (`reports.frames.rows.RunRows`) to what stands beside its
+            results, by name, in words.
+        status_note: what a status of its units means for their measures, a sentence.
     """
 
     errors: Any = None

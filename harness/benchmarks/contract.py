@@ -21,8 +21,9 @@ D = TypeVar("D")
 class SplitSize(NamedTuple):
     """What a split holds as published; None where that is not known.
 
-    tasks: the innermost parents (tasks of recorded steps, pictures of grounding).
-    rows: the units.
+    Attributes:
+        tasks: the innermost parents (tasks of recorded steps, pictures of grounding).
+        rows: the units.
     """
 
     split: str

@@ -21,10 +21,14 @@ class Entry(Protocol):
     """A unit as an index knows it: what it is called, and what it belongs to."""
 
     @property
-    def unit_id(self) -> str: ...
+    def unit_id(self) -> str:
+        """Id of the unit."""
+        ...
 
     @property
-    def split(self) -> str: ...
+    def split(self) -> str:
+        """Its split."""
+        ...
 
     @property
     def parents(self) -> Mapping[str, str]:
@@ -49,11 +53,13 @@ E = TypeVar("E", bound=Entry)
 class Filters:
     """Conditions on units; all must hold, and an empty tuple sets no condition.
 
-    among: the values that are kept, by level or label (`{"website": ("united", "delta")}`).
-    first: keep only the first so many units of each innermost parent, in order.
-    limit: keep only the first so many groups that are kept together (`Dataset.whole`), in order.
-    shard: (number from 1, count of shards); applied last, so that the shards of a limited
-        selection are parts of that selection.
+    Attributes:
+        among: the values that are kept, by level or label (`{"website": ("united", "delta")}`).
+        first: keep only the first so many units of each innermost parent, in order.
+        limit: keep only the first so many groups that are kept together (`Dataset.whole`), in
+            order.
+        shard: (number from 1, count of shards); applied last, so that the shards of a limited
+            selection are parts of that selection.
     """
 
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

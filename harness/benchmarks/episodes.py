@@ -24,7 +24,8 @@ from harness.settings import Settings
 class EpisodeBenchmark(Benchmark):
     """A benchmark whose units are episodes: a live page and an agent taking turns.
 
-    seed: that of a run, by which it draws what its episodes begin with.
+    Attributes:
+        seed: that of a run, by which it draws what its episodes begin with.
     """
 
     seed: int = 42

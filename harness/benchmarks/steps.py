@@ -61,9 +61,10 @@ class StepsLayout(TableLayout):
     In JSON lines a group is a line, numbered by the offset of its first byte; all that a loader
     reads is one group.
 
-    lost: whether a row without a screenshot is invalid.
-    scanned: the rows of each file with their narrow columns.
-    actions: the actions of each task in words, by step number.
+    Attributes:
+        lost: whether a row without a screenshot is invalid.
+        scanned: the rows of each file with their narrow columns.
+        actions: the actions of each task in words, by step number.
     """
 
     columns: StepColumns

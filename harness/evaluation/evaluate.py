@@ -46,8 +46,9 @@ def evaluate(model: str | Adapter | Policy, **settings: object) -> Run:
         `max_cost` may have ended it early. The same call continues it.
 
     Raises:
-        UserError, Fatal: a mistake in the settings, data that cannot be read, a missing key, ...;
-            the message is the one line that the command line prints.
+        UserError: a mistake in the settings, data that cannot be read, ...; the message is the one
+            line that the command line prints.
+        Fatal: no call can succeed: a missing or wrong key, an unknown model, no credit left.
         KeyboardInterrupt: after calls in flight have ended; everything answered is kept. A second
             interrupt does not wait for them.
 

@@ -48,13 +48,15 @@ if TYPE_CHECKING:
 class Question:
     """Everything about one unit before it is asked about.
 
-    record: its record so far; `record.invalid` says why no model is asked, None for a valid unit.
-    asked: what the protocol's `dialogue` and `spell` are given.
-    secret: the right answer, for policies that need it.
-    sources: encoded pictures that those in `asked` are made from, by digest.
-    outcome: the prediction of a valid unit that nobody is asked about; None for all others.
-    environment: opens what the dialogue acts in; None for units that are not acted upon.
-    glimpse: what is observed of it in its stead where calls are estimated.
+    Attributes:
+        record: its record so far; `record.invalid` says why no model is asked, None for a valid
+            unit.
+        asked: what the protocol's `dialogue` and `spell` are given.
+        secret: the right answer, for policies that need it.
+        sources: encoded pictures that those in `asked` are made from, by digest.
+        outcome: the prediction of a valid unit that nobody is asked about; None for all others.
+        environment: opens what the dialogue acts in; None for units that are not acted upon.
+        glimpse: what is observed of it in its stead where calls are estimated.
     """
 
     record: UnitRecord[Any]
@@ -67,6 +69,7 @@ class Question:
 
     @property
     def unit_id(self) -> str:
+        """Id of the unit."""
         return self.record.unit_id
 
     @property
@@ -95,11 +98,12 @@ class Question:
 class Apart:
     """How other processes prepare questions.
 
-    job: makes questions of units as they were read, several at a time, with `UserError`s in the
-        place of questions that cannot be made.
-    units: what is read of the units, in order, in this process. Raises `DataError`.
-    told: completes a question, in this process, with what others cannot know.
-    lost: the question of a unit over which processes died, given why. Raises `DataError`.
+    Attributes:
+        job: makes questions of units as they were read, several at a time, with `UserError`s in the
+            place of questions that cannot be made.
+        units: what is read of the units, in order, in this process. Raises `DataError`.
+        told: completes a question, in this process, with what others cannot know.
+        lost: the question of a unit over which processes died, given why. Raises `DataError`.
     """
 
     job: Job
@@ -111,10 +115,11 @@ class Apart:
 class Listed(NamedTuple):
     """A unit in a list.
 
-    parents: what it belongs to, from the inside out.
-    place, total: its place in the innermost parent, from 0, and how many units that has; None
-        and 0 where units have no order.
-    right: the right answer in a few words.
+    Attributes:
+        parents: what it belongs to, from the inside out.
+        place: its place in the innermost parent, from 0; None where units have no order.
+        total: how many units that parent has; 0 where units have no order.
+        right: the right answer in a few words.
     """
 
     unit_id: str
@@ -129,8 +134,9 @@ class Listed(NamedTuple):
 class UnitKind:
     """What general code asks of a kind of unit; an instance belongs to one run.
 
-    pictures: the picture policy of the run.
-    beside: what stands beside the measures of such units.
+    Attributes:
+        pictures: the picture policy of the run.
+        beside: what stands beside the measures of such units.
     """
 
     beside: ClassVar[Beside] = Beside()

@@ -64,9 +64,10 @@ class World(ABC):
 class Seen(Sight):
     """What an agent sees of a live page: the content of an observation.
 
-    page: digest of the page, "" without.
-    tabs: titles and addresses of the browser's tabs, where an agent may have several.
-    tab: number of the one that is seen, from 0.
+    Attributes:
+        page: digest of the page, "" without.
+        tabs: titles and addresses of the browser's tabs, where an agent may have several.
+        tab: number of the one that is seen, from 0.
     """
 
     page: str = ""
@@ -104,11 +105,12 @@ class Seen(Sight):
 class LivePage:
     """A page as it was seen.
 
-    html: cleaned as in Mind2Web's `cleaned_html`, with `backend_node_id` attributes.
-    candidates: all elements that are rendered, in document order; boxes in pixels of the
-        screenshot, and outside of it for what has to be scrolled to.
-    in_view: ids of those that are at least partly within the screenshot.
-    cut: whether the page was too large to be looked at as a whole.
+    Attributes:
+        html: cleaned as in Mind2Web's `cleaned_html`, with `backend_node_id` attributes.
+        candidates: all elements that are rendered, in document order; boxes in pixels of the
+            screenshot, and outside of it for what has to be scrolled to.
+        in_view: ids of those that are at least partly within the screenshot.
+        cut: whether the page was too large to be looked at as a whole.
     """
 
     html: str

@@ -30,10 +30,14 @@ class Policy(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name by which it is selected and recorded."""
+        ...
 
     @property
-    def needs_gold(self) -> bool: ...
+    def needs_gold(self) -> bool:
+        """Whether `predict` is given the `Secret`."""
+        ...
 
     def predict(self, *asked: Any, **_: Any) -> Prediction:
         """The prediction for one unit.

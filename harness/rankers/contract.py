@@ -96,10 +96,12 @@ class ByScore:
 
     @property
     def name(self) -> str:
+        """See `Ranks.name`."""
         return self.scorer.name
 
     @property
     def digest(self) -> str:
+        """See `Ranks.digest`."""
         return self.scorer.digest
 
     def of(self, row: Row, page: Page) -> Sequence[str]:

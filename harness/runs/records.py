@@ -50,10 +50,12 @@ class MessageRecord:
 class EmbedRecord:
     """What a call embedded.
 
-    count: number of texts.
-    dimensions: numbers in a vector.
-    vectors: digest of the blob that holds the vectors one after the other, four bytes per number.
-    texts: the texts; None where they are long (`CallRecord.conversation` is their digest).
+    Attributes:
+        count: number of texts.
+        dimensions: numbers in a vector.
+        vectors: digest of the blob that holds the vectors one after the other, four bytes per
+            number.
+        texts: the texts; None where they are long (`CallRecord.conversation` is their digest).
     """
 
     count: int
@@ -66,8 +68,10 @@ class EmbedRecord:
 class ActRecord:
     """What a call did in an environment.
 
-    action, observation: JSON.
-    blobs: digests of the large parts of the observation, by name.
+    Attributes:
+        action: JSON.
+        observation: JSON.
+        blobs: digests of the large parts of the observation, by name.
     """
 
     action: Any
@@ -79,25 +83,28 @@ class ActRecord:
 class CallRecord:
     """One finished call: a model asked, texts embedded, or an action carried out.
 
-    unit_id: the unit whose call this is; of a shared call (`asked_by`) the `shared_unit` of the
-        parent whose units share it.
-    place: which call of the dialogue this is (`round-1`, `group-2`, ...).
-    request: hash of everything that the reply depends on.
-    conversation: digest of the conversation that was sent, of the texts or of the action; a replay
-        must arrive at the same one.
-    messages: those added to the conversation `earlier`, or all of them if that is None.
-    reply: the reply; of an embedder its usage, name and latency only, of an action the latency.
-    attempts: requests sent until the reply came; 0 for a reply from the cache and for a prompt that
-        was too long to send.
-    from_cache: whether the reply came from the cache, at no cost.
-    cost: billed for it, in US dollars; None without a price.
-    earlier: digest of the conversation that this one extends.
-    price: what a reply from the cache would have cost; left out for other calls, whose price is
-        `cost`, and where it is unknown.
-    role: who was asked; "" is the model under test, and environments have none.
-    trial: number of the attempt of the unit, from 0; an episode may have to start anew.
-    asked_by: the unit that asked for a shared call first, and bears its cost; "" for other calls.
-    embed, act: what an embedder or an environment was asked for; None for other calls.
+    Attributes:
+        unit_id: the unit whose call this is; of a shared call (`asked_by`) the `shared_unit` of the
+            parent whose units share it.
+        place: which call of the dialogue this is (`round-1`, `group-2`, ...).
+        request: hash of everything that the reply depends on.
+        conversation: digest of the conversation that was sent, of the texts or of the action; a
+            replay must arrive at the same one.
+        messages: those added to the conversation `earlier`, or all of them if that is None.
+        reply: the reply; of an embedder its usage, name and latency only, of an action the latency.
+        attempts: requests sent until the reply came; 0 for a reply from the cache and for a prompt
+            that was too long to send.
+        from_cache: whether the reply came from the cache, at no cost.
+        cost: billed for it, in US dollars; None without a price.
+        earlier: digest of the conversation that this one extends.
+        price: what a reply from the cache would have cost; left out for other calls, whose price is
+            `cost`, and where it is unknown.
+        role: who was asked; "" is the model under test, and environments have none.
+        trial: number of the attempt of the unit, from 0; an episode may have to start anew.
+        asked_by: the unit that asked for a shared call first, and bears its cost; "" for other
+            calls.
+        embed: what an embedder was asked for; None for other calls.
+        act: what an environment was asked for; None for other calls.
 
     The last five are left out of the line where they are at their default.
     """
@@ -167,8 +174,10 @@ class CallRecord:
 class Spent:
     """What calls of one role took.
 
-    usage: tokens of all replies, those from the cache included; None when no reply reports them.
-    cost: billed for the calls in US dollars; None unless every call has a price.
+    Attributes:
+        usage: tokens of all replies, those from the cache included; None when no reply reports
+            them.
+        cost: billed for the calls in US dollars; None unless every call has a price.
     """
 
     calls: int
@@ -184,29 +193,31 @@ class Spent:
 class UnitRecord(Generic[D]):
     """What is asked about and scored, and its outcome.
 
-    kind: what it is; says what `detail` holds.
-    repeat: number of the repeat, from 0.
-    parents: id of what it belongs to, by level, from the inside out (`task`, `website`).
-    labels: what else it is grouped by.
-    position, total: place in its innermost parent, from 0, and how many units that has in the data
-        (0 where nobody knows).
-    goal: the task or instruction in words.
-    trial: number of the attempt, from 0; more than one where an episode had to start anew.
-    invalid: why the unit has no right answer, None for a valid one.
-    asked: whether a model was asked. Not for invalid units, nor where nothing right is offered
-        (status `not_offered`).
-    settled: whether the outcome is final. Otherwise `error` says why not, and resuming the run asks
-        again. A unit that cannot be read is settled, and `error` says what is wrong with it.
-    source: file and row of the data, for messages.
-    digests: of its data that the run does not hold, by what it is (`html`, `screenshot`).
-    prompt_tokens: estimate for the longest prompt.
-    calls: ids of the calls, in order.
-    cost: billed for the calls, in US dollars; None unless every call has a price.
-    roles: the part of each role in calls, usage and cost, left out of the line where only the model
-        under test was asked.
-    tiers: number of replies that each tier of a provider served in this run, left out of the line
-        where no provider said which one.
-    detail: what only units of this kind have (`harness.runs.kinds`).
+    Attributes:
+        kind: what it is; says what `detail` holds.
+        repeat: number of the repeat, from 0.
+        parents: id of what it belongs to, by level, from the inside out (`task`, `website`).
+        labels: what else it is grouped by.
+        position: place in its innermost parent, from 0.
+        total: how many units that has in the data (0 where nobody knows).
+        goal: the task or instruction in words.
+        trial: number of the attempt, from 0; more than one where an episode had to start anew.
+        invalid: why the unit has no right answer, None for a valid one.
+        asked: whether a model was asked. Not for invalid units, nor where nothing right is offered
+            (status `not_offered`).
+        settled: whether the outcome is final. Otherwise `error` says why not, and resuming the run
+            asks again. A unit that cannot be read is settled, and `error` says what is wrong with
+            it.
+        source: file and row of the data, for messages.
+        digests: of its data that the run does not hold, by what it is (`html`, `screenshot`).
+        prompt_tokens: estimate for the longest prompt.
+        calls: ids of the calls, in order.
+        cost: billed for the calls, in US dollars; None unless every call has a price.
+        roles: the part of each role in calls, usage and cost, left out of the line where only the
+            model under test was asked.
+        tiers: number of replies that each tier of a provider served in this run, left out of the
+            line where no provider said which one.
+        detail: what only units of this kind have (`harness.runs.kinds`).
     """
 
     kind: str

@@ -61,8 +61,10 @@ _Place = tuple[int, int, int]
 class Run:
     """A run on disk, complete or not, possibly being written to right now.
 
-    tolerant: whether lines that cannot be read are left out instead of raising `RunError`.
-    damaged: why `steps.parquet` was not read, set by whoever tried; None if it was or nobody did.
+    Attributes:
+        tolerant: whether lines that cannot be read are left out instead of raising `RunError`.
+        damaged: why `steps.parquet` was not read, set by whoever tried; None if it was or nobody
+            did.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Run:
 
     @property
     def name(self) -> str:
+        """Its name, as the manifest has it."""
         return self.manifest.name
 
     @property

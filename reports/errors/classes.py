@@ -14,10 +14,11 @@ MISSED, PARTIAL, FAILED = "missed", "partial", "failed"
 class ClassInfo(NamedTuple):
     """A class of units.
 
-    error_class: its name.
-    title: its name in tables.
-    group: the kind of outcome it belongs to. Those that are not counted are no part of shares.
-    meaning: its definition.
+    Attributes:
+        error_class: its name.
+        title: its name in tables.
+        group: the kind of outcome it belongs to. Those that are not counted are no part of shares.
+        meaning: its definition.
     """
 
     error_class: str

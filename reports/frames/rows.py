@@ -27,14 +27,15 @@ INVALID_RULES: tuple[InvalidRule, ...] = get_args(InvalidRule)
 class RunRows:
     """A run's rows, ready to be aggregated in any grouping.
 
-    label: the run's label in the report.
-    run: the run.
-    frame: its frame of steps.
-    trials: the same rows for `parsers.aggregation`, in the same order.
-    rules: how rows are aggregated.
-    lengths: number of rows of parents that the data or the selection cut short, by id.
-    unreached: selected rows not on record yet; while there are any, measures of parents are
-        withheld.
+    Attributes:
+        label: the run's label in the report.
+        run: the run.
+        frame: its frame of steps.
+        trials: the same rows for `parsers.aggregation`, in the same order.
+        rules: how rows are aggregated.
+        lengths: number of rows of parents that the data or the selection cut short, by id.
+        unreached: selected rows not on record yet; while there are any, measures of parents are
+            withheld.
     """
 
     label: str

@@ -34,12 +34,13 @@ def unit_column(name: str, kind: Kind, meaning: str, get: Getter | str = "") -> 
 class KindColumns:
     """The columns that units of a kind have beside those of all units.
 
-    identity: behind the innermost parent.
-    detail: in front of tokens and cost.
-    outcome: behind the status; missing while a unit has no final outcome.
-    texts: long texts, on request.
-    parts: columns that `steps.parquet` has as one of lists, by name, with the place in it.
-    digest: a column that has to be equal for two runs to share a unit, and what it is of.
+    Attributes:
+        identity: behind the innermost parent.
+        detail: in front of tokens and cost.
+        outcome: behind the status; missing while a unit has no final outcome.
+        texts: long texts, on request.
+        parts: columns that `steps.parquet` has as one of lists, by name, with the place in it.
+        digest: a column that has to be equal for two runs to share a unit, and what it is of.
     """
 
     identity: tuple[UnitColumn, ...] = ()
@@ -54,9 +55,10 @@ class KindColumns:
 class UnitColumns:
     """The columns of a frame of units, in their order.
 
-    row: what a unit is, and what it took.
-    outcome: how it ended; missing while it has no final outcome.
-    texts: long texts taken from pages.
+    Attributes:
+        row: what a unit is, and what it took.
+        outcome: how it ended; missing while it has no final outcome.
+        texts: long texts taken from pages.
     """
 
     row: tuple[UnitColumn, ...]

@@ -35,14 +35,15 @@ Window = tuple[int, int, int, int]
 class Fact(NamedTuple):
     """Something that the list shows of units.
 
-    key: its name in addresses, in small letters.
-    head: head of its column; "" for none.
-    filter: name of its filter; "" for none.
-    tail: key of another fact that follows it in its column.
-    early: whether it comes before the goal, as what units belong to does.
-    told: how the heading of the unit's view tells it: not at all, its value, or under its name.
-    word: whether many units share its values.
-    code: whether it is shown as code, as in the page.
+    Attributes:
+        key: its name in addresses, in small letters.
+        head: head of its column; "" for none.
+        filter: name of its filter; "" for none.
+        tail: key of another fact that follows it in its column.
+        early: whether it comes before the goal, as what units belong to does.
+        told: how the heading of the unit's view tells it: not at all, its value, or under its name.
+        word: whether many units share its values.
+        code: whether it is shown as code, as in the page.
     """
 
     key: str
@@ -58,7 +59,8 @@ class Fact(NamedTuple):
 class Drawn(NamedTuple):
     """A box on the picture, as (x, y, width, height) in page pixels, in the order of drawing.
 
-    corners: of a polygon in turn, which is drawn in place of the box around it.
+    Attributes:
+        corners: of a polygon in turn, which is drawn in place of the box around it.
     """
 
     kind: BoxKind
@@ -77,7 +79,8 @@ class Cell(NamedTuple):
 class Line(NamedTuple):
     """A line of the table that holds what was answered against what is right.
 
-    right: whether the answer is right; None where nobody says.
+    Attributes:
+        right: whether the answer is right; None where nobody says.
     """
 
     name: str
@@ -88,9 +91,11 @@ class Line(NamedTuple):
 class Item(NamedTuple):
     """An item of a list.
 
-    letter: before it; None for a plain list.
-    target, chosen: whether it is right, and whether it was answered.
-    remark: a word behind it.
+    Attributes:
+        letter: before it; None for a plain list.
+        target: whether it is right.
+        chosen: whether it was answered.
+        remark: a word behind it.
     """
 
     text: str
@@ -103,9 +108,10 @@ class Item(NamedTuple):
 class Listed(NamedTuple):
     """A list in a panel of its own.
 
-    note: a line below it.
-    empty: what stands there without items; "" leaves the panel out.
-    early: whether it comes before the conversation.
+    Attributes:
+        note: a line below it.
+        empty: what stands there without items; "" leaves the panel out.
+        early: whether it comes before the conversation.
     """
 
     title: str
@@ -118,16 +124,19 @@ class Listed(NamedTuple):
 class Frame(NamedTuple):
     """A frame of a film strip: what was seen, and what was done about it.
 
-    head: above it.
-    goal: what was wanted, where that is new.
-    picture: digest of a blob; "" without.
-    size: width and height of the picture, in whose pixels boxes and points are; None for its own.
-    boxes, point: drawn on the picture.
-    mark: what stands beside the point.
-    to: where something was dragged from the point.
-    action: what was done, in a line.
-    said: what was replied.
-    after: what became of it; `failed` marks it as a failure.
+    Attributes:
+        head: above it.
+        goal: what was wanted, where that is new.
+        picture: digest of a blob; "" without.
+        size: width and height of the picture, in whose pixels boxes and points are; None for its
+            own.
+        boxes: drawn on the picture.
+        point: drawn on the picture.
+        mark: what stands beside the point.
+        to: where something was dragged from the point.
+        action: what was done, in a line.
+        said: what was replied.
+        after: what became of it; `failed` marks it as a failure.
     """
 
     head: str
@@ -157,15 +166,16 @@ class Score(NamedTuple):
 class Part:
     """What the view of a unit shows of what only units of its kind have.
 
-    page: width and height of the page in pixels.
-    boxes: on the picture; None where the kind has none, so that nobody is offered to hide them.
-    point: that was answered, in page pixels.
-    focus: the box that the picture is scrolled to.
-    actual: whether the picture is enlarged to its own resolution, not to twice its width.
-    heads: heads of the table behind its first column, and `lines` its lines.
-    lists: panels with lists.
-    scores: in words of the kind; None for those that the benchmark declares.
-    raw: what is shown as it is on record.
+    Attributes:
+        page: width and height of the page in pixels.
+        boxes: on the picture; None where the kind has none, so that nobody is offered to hide them.
+        point: that was answered, in page pixels.
+        focus: the box that the picture is scrolled to.
+        actual: whether the picture is enlarged to its own resolution, not to twice its width.
+        heads: heads of the table behind its first column, and `lines` its lines.
+        lists: panels with lists.
+        scores: in words of the kind; None for those that the benchmark declares.
+        raw: what is shown as it is on record.
     """
 
     page: tuple[int, int] | None = None
@@ -183,13 +193,15 @@ class Part:
 class UnitPage:
     """What the page shows of units of any kind, and what a kind may replace.
 
-    measures: the measures that the list shows beside the main one; None for those of tables.
-    answers: whether the list of a single run shows what was answered.
-    labels: whether the view of a unit tells labels that are no facts of the list.
-    pictured: whether every unit should have a picture, so that it is told where one is missing.
-    searched: what the list can be searched for, in words.
-    same: what two runs did that gave the same answer, in words.
-    card: the facts on the card of a unit among those of its parent, as its first line and as code.
+    Attributes:
+        measures: the measures that the list shows beside the main one; None for those of tables.
+        answers: whether the list of a single run shows what was answered.
+        labels: whether the view of a unit tells labels that are no facts of the list.
+        pictured: whether every unit should have a picture, so that it is told where one is missing.
+        searched: what the list can be searched for, in words.
+        same: what two runs did that gave the same answer, in words.
+        card: the facts on the card of a unit among those of its parent, as its first line and as
+            code.
     """
 
     measures: tuple[str, ...] | None = None
