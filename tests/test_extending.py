@@ -20,7 +20,7 @@ import pytest
 from tests.reports.photos import photo, photo_run
 
 HOUSE = Path(__file__).resolve().parent.parent
-FENCE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r'^```\w+ title="(\S+)"\n(.*?)^```$', re.M | re.S)
 """A fenced file: language and name on the first line."""
 
 

@@ -17,8 +17,8 @@ from tests.servers import Answer, Ask, WireServer
 
 HOUSE = Path(__file__).parents[3]
 PAGE = (HOUSE / "docs" / "environment.md").read_text(encoding="utf-8")
-EXAMPLES = dict(re.findall(r"^```python (\S+)\n(.*?)^```$", PAGE, re.M | re.S))
-OUTPUT = dict(re.findall(r"^```text (\S+)\n(.*?)^```$", PAGE, re.M | re.S))
+EXAMPLES = dict(re.findall(r'^```python title="(\S+)"\n(.*?)^```$', PAGE, re.M | re.S))
+OUTPUT = dict(re.findall(r'^```text title="(\S+)"\n(.*?)^```$', PAGE, re.M | re.S))
 
 
 def printed(folder: Path, name: str, **environment: str) -> str:
