@@ -147,6 +147,11 @@ class Layout(Protocol):
         """The list column with one entry per negative candidate; None if there is none."""
         ...
 
+    @property
+    def goal_column(self) -> str | None:
+        """The column with a step's task in words; None if it is not to be had without the rest."""
+        ...
+
     def records(
         self,
         path: Path,

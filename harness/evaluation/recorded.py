@@ -260,6 +260,11 @@ class RecordedSteps(UnitKind):
                 yield cls.listed_record(unasked_record(row, row.gold))
 
     @classmethod
+    def outlined(cls, dataset: Dataset[Any]) -> Iterator[tuple[str, str]]:
+        """See `UnitKind.outlined`: no page is read."""
+        return ((goal, "") for goal in recorded_steps(dataset).goals())
+
+    @classmethod
     def right(cls, record: StepRecord) -> str:
         """The recorded action in a few words, with the reason why its row is invalid."""
         gold = record.detail.gold

@@ -247,6 +247,12 @@ class UnitKind:
         return map(cls.listed_record, dataset.entries)
 
     @classmethod
+    def outlined(cls, dataset: Dataset[Any]) -> Iterator[tuple[str, str]]:
+        """What is known of the units of a selection before they are prepared, in order: the goal
+        and the right answer in words, "" for what is not. Raises `DataError`."""
+        return ((unit.goal, unit.right) for unit in cls.listed(dataset))
+
+    @classmethod
     def listed_record(cls, record: UnitRecord[Any]) -> Listed:
         """A unit on record, for a list."""
         where = (record.goal, record.place, record.total)

@@ -1,0 +1,304 @@
+"""The scorer of our tasks in inspect_ai, and metrics with the intervals of a run.
+
+The solver leaves the record of a unit in the sample's store, with what the protocol read from the
+replies. The scorer scores that by the rules of the benchmark, so that `inspect score` can do so
+again by others. Metrics see every epoch, and are computed by the aggregation of runs. They return
+NaN where that has no value: inspect also calls them for samples so far, and ends the whole
+evaluation if one raises.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    Value,
+    metric,
+    scorer,
+)
+from inspect_ai.solver import TaskState
+
+from harness.benchmarks import benchmark
+from harness.evaluation.scoring import scorer_of
+from harness.evaluation.summary import aggregation_rules, plain
+from harness.evaluation.units import unit_kind
+from harness.runs import UnitRecord
+from harness.runs.lines import line_decoder, to_line
+from harness.settings import SETTINGS, Settings, read_settings
+from parsers import Declaration, Measure, Metrics
+from parsers.declaration import Average
+from parsers.intervals import Interval
+from parsers.records import ScoredUnit, Status
+from parsers.repeats import aggregate_repeats
+
+RECORD = "vlm_eval"
+"""Where the record of a unit lies in the store of its sample."""
+_log = logging.getLogger(__name__)
+
+
+def stored(record: UnitRecord[Any]) -> Any:
+    """The record of a unit as JSON values."""
+    return msgspec.to_builtins(to_line(record))
+
+
+def restored(value: Any) -> UnitRecord[Any]:
+    """The record in those values. Raises `msgspec.ValidationError`."""
+    read: UnitRecord[Any] = line_decoder(UnitRecord)(msgspec.json.encode(value))
+    return read
+
+
+def scoring_settings(settings: Settings) -> dict[str, Any]:
+    """The settings by which predictions are scored and averaged, where they are not as usual."""
+    return {
+        name: plain(value)
+        for name, setting in SETTINGS.items()
+        if setting.about == "scoring" and (value := getattr(settings, name)) != setting.default
+    }
+
+
+def measures_of(declared: Declaration) -> dict[str, list[Metric]]:
+    """The metrics of each measure of units, with those of parents under what they are made of."""
+    averages: dict[Average, Callable[..., Metric]] = {
+        "macro": macro,
+        "micro": micro,
+        "cells": cells,
+    }
+    found: dict[str, list[Metric]] = {
+        one.name: [averages[average](measure=one.name) for average in one.averages]
+        for one in _shown(declared)
+    }
+    for one in declared.of_parents:
+        if one.all_of in found:
+            found[one.all_of].append(whole(measure=one.name))
+    return found
+
+
+def _metric(measure: str, average: Average | None) -> Metric:
+    # inspect tells by the annotation what a metric takes.
+    def compute(scores: list[SampleScore]) -> Value:
+        return _estimates(scores, measure, average)
+
+    return compute
+
+
+@metric(scores="unreduced")
+def macro(measure: str = "") -> Metric:
+    """The mean over tasks of each task's mean, with its interval.
+
+    `measure` is the one that is averaged; without it, scores are averaged as those of any.
+    """
+    return _metric(measure, "macro")
+
+
+@metric(scores="unreduced")
+def micro(measure: str = "") -> Metric:
+    """The mean over steps, with an interval clustered by task; `measure` as in `macro`."""
+    return _metric(measure, "micro")
+
+
+@metric(scores="unreduced")
+def cells(measure: str = "") -> Metric:
+    """The mean over cells of each cell's mean, with its interval; `measure` as in `macro`."""
+    return _metric(measure, "cells")
+
+
+@metric(scores="unreduced")
+def whole(measure: str = "") -> Metric:
+    """The share of parents (tasks) in which every unit succeeds, NaN while one is incomplete."""
+    return _metric(measure, None)
+
+
+@scorer(metrics={"*": [macro(), micro()]})
+def scores(benchmark: str = "", **rules: Any) -> Scorer:
+    """Scores what a protocol has read from the replies.
+
+    Args:
+        benchmark: the benchmark, whose measures these are; that of the samples unless given.
+        rules: the settings of scoring (`f1`, `step_rule`, ...) that are not as usual.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        of = benchmark or str(state.metadata.get("benchmark", ""))
+        settings = _settings(of, rules)
+        declared = _declared(of)
+        facts: dict[str, Any] = {"repeat": state.epoch - 1, "scoring": dict(rules)}
+        names = _headline(declared, settings)
+        if state.store.get(RECORD) is None:
+            return Score(value=dict.fromkeys(names), metadata={**facts, "unsettled": True})
+        record = restored(state.store.get(RECORD))
+        kind, said = unit_kind(record.kind), record.prediction
+        by_name = scorer_of(settings, declared)(said, record.detail) if said else {}
+        return Score(
+            value={name: by_name.get(key) for name, key in names.items()},
+            answer=kind.ended(record) if said else None,
+            explanation=f"not asked: {record.invalid}" if record.invalid else kind.answer(record),
+            reason=_reason(record),
+            metadata={
+                **facts,
+                "status": str(said.status) if said else None,
+                "flags": list(said.flags) if said else [],
+                "invalid": record.invalid,
+                "all": dict(by_name),
+            },
+        )
+
+    return score
+
+
+def _reason(record: UnitRecord[Any]) -> str | None:
+    """Inspect's word for how an abnormal answer ended, else ours."""
+    if record.prediction is None or record.prediction.status is Status.ANSWERED:
+        return None
+    words = {Status.REFUSAL: "refusal", Status.PARSE_ERROR: "invalid_response_format"}
+    status = record.prediction.status
+    return words.get(status, str(status))
+
+
+def _settings(benchmark: str, rules: Mapping[str, Any]) -> Settings:
+    return read_settings({"benchmark": benchmark, **rules})
+
+
+def _declared(name: str) -> Declaration:
+    return benchmark(name).declared
+
+
+def _headline(declared: Declaration, settings: Settings) -> dict[str, str]:
+    """The score of each measure of units that stands for it, by the measure's name."""
+    variant = aggregation_rules(settings, declared).variant
+    return {one.name: one.score(variant) for one in _shown(declared)}
+
+
+def _shown(declared: Declaration) -> list[Measure]:
+    """The measures of units that tables of results show."""
+    return [one for one in declared.of_units if one.averages and one.in_tables]
+
+
+def _estimates(scores: list[SampleScore], measure: str, average: Average | None) -> Value:
+    """Value and interval of a measure, over all samples and, if there are several, by split."""
+    try:
+        trials = [(_number(one, "repeat"), one) for one in scores]
+        units = [(repeat, _unit(one)) for repeat, one in trials]
+        splits = sorted({unit.split for _, unit in units})
+        found = dict(_named("", _ends(scores, units, measure, average)))
+        if len(splits) > 1:
+            for split in splits:
+                part = [(repeat, unit) for repeat, unit in units if unit.split == split]
+                found |= _named(split, _ends(scores, part, measure, average))
+        return found
+    except Exception as error:
+        _log.warning("%s of %s: %s", average or "whole", measure or "a score", error)
+        return dict(_named("", (None, None)))
+
+
+def _named(split: str, ends: tuple[float | None, Interval | None]) -> Iterable[tuple[str, float]]:
+    value, interval = ends
+    before = f"{split}_" if split else ""
+    yield split or "value", math.nan if value is None else value
+    yield f"{before}low", math.nan if interval is None else interval.low
+    yield f"{before}high", math.nan if interval is None else interval.high
+
+
+def _ends(
+    scores: list[SampleScore],
+    units: list[tuple[int, ScoredUnit]],
+    measure: str,
+    average: Average | None,
+) -> tuple[float | None, Interval | None]:
+    if not scores:
+        return None, None
+    metadata = scores[0].sample_metadata or {}
+    known = _declared(str(metadata.get("benchmark", "")))
+    declared = _alone(known, measure, average)
+    rules = aggregation_rules(
+        _settings(str(metadata.get("benchmark", "")), _facts(scores[0]).get("scoring", {})),
+        declared,
+    )
+    level = declared.innermost.name
+    lengths = {
+        unit.parents[level]: int(rows)
+        for (_, unit), rows in zip(units, _rows(scores, units), strict=False)
+        if level in unit.parents and rows
+    }
+    metrics = aggregate_repeats(units, declared, rules, lengths=lengths).metrics
+    return _of_whole(metrics, measure) if average is None else _of_units(metrics, average)
+
+
+def _rows(scores: list[SampleScore], units: list[tuple[int, ScoredUnit]]) -> list[int]:
+    rows = {str(one.sample_id): (one.sample_metadata or {}).get("rows", 0) for one in scores}
+    return [rows.get(unit.unit_id, 0) for _, unit in units]
+
+
+def _of_units(metrics: Metrics, average: Average) -> tuple[float | None, Interval | None]:
+    estimate = metrics.headline.rates[metrics.declared.main.name][average]
+    return estimate.value, estimate.interval
+
+
+def _of_whole(metrics: Metrics, measure: str) -> tuple[float | None, Interval | None]:
+    rate = metrics.of_parents(measure)
+    return (None, None) if rate is None else (rate.value, rate.interval)
+
+
+VALUE = "measured"
+"""What a score is called where it is averaged alone."""
+
+
+def _alone(declared: Declaration, measure: str, average: Average | None) -> Declaration:
+    """A declaration with one measure, whose score is `VALUE`, and what it makes of parents."""
+    named = declared[measure] if measure else Measure(VALUE)
+    of_units = declared[named.all_of] if named.all_of else named
+    only = replace(
+        of_units,
+        name=VALUE,
+        main=True,
+        averages=(average,) if average else ("micro",),
+        variants=(),
+        setting="",
+        needs=(),
+        column=VALUE,
+        result=VALUE,
+        key=VALUE,
+        cells=of_units.cells if average == "cells" else (),
+    )
+    parents = (replace(named, all_of=VALUE, needs=()),) if named.all_of else ()
+    return replace(declared, measures=(only, *parents))
+
+
+def _unit(one: SampleScore) -> ScoredUnit:
+    """The row that a score of a sample is to the aggregation."""
+    metadata, facts, value = one.sample_metadata or {}, _facts(one), one.score.value
+    status = facts.get("status")
+    known = _declared(str(metadata.get("benchmark", "")))
+    settled = not facts.get("unsettled")
+    number = value if isinstance(value, int | float) and not math.isnan(value) else None
+    return ScoredUnit(
+        unit_id=str(one.sample_id),
+        split=str(metadata.get("split", "")),
+        parents={
+            level.name: str(metadata[level.name])
+            for level in known.levels
+            if level.name in metadata
+        },
+        labels=metadata.get("labels", {}),
+        invalid=facts.get("invalid"),
+        scores={VALUE: number} if settled and status is not None else None,
+        status=Status(status) if status is not None else None,
+        flags=tuple(facts.get("flags", ())),
+    )
+
+
+def _facts(one: SampleScore) -> Mapping[str, Any]:
+    return one.score.metadata or {}
+
+
+def _number(one: SampleScore, name: str) -> int:
+    return int(_facts(one).get(name, 0))

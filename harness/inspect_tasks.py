@@ -1,0 +1,29 @@
+"""Our protocols as tasks of Inspect AI (`pip install 'vlm-web-eval[inspect]'`).
+
+    inspect eval harness/mm_mind2web --model openai/gpt-5.4 -T protocol=seeact-two-rounds
+
+Arguments are the settings of `vlm-eval run` by their names, except those that inspect has options
+for. A sample is a unit, an epoch a repeat; the solver holds the protocol's dialogue with a
+`generate()` for each question, and the metrics are those of a run, with its intervals. inspect
+finds this module through its entry point in an installed package (docs/inspect.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspect_ai import Task, task
+
+from harness.bridge.solving import bridged
+
+
+@task
+def mm_mind2web(**settings: Any) -> Task:
+    """Multimodal-Mind2Web: the next action on recorded web pages."""
+    return bridged({"benchmark": "multimodal-mind2web", **settings})
+
+
+@task
+def benchmark(**settings: Any) -> Task:
+    """Any benchmark of recorded units: `-T benchmark=NAME`, as `vlm-eval benchmarks` lists them."""
+    return bridged(settings)
