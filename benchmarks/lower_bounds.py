@@ -78,14 +78,14 @@ def smoke(python: str, pins: str, folder: Path) -> str:
     """Install pins for a Python and run the sample's first task; the failure, or nothing."""
     (folder / "pins.txt").write_text(pins, "utf-8")
     at = folder / "env"
-    inside = at / ("Scripts" if sys.platform == "win32" else "bin")
-    install = ["uv", "pip", "install", "--quiet", "--python", str(at)]
-    run = [inside / "vlm-eval", "--model", "lexical", "-b", "sample", "--limit", "1"]
-    steps: list[list[str | Path]] = [
-        ["uv", "venv", "--quiet", "--no-python-downloads", "--python", python, at],
-        [*install, "-r", folder / "pins.txt"],
-        [*install, "--no-deps", ROOT],
-        [*run, "--out", folder / "run", "--progress", "off"],
+    command = at / ("Scripts" if sys.platform == "win32" else "bin") / "vlm-eval"
+    uv = ["uv", "pip", "install", "--quiet", "--python", str(at)]
+    options = ["--model", "lexical", "-b", "sample", "--limit", "1", "--progress", "off"]
+    steps = [
+        ["uv", "venv", "--quiet", "--no-python-downloads", "--python", python, str(at)],
+        [*uv, "-r", str(folder / "pins.txt")],
+        [*uv, "--no-deps", str(ROOT)],
+        [str(command), *options, "--out", "run"],
     ]
     for words in steps:
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)

@@ -38,7 +38,7 @@ def lowest(requirement: Requirement) -> Version | None:
 
 
 def test_the_version_stands_in_the_code_and_is_told_by_the_citation() -> None:
-    assert PROJECT["dynamic"] == ["version"]
+    assert "version" in PROJECT["dynamic"]
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     assert re.findall(r"^version: (\S+)$", citation, re.M) == [harness.__version__]
 
