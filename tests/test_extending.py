@@ -242,3 +242,32 @@ def test_a_metric_is_computed_from_stored_runs(tmp_path: Path) -> None:
         check=True,
     )
     assert called.stdout == "run: 100.0 [100.0, 100.0]\n"
+
+
+@pytest.mark.parametrize("example", ["A tracker"], indirect=True)
+def test_a_tracker_of_another_package_is_listed_and_told(example: Example) -> None:
+    assert "jsonl" in example.run("trackers")
+    summary = example.evaluate("--model", "lexical", "--track", "jsonl:course.jsonl")
+    told = [json.loads(line) for line in (example.folder / "course.jsonl").read_text().splitlines()]
+    assert [one["event"] for one in told] == ["start", "point", "end"]
+    assert {one["run"] for one in told} == {"run"}
+    assert told[0]["config"]["model"] == "lexical"
+    macro = summary["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    assert told[1]["values"]["macro/element"] == macro
+    assert told[2]["complete"] and told[2]["texts"] == []
+    assert {row["measure"] for row in told[2]["results"]} >= {"element", "task_success"}
+
+
+@pytest.mark.parametrize("example", ["A tracker"], indirect=True)
+def test_every_run_of_a_sweep_is_tracked_by_itself(example: Example) -> None:
+    (example.folder / "two.toml").write_text(
+        '[defaults]\nbenchmark = "sample"\nsplit = "dev"\nlimit = 1\n'
+        'track = ["jsonl:course.jsonl"]\n[[run]]\nmodel = ["random", "lexical"]\n'
+    )
+    example.run("sweep", "two.toml")
+    told = [json.loads(line) for line in (example.folder / "course.jsonl").read_text().splitlines()]
+    runs = {one["run"] for one in told}
+    assert len(runs) == 2
+    for run in runs:
+        events = [one["event"] for one in told if one["run"] == run]
+        assert events == ["start", "point", "end"]

@@ -62,6 +62,9 @@ class Ending:
 class Tracker(Protocol):
     """Tells a service how a run goes. Its methods are called one after the other, on one thread.
 
+    What a tracker needs is best imported where it is made, not on that thread: others may look into
+    a module that is being imported, and stumble.
+
     They may take as long as they like and raise anything: a run neither waits for its tracker nor
     ends with it. After an exception a tracker is not called again.
     """

@@ -12,22 +12,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
-from harness.trackers.package import need
+from harness.trackers.package import package
 
 
 class TrackioTracker:
     """`trackio:PROJECT`."""
 
     def __init__(self, project: str = "") -> None:
-        need("trackio")
+        self._trackio = package("trackio")
         self._project = project or PROJECT
         self._run: Any = None
 
     def start(self, run: TrackedRun) -> str:
-        import trackio
-
         with _quiet():
-            self._run = trackio.init(
+            self._run = self._trackio.init(
                 project=self._project,
                 name=run.name,
                 config=dict(run.config),
@@ -49,18 +47,16 @@ class TrackioTracker:
             values |= ending.values
         for name, table in (("results", ending.results), ("texts", ending.texts)):
             if table is not None:
-                values[name] = _table(table)
+                values[name] = self._table(table)
         if values:
             self._run.log(values, step=ending.settled)
         with _quiet():
             self._run.finish()
 
-
-def _table(table: Table) -> Any:
-    import trackio
-
-    # The dashboard shows texts as they are, neither as Markdown nor as HTML.
-    return trackio.Table(columns=list(table.columns), data=[list(row) for row in table.rows])
+    def _table(self, table: Table) -> Any:
+        # The dashboard shows texts as they are, neither as Markdown nor as HTML.
+        rows = [list(row) for row in table.rows]
+        return self._trackio.Table(columns=list(table.columns), data=rows)
 
 
 class _Muted:

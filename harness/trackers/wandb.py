@@ -10,13 +10,14 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
 from harness.trackers.config import HIDDEN
 from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
-from harness.trackers.package import need
+from harness.trackers.package import package
 
 START_S, UPLOAD_S = 20, 20
 """How long the end of a session may wait for uploads, in seconds; the rest stays on disk."""
@@ -27,16 +28,17 @@ class WandbTracker:
     """`wandb:PROJECT` or `wandb:ENTITY/PROJECT`; else as `WANDB_PROJECT` and `WANDB_ENTITY` say."""
 
     def __init__(self, project: str = "") -> None:
-        need("wandb")
+        self._wandb = package("wandb")
+        # Its tables look for pandas, which is imported here for the same reason.
+        import_module("pandas")
         entity, _, name = project.rpartition("/")
         self._entity = entity or None
         self._project = name or os.environ.get("WANDB_PROJECT") or PROJECT
         self._run: Any = None
-        _need_key()
+        self._need_key()
 
     def start(self, run: TrackedRun) -> str:
-        import wandb
-
+        wandb = self._wandb
         self._run = tracked = wandb.init(
             entity=self._entity,
             project=self._project,
@@ -57,6 +59,8 @@ class WandbTracker:
                 x_disable_meta=True,
                 x_disable_machine_info=True,
                 x_save_requirements=False,
+                # What a killed session has told is otherwise lost for a quarter of a minute.
+                x_transaction_log_flush_interval=1.0,
             ),
         )
         tracked.define_metric("settled")
@@ -71,18 +75,32 @@ class WandbTracker:
     def finish(self, ending: Ending) -> None:
         for name, table in (("results", ending.results), ("texts", ending.texts)):
             if table is not None:
-                self._run.log({name: _table(table)})
+                self._run.log({name: self._table(table)})
         for name, value in ending.values.items():
             self._run.summary[name] = value
         self._run.summary["settled"] = ending.settled
         self._run.finish(exit_code=0 if ending.complete else 1)
 
+    def _table(self, table: Table) -> Any:
+        rows = [list(row) for row in table.rows]
+        return self._wandb.Table(columns=list(table.columns), data=rows, allow_mixed_types=True)
 
-def _table(table: Table) -> Any:
-    import wandb
+    def _need_key(self) -> None:
+        """Raise `UserError` where the package would ask for a key on the terminal."""
+        settings = self._wandb.Settings(silent=True)
+        try:
+            from wandb.sdk.wandb_login import _login
 
-    rows = [list(row) for row in table.rows]
-    return wandb.Table(columns=list(table.columns), data=rows, allow_mixed_types=True)
+            if self._wandb.setup(settings).settings.mode in ("offline", "disabled", "dryrun"):
+                return
+            known, _ = _login(prompt=False, _silent=True)
+        except (ImportError, AttributeError, TypeError):  # No public name; other versions differ.
+            return
+        if not known:
+            raise UserError(
+                "no key of Weights & Biases is found; call `wandb login`, set WANDB_API_KEY, or "
+                "keep the run on this machine with WANDB_MODE=offline"
+            )
 
 
 def run_id(name: str) -> str:
@@ -95,26 +113,3 @@ def run_id(name: str) -> str:
     if plain == name and len(name) <= _LONGEST_ID:
         return name
     return f"{plain[: _LONGEST_ID - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _need_key() -> None:
-    """Raise `UserError` where the package would ask for a key on the terminal."""
-    import wandb
-
-    try:
-        from wandb.sdk.wandb_login import _login
-
-        if wandb.setup(wandb.Settings(silent=True)).settings.mode in (
-            "offline",
-            "disabled",
-            "dryrun",
-        ):
-            return
-        known, _ = _login(prompt=False, _silent=True)
-    except (ImportError, AttributeError, TypeError):  # No public name; other versions differ.
-        return
-    if not known:
-        raise UserError(
-            "no key of Weights & Biases is found; call `wandb login`, set WANDB_API_KEY, or keep "
-            "the run on this machine with WANDB_MODE=offline"
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
+import threading
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -82,6 +83,18 @@ def test_wandb_collects_nothing_by_itself(wandb: Any) -> None:
     assert told["host"] == "[address]"
     # The end of a run waits for 30 seconds, and so must whatever wandb waits for.
     assert told["init_timeout"] < 30 and told["finish_timeout"] < 30
+
+
+@pytest.mark.parametrize("name", ["wandb", "trackio"])
+def test_a_package_is_imported_before_the_run_and_not_beside_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise clients of models stumble over modules that are half imported."""
+    monkeypatch.syspath_prepend(str(FAKE))
+    called = threading.current_thread()
+    done = lexical("--track", name, "--limit", "1")
+    assert done.code == 0
+    assert sys.modules[name].IMPORTED is called
 
 
 def test_wandb_is_asked_for_the_project_of_its_variables(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
+
+IMPORTED = threading.current_thread()
 
 STEPS: dict[str, int] = {}
 """The next step of every run that there is, by name."""

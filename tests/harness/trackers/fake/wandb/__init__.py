@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
+
+IMPORTED = threading.current_thread()
 
 STATE: dict[str, Any] = {"mode": "online", "key": "k" * 40, "fails": None}
 RUNS: list[Run] = []

@@ -1,0 +1,266 @@
+"""The real packages, each in an environment that is made for the test, read back by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import harness
+from tests.harness.commands.tool import DEV, last_lines, replying, summary
+from tests.harness.trackers.notes import PATIENCE_S
+from tests.servers import Answer, Ask, WireServer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(os.name == "nt", reason="there is no kill -9"),
+]
+PACKAGES = {"trackio": "trackio>=0.43,<1", "wandb": "wandb>=0.31,<1"}
+
+
+def made(name: str, folder: Path) -> str:
+    """The Python of an environment with a package, over the one that the tests run in.
+
+    `VLM_EVAL_TEST_TRACKIO` and `VLM_EVAL_TEST_WANDB` name one that is there already.
+    """
+    if there := os.environ.get(f"VLM_EVAL_TEST_{name.upper()}"):
+        return there
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = str(folder / "bin" / "python")
+    done = subprocess.run(
+        [python, "-m", "pip", "install", "-q", PACKAGES[name]], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"{name} cannot be installed here: {done.stderr.strip()[-200:]}")
+    # Behind what was installed: trackio brings a Pillow of its own.
+    beneath = (sysconfig.get_path("purelib"), Path(harness.__file__).parent.parent)
+    [own] = folder.glob("lib/python*/site-packages")
+    (own / "zz_beneath.pth").write_text("".join(f"{path}\n" for path in beneath))
+    return python
+
+
+@pytest.fixture(scope="module")
+def trackio(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return made("trackio", tmp_path_factory.mktemp("trackio") / "env")
+
+
+@pytest.fixture(scope="module")
+def wandb(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return made("wandb", tmp_path_factory.mktemp("wandb") / "env")
+
+
+def run(python: str, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [python, *args],
+        env={**os.environ, "PYTHONPATH": "", **environment},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S * 5,
+    )
+
+
+def line(server: WireServer, *args: str) -> list[str]:
+    fixed = ["-m", "harness", "-m", "openai:m", *DEV, "--base-url", server.base_url("openai")]
+    rest = ["--no-preflight", "--no-cache", "--concurrency", "1", "--progress", "off", "-o", "run"]
+    return [*fixed, *rest, *args]
+
+
+def ended_early(
+    python: str, sent: signal.Signals, *args: str, **environment: str
+) -> tuple[int, subprocess.CompletedProcess[str]]:
+    """Units settled when a run was sent a signal at its 60th call, and the end of the rest."""
+    process: subprocess.Popen[bytes] | None = None
+
+    def react(ask: Ask) -> Answer:
+        if ask.number == 60 and process is not None and process.poll() is None:
+            process.send_signal(sent)
+            if sent is signal.SIGKILL:
+                process.wait(PATIENCE_S)
+        return replying()(ask)
+
+    with WireServer(react) as server:
+        begun = line(server, *args)
+        process = subprocess.Popen(
+            [python, *begun],
+            env={**os.environ, "PYTHONPATH": "", **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        assert process.wait(PATIENCE_S * 2) == (-sent if sent is signal.SIGKILL else 130)
+        settled = sum(one["settled"] for one in last_lines("run"))
+        done = run(python, *begun, **environment)
+        assert done.returncode == 0, done.stderr
+    return settled, done
+
+
+READ_TRACKIO = """
+import json, sys, trackio
+[run] = trackio.Api().runs(sys.argv[1])
+from trackio.sqlite_storage import SQLiteStorage
+logs = SQLiteStorage.get_logs(sys.argv[1], run.name)
+print(json.dumps([run.name, run.config, logs]))
+"""
+
+
+def test_trackio_has_one_run_of_two_sessions(trackio: str, place: Path) -> None:
+    args = ("--track", "trackio:mine", "--image-policy", "none")
+    settled, done = ended_early(trackio, signal.SIGKILL, *args)
+    assert 'look at it with: trackio show --project "mine"' in done.stderr
+    read = run(trackio, "-c", READ_TRACKIO, "mine")
+    assert read.returncode == 0, read.stderr
+    name, config, logs = json.loads(read.stdout.splitlines()[-1])
+    assert (name, config["model"], config["distractors"]) == ("run", "openai:m", 20)
+    assert str(place) not in json.dumps([config, logs]) and "127.0.0.1" not in json.dumps(config)
+    points = [one for one in logs if "macro/element" in one]
+    numbers = [one["step"] for one in points]
+    assert numbers == sorted(set(numbers)) and numbers[0] == 10 < settled < numbers[-1]
+    assert numbers[-1] == len(last_lines("run"))
+    value = summary("run")["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    assert points[-1]["macro/element"] == pytest.approx(value)
+    [table] = [one["results"] for one in logs if "results" in one]
+    rows = {(row["measure"], row["average"]): row["value"] for row in table["_value"]}
+    assert rows["element", "macro"] == pytest.approx(value)
+
+
+def test_a_run_with_pictures_is_continued_under_its_own_pillow_only(trackio: str) -> None:
+    """What docs/trackers.md says of installing trackio beside a run that is under way."""
+    pillow = "import PIL; print(PIL.__version__)"
+    ours, theirs = (run(one, "-c", pillow).stdout for one in (sys.executable, trackio))
+    if ours == theirs:
+        pytest.skip("both environments have the same Pillow")
+    process: subprocess.Popen[bytes] | None = None
+
+    def react(ask: Ask) -> Answer:
+        if ask.number == 30 and process is not None and process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait(PATIENCE_S)
+        return replying()(ask)
+
+    house = {"PYTHONPATH": str(Path(harness.__file__).parent.parent)}
+    with WireServer(react) as server:
+        # Round 1 of a step is on record, round 2 is not.
+        process = subprocess.Popen(
+            [sys.executable, *line(server)], env={**os.environ, **house}, stderr=subprocess.DEVNULL
+        )
+        assert process.wait(PATIENCE_S) == -signal.SIGKILL
+        asked = len(server.asks)
+        done = run(trackio, *line(server, "--track", "trackio"))
+        assert done.returncode == 2, done.stderr
+        assert "'round-1' asks something other than what is on record" in done.stderr
+        assert len(server.asks) == asked
+        again = run(sys.executable, *line(server), **house)
+        assert again.returncode == 0 and summary("run")["complete"]
+
+
+READ_WANDB = """
+import glob, json, struct
+from wandb.proto import wandb_internal_pb2 as pb
+
+def records(path):
+    data, at, held = open(path, "rb").read(), 7, b""
+    assert data[:4] == b":W&B"
+    while at + 7 <= len(data):
+        if 32768 - at % 32768 < 7:
+            at += 32768 - at % 32768
+            continue
+        _, size, kind = struct.unpack("<IHB", data[at : at + 7])
+        if kind == 0:
+            break
+        held += data[at + 7 : at + 7 + size]
+        at += 7 + size
+        if kind in (1, 4):
+            record = pb.Record()
+            record.ParseFromString(held)
+            held = b""
+            yield record
+
+def key(item):
+    return item.key or "/".join(item.nested_key)
+
+sessions = []
+for path in sorted(glob.glob("wandb/offline-run-*/*.wandb")):
+    one = {"history": [], "summary": {}, "whole": open(path, "rb").read().decode("latin-1")}
+    for record in records(path):
+        what = record.WhichOneof("record_type")
+        if what == "run":
+            told = record.run
+            one |= {"id": told.run_id, "project": told.project, "host": told.host}
+            one["config"] = {key(item): json.loads(item.value_json) for item in told.config.update}
+        elif what == "history":
+            items = record.history.item
+            one["history"].append({key(item): json.loads(item.value_json) for item in items})
+        elif what == "summary":
+            for item in record.summary.update:
+                one["summary"][key(item)] = json.loads(item.value_json)
+    sessions.append(one)
+print(json.dumps(sessions))
+"""
+
+
+def test_wandb_has_one_run_of_two_sessions_and_nothing_of_the_machine(
+    wandb: str, place: Path
+) -> None:
+    offline = {"WANDB_MODE": "offline", "WANDB_DATA_DIR": str(place / "data")}
+    args = ("--track", "wandb:mine", "--image-policy", "none")
+    settled, done = ended_early(wandb, signal.SIGINT, *args, **offline)
+    assert "tracker wandb:mine: offline; send it with: wandb sync " in done.stderr
+    read = run(wandb, "-c", READ_WANDB)
+    assert read.returncode == 0, read.stderr
+    first, second = json.loads(read.stdout.splitlines()[-1])
+    assert (first["id"], first["project"]) == (second["id"], second["project"]) == ("run", "mine")
+    assert first["config"] == second["config"] and first["config"]["distractors"] == 20
+    numbers = [
+        [one["settled"] for one in session["history"] if "macro/element" in one]
+        for session in (first, second)
+    ]
+    both = numbers[0] + numbers[1]
+    assert both == sorted(set(both)) and both[-1] == len(last_lines("run"))
+    assert numbers[0][-1] <= settled < numbers[1][0]
+    value = summary("run")["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    assert second["summary"]["macro/element"] == pytest.approx(value)
+    for session in (first, second):
+        told = session["whole"]
+        assert session["host"] == "[address]"
+        for hidden in ("127.0.0.1", "harness/__main__", "--no-preflight", sys.executable):
+            assert hidden not in told, hidden
+    [*_, table] = sorted(place.glob("wandb/offline-run-*/files/media/table/results*.json"))
+    rows = json.loads(table.read_text())
+    assert rows["columns"] == ["split", "measure", "average", "value", "low", "high", "n"]
+    assert not list(place.glob("wandb/offline-run-*/files/requirements.txt"))
+    assert not list(place.glob("wandb/offline-run-*/files/wandb-metadata.json"))
+    shown = run(str(Path(wandb).with_name("wandb")), "sync", "--dry-run", "wandb", **offline)
+    assert shown.returncode == 0, shown.stderr
+
+
+def test_wandb_keeps_the_run_of_a_session_that_was_killed(wandb: str, place: Path) -> None:
+    """Offline a short session has written nothing yet; the id is the same, and so is the end."""
+    args = ("--track", "wandb:mine", "--image-policy", "none")
+    settled, _ = ended_early(wandb, signal.SIGKILL, *args, WANDB_MODE="offline")
+    first, second = sorted(place.glob("wandb/offline-run-*"))
+    assert first.name.endswith("-run") and second.name.endswith("-run")
+    told = json.loads(run(wandb, "-c", READ_WANDB).stdout.splitlines()[-1])[-1]
+    numbers = [one["settled"] for one in told["history"] if "macro/element" in one]
+    assert settled < numbers[0] and numbers[-1] == told["summary"]["settled"]
+
+
+def test_wandb_that_cannot_reach_its_server_leaves_the_run_alone(wandb: str) -> None:
+    unreachable = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "0123456789" * 4}
+    args = ["-m", "harness", "-m", "lexical", *DEV, "--limit", "1", "-o", "run", "--track", "wandb"]
+    done = run(wandb, *args, **unreachable)
+    assert done.returncode == 0 and summary("run")["complete"]
+    told = [one for one in done.stderr.splitlines() if one.startswith("tracker wandb: ")]
+    assert told[-1].endswith("; the run goes on without it")
+    assert "0123456789" not in done.stderr
+
+
+def test_wandb_without_a_key_asks_nobody(wandb: str, place: Path) -> None:
+    args = ["-m", "harness", "-m", "lexical", *DEV, "--limit", "1", "--track", "wandb"]
+    done = run(wandb, *args, NETRC=str(place / "netrc"), HOME=str(place))
+    assert done.returncode == 2 and done.stderr.startswith("vlm-eval: --track wandb: no key of ")
