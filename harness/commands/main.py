@@ -19,6 +19,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Evaluate": {
         "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
         "score": ("harness.commands.score:score", "Score a run again, or others' predictions."),
+        "reproduce": (None, "Measure a published row again."),
         "play": (
             "harness.commands.play:play",
             "Play the environment of recorded tasks with a baseline.",
@@ -40,7 +41,6 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "analyse": (None, "Look into positions, distractors, pictures and more."),
         "view": (None, "Write runs as pages that show every step."),
         "export": (None, "Write runs in the formats of other projects."),
-        "reproduce": (None, "Measure a published row again."),
     },
     "Data": {
         "data": ("harness.commands.data:data", "Check, repack and import data files."),
