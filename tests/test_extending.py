@@ -128,6 +128,16 @@ def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> Non
     assert any(base64.b64decode(image).startswith(b"\xff\xd8") for image in images)  # a JPEG
 
 
+@pytest.mark.parametrize("example", ["An export format"], indirect=True)
+def test_a_format_of_another_package_is_listed_and_written(example: Example) -> None:
+    example.evaluate("--model", "oracle")
+    assert "[card] Heading of the section." in example.run("export", "--help")
+    written = example.run("export", "run", "--to", "card", "--heading", "Evaluation")
+    assert written == "export/run.md\n"
+    card = (example.folder / "export/run.md").read_text("utf-8")
+    assert card.startswith("## Evaluation\n") and "| dev | Step SR | 100.0 |" in card
+
+
 @pytest.mark.parametrize("example", ["An embedder"], indirect=True)
 def test_an_embedder_of_another_package_is_listed_and_asked(example: Example) -> None:
     assert "words" in example.run("models")

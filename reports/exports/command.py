@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from adapters.registry import UnknownName
 from harness.tables import clean, say
 from reports.exports.contract import EXPORTS, options_of
-from reports.output import RUNS, note_of_command
+from reports.output import RUNS
 
 
 class ExportCommand(click.Command):
@@ -108,7 +108,6 @@ def export(
     done = export_runs(runs, to, out, overwrite=overwrite, unfinished=unfinished, **given)
     for path in done.files:
         say(clean(path))
-    for line in (*done.notes, note_of_command()):
-        if line:
-            say(line, err=True)
+    for line in done.notes:
+        say(line, err=True)
     return 0

@@ -39,7 +39,8 @@ class ExportFormat(Protocol):
         (`Run.complete` says so).
 
         Returns:
-            Lines for the user, such as the command that uploads the files.
+            Lines for the user, such as the command that uploads the files; with the note on
+            test data (`reports.load.guarding_notes`) where the files hold texts of it.
 
         Raises:
             ExportError: something is missing that the format needs, told in one line.

@@ -51,7 +51,7 @@ class CsvExport:
         if self.with_steps:
             frame: pd.DataFrame = steps_frame(runs.values(), texts=True)
             _write(folder, "steps.csv", tuple(map(str, frame.columns)), plain_records(frame))
-        return ()
+            yield from filter(None, [guarding_notes(run.path for run in runs.values())])
 
 
 def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:

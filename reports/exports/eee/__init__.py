@@ -104,8 +104,8 @@ class EeeExport:
                     "checksum": checksum,
                     "total_rows": rows,
                 }
-                if guarding_notes([run.path]):
-                    notes.append(f"{steps.name} holds texts of test data: do not publish it")
+                if note := guarding_notes([run.path]):
+                    notes.append(f"{steps.name}: {note}")
             path.write_text(dumped(record), encoding="utf-8")
         notes.append(f"check them with: cd {folder.out} && every_eval_ever validate FILES")
         return notes

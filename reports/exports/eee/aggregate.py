@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.runs import Run
 from harness.tables import clean, heads
+from parsers.intervals import DRAWS
 from reports.exports.facts import (
     LIBRARY,
     average_told,
@@ -187,15 +188,18 @@ def _score(run: Run, result: Result, part: str) -> dict[str, Any]:
     }
     score: dict[str, Any] = {"score": result.value, "details": _texts(details)}
     if interval is not None:
-        score["details"] |= _texts({"clusters": interval.clusters, "few_clusters": interval.few})
+        cluster = declared.level(declared.clusters[0]).one
+        clusters = {"clusters": interval.clusters, "cluster_unit": cluster}
+        score["details"] |= _texts({**clusters, "few_clusters": interval.few})
         score["uncertainty"] = {
             "confidence_interval": {
                 "lower": interval.low,
                 "upper": interval.high,
                 "confidence_level": interval.level,
-                "method": f"{interval.method}, clustered",
+                "method": f"{interval.method}, clustered by {clean(cluster)}",
             },
             "num_samples": result.n,
+            **({"num_bootstrap_samples": DRAWS} if "bootstrap" in interval.method else {}),
         }
     return score
 

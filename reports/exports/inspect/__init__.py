@@ -20,6 +20,7 @@ from harness.tables import clean
 from reports.exports.contract import option
 from reports.exports.folder import ExportError, Folder, file_name
 from reports.exports.inspect.dates import undate
+from reports.load import guarding_notes
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
@@ -56,6 +57,7 @@ class InspectExport:
             undate(path)
             if note:
                 yield f"{clean(label)}: {note}"
+        yield from filter(None, [guarding_notes(run.path for run in runs.values())])
         yield "look at them with: inspect view --log-dir DIR (the folder given with --out)"
 
     def log(self, run: Run) -> tuple[EvalLog, str]:

@@ -71,7 +71,7 @@ def test_a_partial_measure_says_over_how_many_units(
 def test_steps_are_those_of_the_run_and_only_on_request(run: Path, tmp_path: Path) -> None:
     from harness.runs import open_run
 
-    export([run], "csv", tmp_path / "plain")
+    assert export([run], "csv", tmp_path / "plain").notes == ()
     assert sorted(path.name for path in (tmp_path / "plain").iterdir()) == [
         "results.csv",
         "runs.csv",
@@ -113,3 +113,12 @@ def test_runs_are_told_apart_by_their_settings(tmp_path: Path) -> None:
     frame = pd.read_csv(tmp_path / "runs.csv").set_index("run")
     assert frame["setting.distractors"].to_dict() == {str(one): 5, str(other): 50}
     assert set(_results(tmp_path)["run"]) == {str(one), str(other)}
+
+
+def test_the_note_on_test_data_comes_with_its_texts(
+    runs: Mapping[str, Path], tmp_path: Path
+) -> None:
+    (note,) = export([runs["verbatim"]], "csv", tmp_path, with_steps=True).notes
+    assert "do not publish" in note
+    shipped = export([runs["steps"]], "csv", tmp_path, with_steps=True, overwrite=True)
+    assert shipped.notes == ()

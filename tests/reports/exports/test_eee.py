@@ -80,7 +80,7 @@ def test_nothing_of_the_data_is_written_unless_asked_for(tmp_path: Path) -> None
     assert "a secret" not in json.dumps(record)
     done = export([run], "eee", tmp_path / "steps", with_steps=True, **WHO)
     assert "a secret" in done.files[1].read_text("utf-8")
-    assert any("do not publish it" in note for note in done.notes)
+    assert any("do not publish where crawlers" in note for note in done.notes)
 
 
 def test_lines_are_found_from_the_record(tmp_path: Path) -> None:
