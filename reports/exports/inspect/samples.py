@@ -106,6 +106,8 @@ class Sampler:
         main = self.declared.main_of_units
         for measure in sorted(self.declared.of_units, key=lambda one: one is not main):
             value = scores.get(measure.score(self.variant))
+            if said is not None and measure.unmeasured in said.flags:
+                value = None
             known["explanation"] = _explanation(record, error) if measure is main else None
             others = {name: scores.get(name) for name in measure.scores if measure.variants}
             metadata = {name: one for name, one in others.items() if one is not None} or None
@@ -137,6 +139,7 @@ class Sampler:
         """What is known of a unit and has no place of its own in a sample."""
         said = record.prediction
         told = {name for measure in self.declared.of_units for name in measure.scores}
+        scores = (record.scores or {}).items()
         facts: dict[str, Any] = {
             "split": record.split,
             **record.labels,
@@ -156,7 +159,7 @@ class Sampler:
             "tiers": dict(record.tiers),
             "prompt_tokens": record.prompt_tokens,
             "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
-            "other_scores": {k: v for k, v in (record.scores or {}).items() if k not in told},
+            "other_scores": {k: v for k, v in scores if k not in told and v is not None},
             "detail": msgspec.to_builtins(part.raw),
         }
         lists = {

@@ -18,7 +18,7 @@ from PIL import Image
 
 from adapters.conversation import Finish, Reply, Usage
 from harness.runs import CallRecord, EmbedRecord, MessageRecord, Spent, open_run
-from parsers.records import Status
+from parsers.records import Prediction, Status
 from reports.exports import ExportError, export
 from reports.exports.results import results_of
 from tests.harness.commands.tool import call
@@ -291,6 +291,17 @@ def test_rows_without_an_outcome_say_why(tmp_path: Path) -> None:
     assert "UNFINISHED" in str((log.eval.metadata or {})["unfinished"])
     errors = samples_df(str(tmp_path / "out"))["error"]
     assert [text for text in errors if text] == ["timeout: no reply"]
+
+
+def test_what_an_answer_leaves_open_is_no_failure(tmp_path: Path) -> None:
+    said = Prediction.of(Status.ANSWERED, element="7", flags=("element-only",))
+    write(tmp_path / "run", [step("A", 0, True, total_steps=1, prediction=said)])
+    log = exported(tmp_path / "run", tmp_path / "out")
+    ((_, sample),) = samples_of(log).items()
+    assert sample.scores is not None and sample.scores["element"].value == 1
+    assert math.isnan(sample.scores["success"].as_float())
+    assert log.results is not None and log.results.headline is None
+    assert [score.name for score in log.results.scores] == ["element"]
 
 
 def test_repeats_are_epochs(tmp_path: Path) -> None:
