@@ -16,11 +16,12 @@ CellValue = str | float | int | bool | None
 class TrackedRun:
     """A run as a service gets to know it.
 
-    name: identifies the run at the service: a run that is continued has the name that it had.
-    config: settings, model and digests of the data, as JSON; no path, address or secret.
-    units: the word for what is counted ("steps").
-    total: number of them in the run, repeats included.
-    settled: how many were settled before this session.
+    Attributes:
+        name: identifies the run at the service: a run that is continued has the name that it had.
+        config: settings, model and digests of the data, as JSON; no path, address or secret.
+        units: the word for what is counted ("steps").
+        total: number of them in the run, repeats included.
+        settled: how many were settled before this session.
     """
 
     name: str
@@ -42,14 +43,15 @@ class Table:
 class Ending:
     """How a session ended.
 
-    settled: number of units that are settled now.
-    values: the measures of the result, under the names that points have. They were logged as the
-        last point, unless nothing was settled in this session.
-    results: split, measure, average, value, low, high (the interval) and n; None for a session that
-        failed.
-    texts: a row per unit with its task, prediction and reply; None unless the user has asked for
-        texts to be sent.
-    complete: whether the run is complete.
+    Attributes:
+        settled: number of units that are settled now.
+        values: the measures of the result, under the names that points have. They were logged as
+            the last point, unless nothing was settled in this session.
+        results: split, measure, average, value, low, high (the interval) and n; None for a session
+            that failed.
+        texts: a row per unit with its task, prediction and reply; None unless the user has asked
+            for texts to be sent.
+        complete: whether the run is complete.
     """
 
     settled: int

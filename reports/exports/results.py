@@ -22,13 +22,16 @@ Line = Literal["valid", "strict"]
 class Result:
     """One measure of a run on a split.
 
-    split: the split, or `harness.tables.POOLED` for all of a run's splits together.
-    average: `macro`, `micro` or `cells`; "" for a measure of parents, such as task success.
-    line: how rows without a right answer count; `headline` says which is the run's own rule.
-    first: whether it is the average that the benchmark declares first.
-    value: between 0 and 1; None where it is not measured, or a parent is incomplete.
-    n, over: what the mean is over: how many, and of what (`tasks`).
-    units, parents: the units and their innermost parents behind it.
+    Attributes:
+        split: the split, or `harness.tables.POOLED` for all of a run's splits together.
+        average: `macro`, `micro` or `cells`; "" for a measure of parents, such as task success.
+        line: how rows without a right answer count; `headline` says which is the run's own rule.
+        first: whether it is the average that the benchmark declares first.
+        value: between 0 and 1; None where it is not measured, or a parent is incomplete.
+        n: how many the mean is over.
+        over: of what (`tasks`).
+        units: number of units behind it.
+        parents: number of their innermost parents.
     """
 
     split: str

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from filelock import FileLock
 from lxml import html
 
 from harness.live.chromium import chromium, running
@@ -47,15 +48,17 @@ pytestmark = pytest.mark.skipif(not PAGES, reason="the site is built from a chec
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not all(map(find_spec, ("mkdocs", "material", "mkdocstrings"))):
         pytest.skip("the extra docs is not installed")
-    out = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", CONFIG, "-d", out],
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    out = shared / "site"
+    with FileLock(shared / "site.lock"):  # The first of the workers builds it for all.
+        if not out.is_dir():
+            new = shared / "site.new"
+            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", CONFIG, "-d", new]
+            quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+            done = subprocess.run(command, env=quiet, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            new.rename(out)
     return out
 
 
