@@ -113,6 +113,19 @@ class Clicks(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
+def test_examples_of_several_modules_name_them_for_pip() -> None:
+    document = (HOUSE / "docs/extending.md").read_text("utf-8")
+    several = 0
+    for section in re.split(r"^## ", document, flags=re.M):
+        files = dict(FENCE.findall(section))
+        modules = sorted(name.removesuffix(".py") for name in files if name.endswith(".py"))
+        if len(modules) > 1 and "pyproject.toml" in files:
+            several += 1
+            named = tomllib.loads(files["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
+            assert sorted(named) == modules  # pip installs none of them otherwise
+    assert several
+
+
 @pytest.mark.parametrize("example", ["A model"], indirect=True)
 def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> None:
     assert "plain" in example.run("models")
