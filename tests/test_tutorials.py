@@ -6,6 +6,7 @@ import ast
 import io
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_a_notebook_imports_what_an_installed_package_has(source: Path) -> None:
                 elif isinstance(node, ast.Import):
                     imported |= {alias.name.partition(".")[0] for alias in node.names}
     ours, theirs = {"adapters", "harness", "parsers", "reports"}, {"matplotlib", "pandas", "scipy"}
-    assert imported - written <= ours | theirs | {"json", "os", "pathlib", "random"}
+    assert imported - written <= ours | theirs | sys.stdlib_module_names
 
 
 def _analysed(folder: Path) -> str:
