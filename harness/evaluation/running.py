@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.benchmarks import benchmark
+from harness.evaluation.beside import Records
 from harness.evaluation.summary import Part, aggregation_rules, part
 from harness.runs import StepKey, UnitRecord
 from harness.settings import Settings
@@ -37,15 +38,18 @@ class RunningScores:
         if record.settled and record.scores is not None:
             self.records.append(record)
 
-    def part(self, growth: float = GROWTH) -> Part | None:
-        """The results of at least `1 / growth` of the records; None as long as there is none.
+    def part(self) -> Part | None:
+        """The results of nearly all records; None as long as there is none.
 
         The same object as before where they were not worked out again.
         """
         count = len(self.records)
-        if count >= max(1, self._counted * growth, self._counted + 1):
-            declared = benchmark(self.settings.benchmark).declared
-            rules = aggregation_rules(self.settings, declared)
-            self._part = part(self.records, declared, rules)
+        if count >= max(1, self._counted * GROWTH, self._counted + 1):
+            self._part = self.part_of(self.records)
             self._counted = count
         return self._part
+
+    def part_of(self, records: Records) -> Part:
+        """The results of some records."""
+        declared = benchmark(self.settings.benchmark).declared
+        return part(records, declared, aggregation_rules(self.settings, declared))

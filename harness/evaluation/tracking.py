@@ -20,7 +20,7 @@ from harness.evaluation.summary import plain_part, tokens_and_cost
 from harness.printing import printable
 from harness.runs import Run, UnitRecord, open_run
 from harness.tables import POOLED
-from harness.trackers import CellValue, Ending, Feed, Table, TrackedRun, Tracker, sendable
+from harness.trackers import CellValue, Ending, Feed, Point, Table, TrackedRun, Tracker, sendable
 from parsers import Declaration
 from parsers.declaration import SPLIT
 
@@ -110,7 +110,7 @@ class Tracking(Observer):
         values = {**_named(total), **_spent(done.records)}
         settled = sum(record.settled for record in done.records)
         if settled > self._before:
-            self._log(settled, values)
+            self._log(Point(settled, lambda: values))
         by_split = done.summary[f"by_{SPLIT}"]
         rows = [
             (name, *row)
@@ -135,17 +135,21 @@ class Tracking(Observer):
             self._point()
 
     def _point(self) -> None:
-        part = self._running.part(growth=1.0)
-        values = _spent(list(self._running.latest.values()))
-        if part is not None:
-            rates = measures(plain_part(part)["metrics"], part.metrics.declared, whole=False)
-            values = {**_named(rates), **values}
-        self._log(self._running.settled, values)
+        scored, latest = list(self._running.records), list(self._running.latest.values())
 
-    def _log(self, settled: int, values: Mapping[str, float]) -> None:
-        self._told, self._told_at = settled, self._clock()
+        def values() -> dict[str, float]:
+            rates: Iterable[Row] = ()
+            if scored:
+                part = self._running.part_of(scored)
+                rates = measures(plain_part(part)["metrics"], part.metrics.declared, whole=False)
+            return {**_named(rates), **_spent(latest)}
+
+        self._log(Point(self._running.settled, values))
+
+    def _log(self, point: Point) -> None:
+        self._told, self._told_at = point.settled, self._clock()
         for feed in self._feeds:
-            feed.log(settled, values)
+            feed.log(point)
 
     def _start(self) -> None:
         if self._is_started:

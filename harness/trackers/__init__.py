@@ -15,13 +15,14 @@ from adapters.registry import Registry, UnknownName
 from harness.errors import UserError
 from harness.trackers.config import sendable
 from harness.trackers.contract import CellValue, Ending, Table, TrackedRun, Tracker
-from harness.trackers.feed import Feed
+from harness.trackers.feed import Feed, Point
 
 __all__ = [
     "TRACKERS",
     "CellValue",
     "Ending",
     "Feed",
+    "Point",
     "Table",
     "TrackedRun",
     "Tracker",

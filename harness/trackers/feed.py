@@ -7,10 +7,29 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 from adapters.faults import cleaner
 from adapters.secrets import is_secret
 from harness.trackers.contract import Ending, TrackedRun, Tracker
+
+
+class Point:
+    """A point of a run's course.
+
+    settled: number of units settled by then.
+    work: works out its numbers, on the thread of the tracker that first asks for them.
+    """
+
+    def __init__(self, settled: int, work: Callable[[], Mapping[str, float]]) -> None:
+        self.settled = settled
+        self._work = work
+
+    @cached_property
+    def values(self) -> Mapping[str, float]:
+        """Its numbers by name."""
+        return self._work()
+
 
 MOST_POINTS = 100
 """Points that wait for a tracker; beyond, the oldest is dropped."""
@@ -46,7 +65,7 @@ class Feed:
         self._notice = notice
         self._end_s = end_s
         self._clock = clock
-        self._points: deque[tuple[int, dict[str, float]]] = deque(maxlen=MOST_POINTS)
+        self._points: deque[Point] = deque(maxlen=MOST_POINTS)
         self._dropped = 0
         self._ending: Ending | None = None
         self._deadline = 0.0
@@ -62,11 +81,11 @@ class Feed:
         self._thread = work
         work.start()
 
-    def log(self, settled: int, values: Mapping[str, float]) -> None:
+    def log(self, point: Point) -> None:
         """Hand over a point."""
         with self._changed:
             self._dropped += len(self._points) == MOST_POINTS
-            self._points.append((settled, dict(values)))
+            self._points.append(point)
             self._changed.notify()
 
     def finish(self, ending: Ending) -> None:
@@ -100,7 +119,7 @@ class Feed:
             if told := self._tracker.start(run):
                 self._say(str(told))
             while (point := self._next()) is not None:
-                self._tracker.log(*point)
+                self._tracker.log(point.settled, dict(point.values))
             with self._changed:
                 ending, dropped = self._ending, self._dropped + len(self._points)
             if ending is not None:
@@ -111,7 +130,7 @@ class Feed:
             why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             self._say(f"{why}; the run goes on without it")
 
-    def _next(self) -> tuple[int, dict[str, float]] | None:
+    def _next(self) -> Point | None:
         """The next point, waited for; None when the end is next."""
         with self._changed:
             while not self._points and self._ending is None:

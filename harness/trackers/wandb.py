@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from harness.errors import UserError
@@ -66,7 +67,7 @@ class WandbTracker:
         tracked.define_metric("settled")
         tracked.define_metric("*", step_metric="settled")
         if tracked.offline:
-            return f"offline; send it with: wandb sync {Path(tracked.dir).parent}"
+            return f"offline; send it with: wandb sync {quote(str(Path(tracked.dir).parent))}"
         return str(tracked.url or "")
 
     def log(self, settled: int, values: Mapping[str, float]) -> None:

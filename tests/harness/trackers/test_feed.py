@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from harness.trackers import Ending, Feed, TrackedRun
+from harness.trackers import Ending, Feed, Point, TrackedRun
 from harness.trackers.feed import MOST_POINTS, is_held
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises
 
 RUN = TrackedRun("a-run", {"seed": 42}, "steps", 9)
 KEY = "wb-Recognisable0123456789abcdefghijklmnop"
+
+
+def at(settled: int) -> Point:
+    return Point(settled, lambda: {"macro/element": settled / 1000})
 
 
 def fed(tracker: Notes, points: int, end_s: float = PATIENCE_S) -> tuple[Feed, list[str]]:
@@ -18,7 +24,7 @@ def fed(tracker: Notes, points: int, end_s: float = PATIENCE_S) -> tuple[Feed, l
     feed = Feed("mine", tracker, said.append, end_s)
     feed.start(RUN)
     for number in range(1, points + 1):
-        feed.log(number, {"macro/element": number / 1000})
+        feed.log(at(number))
     return feed, said
 
 
@@ -43,7 +49,7 @@ def test_what_a_tracker_raises_is_told_once_and_ends_the_tracking(
 ) -> None:
     tracker = Raises(where, error)
     feed, said = fed(tracker, 5)
-    feed.log(6, {})
+    feed.log(at(6))
     feed.finish(Ending(6))
     feed.wait()
     [line] = said
@@ -96,7 +102,7 @@ def test_points_beyond_a_number_are_left_out_the_oldest_first_and_the_end_is_not
     feed, said = fed(tracker, 1)
     assert tracker.entered.wait(PATIENCE_S)
     for number in range(2, MOST_POINTS + 52):
-        feed.log(number, {})
+        feed.log(at(number))
     feed.finish(Ending(MOST_POINTS + 51, complete=True))
     tracker.go.set()
     feed.wait()
@@ -118,13 +124,33 @@ def test_a_slow_tracker_gets_the_result_once_half_of_its_time_is_gone() -> None:
     tracker, said = Slow(), []  # type: ignore[var-annotated]
     feed = Feed("mine", tracker, said.append, 30.0, clock=lambda: now)
     for number in range(1, 21):
-        feed.log(number, {})
+        feed.log(at(number))
     feed.finish(Ending(20, complete=True))
     feed.start(RUN)
     feed.wait()
     assert [settled for settled, _ in tracker.points] == [1, 2, 3, 4]
     assert tracker.ending == Ending(20, complete=True)
     assert said == ["tracker mine: it is slow; 16 points of the run's course were left out"]
+
+
+def test_numbers_are_worked_out_once_for_all_and_not_where_points_are_handed_over() -> None:
+    worked: list[str] = []
+
+    def work() -> dict[str, float]:
+        worked.append(threading.current_thread().name)
+        return {"macro/element": 0.5}
+
+    point = Point(1, work)
+    feed, _ = fed(first := Notes(), 0)
+    feed.log(point)
+    feed.finish(Ending(1))
+    feed.wait()
+    other, _ = fed(second := Notes(), 0)
+    other.log(point)
+    other.finish(Ending(1))
+    other.wait()
+    assert first.points == second.points == [(1, {"macro/element": 0.5})]
+    assert worked == ["tracker of a run: mine"]
 
 
 def test_an_abandoned_tracker_says_nothing_any_more() -> None:
