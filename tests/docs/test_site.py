@@ -54,9 +54,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with FileLock(shared / "site.lock"):  # The first of the workers builds it for all.
         if not out.is_dir():
             new = shared / "site.new"
-            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", CONFIG, "-d", new]
+            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(CONFIG)]
             quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-            done = subprocess.run(command, env=quiet, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [*command, "-d", str(new)], env=quiet, capture_output=True, text=True, check=False
+            )
             assert done.returncode == 0, done.stderr
             new.rename(out)
     return out
