@@ -19,8 +19,9 @@ class ExportCommand(click.Command):
     """A command with the options of every format, which are read when the command is called."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        *own, help_option = super().get_params(ctx)
-        return [*own, *self._of_formats, help_option]
+        runs, *own, help_option = super().get_params(ctx)
+        to, *of_formats = self._of_formats
+        return [runs, to, *own, *of_formats, help_option]
 
     @cached_property
     def _of_formats(self) -> list[click.Option]:

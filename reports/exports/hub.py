@@ -51,8 +51,8 @@ class HubExport:
 
     dataset_id: str = option(
         "",
-        "Dataset repository of the benchmark (osunlp/Multimodal-Mind2Web).  [default: the one that "
-        "the data came from]",
+        "Dataset repository of the benchmark (owner/name).  [default: the one that the data came "
+        "from]",
         metavar="ID",
     )
     source_url: str = option(

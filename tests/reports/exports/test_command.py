@@ -123,3 +123,36 @@ def test_help_lists_the_formats_and_loads_nothing_heavy(named: Path) -> None:
     assert "csv: tables for spreadsheets and pandas" in " ".join(done.stdout.split())
     for heavy in ("pandas", "scipy", "datasets", "torch", "inspect_ai", "huggingface_hub"):
         assert f"'{heavy}'" not in done.stderr
+
+
+def test_an_export_that_is_killed_leaves_no_file_of_its_own(tmp_path: Path) -> None:
+    made_up(tmp_path / "a")
+    code = """
+import sys
+from reports.exports import EXPORTS, export
+
+class Slow:
+    def write(self, runs, folder):
+        folder.path("whole.txt").write_text("whole")
+        print("written", flush=True)
+        sys.stdin.readline()
+        return []
+
+EXPORTS.add("slow", Slow)
+export(["a"], "slow", "out")
+"""
+    running = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout and running.stdin
+    with running, running.stdout, running.stdin:
+        assert running.stdout.readline() == "written\n"
+        running.kill()
+    left = [path.name for path in (tmp_path / "out").iterdir()]
+    assert len(left) == 1 and left[0].startswith(".vlm-eval-export-")
+    done = call("export", tmp_path / "a", "--to", "csv", "-o", tmp_path / "out")
+    assert done.code == 0 and "results.csv" in done.out
