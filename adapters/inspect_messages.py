@@ -49,6 +49,14 @@ _FINISHES: dict[str, Finish] = {
 }
 
 
+_REASONS = {
+    **dict.fromkeys(
+        ("parse_error", "no_element", "ambiguous", "out_of_range"), "invalid_response_format"
+    ),
+    "empty": "no_response",
+}
+
+
 class Turn(Protocol):
     """A message: of a conversation (`adapters.Message`), or on record in `calls.jsonl`."""
 
@@ -127,6 +135,15 @@ def model_usage(usage: Usage) -> ModelUsage:
         input_tokens_cache_read=usage.cached or None,
         reasoning_tokens=usage.reasoning or None,
     )
+
+
+def score_reason(status: str) -> str | None:
+    """Inspect's word for how an abnormal answer ended (`parsers.records.Status`), else ours.
+
+    >>> score_reason("answered"), score_reason("ambiguous"), score_reason("truncated")
+    (None, 'invalid_response_format', 'truncated')
+    """
+    return None if status == "answered" else _REASONS.get(status, status)
 
 
 def usage_of(usage: ModelUsage) -> Usage:

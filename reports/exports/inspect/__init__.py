@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.runs import Run
@@ -42,23 +43,26 @@ class InspectExport:
 
     def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
         """See `ExportFormat.write`."""
+        for label, run in runs.items():
+            if note := self._write(run, folder.path(f"{file_name(label)}.eval")):
+                yield f"{clean(label)}: {note}"
+        yield from filter(None, [guarding_notes(run.path for run in runs.values())])
+        yield "look at them with: inspect view --log-dir DIR (the folder given with --out)"
+
+    def _write(self, run: Run, path: Path) -> str:
+        """Write a log; one at a time is in memory."""
         try:
             from inspect_ai.log import write_eval_log
             from pydantic import ValidationError
         except ImportError as error:
             raise ExportError(MISSING) from error
-        for label, run in runs.items():
-            path = folder.path(f"{file_name(label)}.eval")
-            try:
-                log, note = self.log(run)
-            except ValidationError as error:
-                raise ExportError(f"{clean(run.path)}: {_refused(error)}") from error
-            write_eval_log(log, str(path))
-            undate(path)
-            if note:
-                yield f"{clean(label)}: {note}"
-        yield from filter(None, [guarding_notes(run.path for run in runs.values())])
-        yield "look at them with: inspect view --log-dir DIR (the folder given with --out)"
+        try:
+            log, note = self.log(run)
+        except ValidationError as error:
+            raise ExportError(f"{clean(run.path)}: {_refused(error)}") from error
+        write_eval_log(log, str(path))
+        undate(path)
+        return note
 
     def log(self, run: Run) -> tuple[EvalLog, str]:
         """The log of a run, and a line about pictures that are missing.

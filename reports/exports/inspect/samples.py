@@ -15,24 +15,16 @@ from inspect_ai.log import EvalError, EvalSample
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
-from adapters.inspect_messages import Show, model_usage
+from adapters.inspect_messages import Show, model_usage, score_reason
 from harness.runs import CallRecord, Spent, UnitRecord
-from parsers import Declaration, Status
+from parsers import Declaration
+from reports.errors.classes import SUCCESS
 from reports.errors.classifying import UnitError
 from reports.exports.inspect.ids import id_of
 from reports.exports.inspect.talk import Talk
 from reports.exports.units import answered, goal_of, right_answer
 from reports.view.parts import Part, UnitPage
 
-REASONS = {
-    **dict.fromkeys(
-        (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.OUT_OF_RANGE),
-        "invalid_response_format",
-    ),
-    Status.REFUSAL: "refusal",
-    Status.EMPTY: "no_response",
-}
-"""The words that inspect_ai has for statuses. The others keep ours."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The viewer shows choices under these, in their order."""
 
@@ -96,17 +88,15 @@ class Sampler:
         if record.invalid is None and (not record.settled or record.scores is None):
             return None
         said, scores = record.prediction, record.scores or {}
-        status = said.status if said else None
-        reason = record.invalid or (status and status is not Status.ANSWERED and str(status))
         known: dict[str, Any] = {
             "answer": answered(part) if said else None,
-            "reason": REASONS.get(status) if status in REASONS else reason or None,
+            "reason": record.invalid or (score_reason(str(said.status)) if said else None),
         }
         found: dict[str, Score] = {}
         main = self.declared.main_of_units
         for measure in sorted(self.declared.of_units, key=lambda one: one is not main):
             value = scores.get(measure.score(self.variant))
-            if said is not None and measure.unmeasured in said.flags:
+            if record.invalid is not None or (said and measure.unmeasured in said.flags):
                 value = None
             known["explanation"] = _explanation(record, error) if measure is main else None
             others = {name: scores.get(name) for name in measure.scores if measure.variants}
@@ -190,15 +180,14 @@ def _choices(part: Part) -> list[str] | None:
 
 def _explanation(record: UnitRecord[Any], error: UnitError) -> str:
     """How it ended, and what was found about it."""
-    said, told = record.prediction, []
     if record.invalid is not None:
-        told.append(f"not counted: {record.invalid}")
-    elif said is not None:
-        told.append(str(said.status))
-    if said is not None and said.flags:
+        return f"not counted: {record.invalid}"
+    said, found = record.prediction, str(error.error_class)
+    told = [str(said.status)] if said else []
+    if said and said.flags:
         told.append(f"flags: {', '.join(said.flags)}")
-    if error.detail and error.detail not in told:
-        told.append(f"{error.error_class}: {error.detail}")
+    if found != SUCCESS:
+        told.append(found if error.detail in ("", *told) else f"{found}: {error.detail}")
     return "\n".join(told)
 
 

@@ -279,11 +279,14 @@ def test_rows_without_an_outcome_say_why(tmp_path: Path) -> None:
     assert invalid.scores is not None and invalid.error is None
     assert invalid.scores["success"].reason == "no_positive"
     assert math.isnan(invalid.scores["success"].as_float())
+    assert invalid.scores["success"].explanation == "not counted: no_positive"
     assert unsettled.scores is None
     assert unsettled.error is not None and unsettled.error.message == "timeout: no reply"
     assert refused.scores is not None and refused.scores["success"].reason == "refusal"
     assert unread.scores is not None
     assert unread.scores["success"].reason == "invalid_response_format"
+    explained = str(unread.scores["success"].explanation).splitlines()
+    assert explained == ["parse_error", "flags: multiple", unread.metadata["error_class"]]
     assert log.status == "cancelled"
     assert log.results is not None
     # Two of the seven rows have not been reached.
