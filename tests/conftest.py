@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,18 @@ from hypothesis import settings
 PARENT = settings.get_profile("ci" if os.environ.get("CI") else "default")
 settings.register_profile("untimed", parent=PARENT, deadline=None)
 settings.load_profile("untimed")
+
+# Collecting tests makes millions of objects, and all of them stay: looking for garbage among them
+# took a third of the time of collecting, and a tenth of that of testing.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Set aside what is there to stay, and look for garbage among the rest."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
 
 # A shell starts programs in the background with Ctrl-C ignored, and their children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -20,6 +20,7 @@ from adapters.local.loading import family as family_in
 from adapters.local.options import LocalOptions
 from adapters.local.processors import image_only
 from adapters.local.unloaded import load as load_now
+from tests.local import zoo
 from tests.local.conftest import Checkpoint, Load
 from tests.local.others import metaspace
 
@@ -81,7 +82,10 @@ def older(folder: Path) -> None:
     (folder / "processor_config.json").write_text(json.dumps(own))
 
 
-@pytest.mark.parametrize("family", ["idefics3", "smolvlm", "gemma3", "gemma4", "internvl"])
+@pytest.mark.parametrize(
+    "family",
+    sorted({"idefics3", "smolvlm", "gemma3", "gemma4", "internvl"} & set(zoo.FAMILIES)),
+)
 @pytest.mark.parametrize("change", [newest, older])
 def test_a_processor_is_found_in_every_layout_that_was_published(
     checkpoint: Checkpoint, tmp_path: Path, family: str, change: Callable[[Path], None]
