@@ -21,6 +21,7 @@ from harness.sweep.file import Cell, SweepFile, shown_options
 from harness.sweep.standing import Standing
 from harness.tables import Column, Grid, rows_of
 from harness.tables import counted as number_of
+from harness.trackers import open_trackers
 
 HERE = "this machine"
 """The slot of models that run here, in a process or a server: one at a time has the device."""
@@ -60,6 +61,7 @@ def plan_cells(
             say(f"planning {number} of {len(file.cells)}: {cell.label}")
         where = f"{file.path}: {cell.place} ({cell.label})"
         try:
+            open_trackers(cell.settings.track)
             plan = plan_run(cell.settings, asks=counted is None, starts=False, folder=folder)
             _check_money(plan, file.max_cost_total)
             own = _cell_plan(cell, plan)

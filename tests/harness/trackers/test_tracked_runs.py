@@ -417,6 +417,15 @@ def test_bad_input_gets_one_line_and_leaves_nothing(
     assert not Path("runs").exists()
 
 
+def test_a_sweep_refuses_a_tracker_before_it_starts_anything(known: list[Notes]) -> None:
+    for name, complaint in (("note", "unknown tracker 'note'"), ("notes", "")):
+        text = f'[[run]]\nbenchmark = "sample"\nmodel = ["random", "lexical"]\ntrack = ["{name}"]\n'
+        Path("many.toml").write_text(text)
+        done = call("sweep", "many.toml", "--dry-run")
+        assert (done.code, complaint in done.err) == (2 if complaint else 0, True)
+    assert not Path("runs").exists()
+
+
 def test_python_takes_names_and_objects_side_by_side(known: list[Notes]) -> None:
     own = Notes()
     harness.evaluate("lexical", **SPLIT, limit=1, track=["notes:p", own], out="a")
