@@ -140,7 +140,7 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
         by_name = scorer_of(settings, declared)(said, record.detail) if said else {}
         return Score(
             value={name: by_name.get(key) for name, key in names.items()},
-            answer=kind.ended(record) if said else None,
+            answer=str(said.action or said.status) if said else None,
             explanation=f"not asked: {record.invalid}" if record.invalid else kind.answer(record),
             reason=_reason(record),
             metadata={

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import pytest
 from inspect_ai import eval as inspect_eval
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 
 import harness
 from adapters import PictureSource, Reply, Request
 from adapters.inspect_messages import chat_messages
 from adapters.inspect_model import InspectModel
-from harness.bridge.solving import bridged
+from harness.inspect_tasks import benchmark
 from harness.runs import MessageRecord, Run
 
 Key = tuple[tuple[str, str], ...]
@@ -43,9 +43,15 @@ def evaluated(
     """The log of an evaluation with these arguments of the task, and options of inspect."""
     chosen = model(answer or (lambda messages, config: output("I do not know.")))
     (log,) = inspect_eval(
-        bridged(arguments), model=chosen, log_dir="logs", display="none", **options
+        benchmark(**arguments), model=chosen, log_dir="logs", display="none", **options
     )
     return log
+
+
+def in_order(log: EvalLog) -> list[EvalSample]:
+    """The samples of a log in the order of the data."""
+    samples = {sample.id: sample for sample in log.samples or []}
+    return [samples[id] for id in log.eval.dataset.sample_ids or [] if id in samples]
 
 
 def replies_of(run: Run) -> dict[Key, str]:
