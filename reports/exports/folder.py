@@ -27,7 +27,7 @@ def file_name(text: str) -> str:
     """A name for a file or folder from any text; other texts have other names.
 
     >>> file_name("gpt-5.4"), file_name("../a b")
-    ('gpt-5.4', 'a-b-85a7b1ef')
+    ('gpt-5.4', 'a-b-2c2c791a')
     """
     plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in text).strip("-.")
     fits = len(plain.encode()) <= LONGEST and plain.partition(".")[0].casefold() not in _RESERVED

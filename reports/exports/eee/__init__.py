@@ -127,8 +127,13 @@ class EeeExport:
             missing.append("--organisation NAME (who has carried out the evaluation)")
         if not self.relationship:
             missing.append(f"--relationship {'|'.join(RELATIONSHIPS)} (to the model's developer)")
-        elif self.relationship not in RELATIONSHIPS:
-            raise ExportError(f"--relationship is one of {', '.join(RELATIONSHIPS)}")
+        for name, value, known in (
+            ("relationship", self.relationship or RELATIONSHIPS[0], RELATIONSHIPS),
+            ("deployment", self.deployment, DEPLOYMENTS),
+            ("availability", self.availability, AVAILABILITIES),
+        ):
+            if value not in known:
+                raise ExportError(f"--{name} is one of {', '.join(known)}, not {clean(value)}")
         unknown = [one for one in map(self.model_id, runs) if one.startswith("/")]
         if unknown:
             made = ", ".join(dict.fromkeys(one[1:] for one in unknown))

@@ -200,6 +200,12 @@ def test_all_that_is_missing_is_asked_for_in_one_line(tmp_path: Path) -> None:
         _exported(tmp_path / "out", run, developer="")
 
 
+@pytest.mark.parametrize("option", ["relationship", "deployment", "availability"])
+def test_words_that_the_schema_does_not_have_are_refused(tmp_path: Path, option: str) -> None:
+    with pytest.raises(ExportError, match=f"--{option} is one of .*, not friends"):
+        _exported(tmp_path / "out", made_up(tmp_path / "r"), **{option: "friends"})
+
+
 @pytest.mark.parametrize(
     ("model", "developer", "id"),
     [
