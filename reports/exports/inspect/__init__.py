@@ -98,7 +98,7 @@ class InspectExport:
         )
         samples = [
             sampler.sample(record, run.calls_of(record.unit_id, record.repeat), error)
-            for record, error in zip(records, classify_run(run), strict=True)
+            for record, error in zip(records, classify_run(run, pages=False), strict=True)
         ]
         log = EvalLog(
             status="success" if run.complete else "cancelled",

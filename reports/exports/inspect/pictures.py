@@ -45,12 +45,10 @@ class Pictures:
         return f"{len(self._gone):,} pictures are missing: {reason}" if reason else ""
 
     def show(self, picture: Picture) -> EncodedPicture | str:
-        """A picture, or a line that says why there is none."""
-        if picture.recipe == AS_IT_IS:
-            found = _blob(self._run, picture.digest)
-            return _encoded(picture, found) if found else placeholder(picture)
-        reason = self._gone.get(picture, "not on record")
-        return self._made.get(picture) or f"{placeholder(picture)[:-1]}: {reason}]"
+        """A picture, or a line in its place; why there is none may name folders of the user's."""
+        if picture.recipe == AS_IT_IS and (found := _blob(self._run, picture.digest)):
+            return _encoded(picture, found)
+        return self._made.get(picture) or placeholder(picture)
 
     def _load(self, records: Sequence[UnitRecord[Any]]) -> None:
         """Make the pictures, a few at a time: Pillow does not hold up other threads."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from reports.exports import ExportError, export
 from reports.exports.results import results_of
 from tests.harness.commands.tool import call
 from tests.reports.episodes.worlds import EPISODES, forms
-from tests.reports.exports.runs import HOSTILE, made_up
+from tests.reports.exports.runs import HOSTILE, made_up, ran
 from tests.reports.runs import setup, step, worked, write
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
@@ -376,6 +377,20 @@ def test_pictures_that_are_gone_are_counted(tmp_path: Path) -> None:
     assert "pictures are missing" in done.notes[0]
     log = read_eval_log(str(done.files[0]))
     assert not any(one.attachments for one in log.samples or [])
+
+
+def test_a_log_does_not_depend_on_where_the_data_is(tmp_path: Path) -> None:
+    data = tmp_path / "private" / "mine.parquet"
+    data.parent.mkdir()
+    data.write_bytes(files("harness.sample").joinpath("data/dev.parquet").read_bytes())
+    ran(tmp_path / "run", "-m", "always-click", "--data", str(data), "--limit", "1")
+    first = export([tmp_path / "run"], "inspect", tmp_path / "a").files[0].read_bytes()
+    data.unlink()
+    assert export([tmp_path / "run"], "inspect", tmp_path / "b").files[0].read_bytes() == first
+    done = export([tmp_path / "run"], "inspect", tmp_path / "c", with_pictures=True)
+    assert "missing" in done.notes[0]
+    text = read_eval_log(str(done.files[0])).model_dump_json()
+    assert "private" not in text and "mine.parquet, row" in text
 
 
 def test_more_pictures_than_fit_into_memory_are_refused(
