@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from adapters.secrets import is_secret
@@ -47,9 +48,17 @@ def _without_places(text: str) -> str:
         return HIDDEN
     prefix = _PREFIX.match(text)
     start = prefix.end() if prefix else 0
-    if _PATH.match(text[start:]):
+    if _PATH.match(text[start:]) or _is_file(text[start:]):
         return text[:start] + _last(text[start:])
     return _INSIDE.sub(lambda found: _last(found[0]), text)
+
+
+def _is_file(text: str) -> bool:
+    """Whether a text with a slash, as names of models have one, is a path after all."""
+    try:
+        return "/" in text and Path(text).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _last(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,19 @@ def test_paths_are_cut_to_their_last_part_and_addresses_left_out(
     given: str, sent: str | None
 ) -> None:
     assert sendable(given) == (given if sent is None else sent)
+
+
+def test_a_name_with_a_slash_is_a_path_where_there_is_such_a_file(place: Path) -> None:
+    folder = place / "secret-project"
+    folder.mkdir()
+    (folder / "prompts.toml").touch()
+    assert sendable(["secret-project/prompts.toml", "hf:secret-project/mine", "Qwen/Qwen3"]) == [
+        "prompts.toml",
+        "hf:secret-project/mine",
+        "Qwen/Qwen3",
+    ]
+    (folder / "mine").mkdir()
+    assert sendable("hf:secret-project/mine") == "hf:mine"
 
 
 def test_settings_that_hold_places_or_secrets_are_left_out_at_any_depth() -> None:
