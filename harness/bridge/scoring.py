@@ -28,6 +28,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
+from adapters.inspect_messages import score_reason
 from harness.benchmarks import benchmark
 from harness.evaluation.scoring import scorer_of
 from harness.evaluation.summary import aggregation_rules, plain
@@ -157,11 +158,7 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
 
 def _reason(record: UnitRecord[Any]) -> str | None:
     """Inspect's word for how an abnormal answer ended, else ours."""
-    if record.prediction is None or record.prediction.status is Status.ANSWERED:
-        return None
-    words = {Status.REFUSAL: "refusal", Status.PARSE_ERROR: "invalid_response_format"}
-    status = record.prediction.status
-    return words.get(status, str(status))
+    return score_reason(str(record.prediction.status)) if record.prediction else None
 
 
 def _settings(benchmark: str, rules: Mapping[str, Any]) -> Settings:

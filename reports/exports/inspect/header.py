@@ -59,7 +59,7 @@ def model_name(manifest: Manifest) -> str:
 
 def role_models(manifest: Manifest) -> dict[str, str]:
     """The models of other roles by role, likewise, as far as the user chose them."""
-    roles = public(manifest.config.get("roles") or {})
+    roles = public(_mapping(manifest.config, "roles"))
     return {k: str(name).replace(":", "/", 1) for k, name in roles.items() if "." not in k}
 
 
@@ -77,7 +77,7 @@ def spec(run: Run, records: Sequence[UnitRecord[Any]]) -> EvalSpec:
     """What was evaluated, on what, and how."""
     manifest, id = run.manifest, run_id(run.manifest)
     arguments = public(manifest.config)
-    options, git = arguments.get("protocol_options") or {}, manifest.environment.get("git") or {}
+    options, git = _mapping(arguments, "protocol_options"), _mapping(manifest.environment, "git")
     units = list(dict.fromkeys(one.unit_id for one in records))
     benchmark, repository = benchmark_of(run), repository_of(run)
     return EvalSpec(
@@ -99,7 +99,7 @@ def spec(run: Run, records: Sequence[UnitRecord[Any]]) -> EvalSpec:
         ),
         model=model_name(manifest),
         model_generate_config=_generation(arguments),
-        model_args=arguments.get("adapter_options") or {},
+        model_args=_mapping(arguments, "adapter_options"),
         model_roles={k: ModelConfig(model=v) for k, v in role_models(manifest).items()} or None,
         config=EvalConfig(epochs=_epochs(records), fail_on_error=False),
         revision=EvalRevision(
@@ -107,7 +107,7 @@ def spec(run: Run, records: Sequence[UnitRecord[Any]]) -> EvalSpec:
         )
         if git.get("commit")
         else None,
-        packages=dict(manifest.environment.get("packages") or {}),
+        packages=_mapping(manifest.environment, "packages"),
         metadata=_metadata(run),
         headline_metric=_headline(manifest.declaration.main),
     )
@@ -199,6 +199,12 @@ def _headline(main: Measure) -> HeadlineMetric:
     return HeadlineMetric(scorer=main.name, score=main.name, metric=metric)
 
 
+def _mapping(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One of some values, which somebody else's run may have as anything."""
+    found = values.get(name)
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
 def _epochs(records: Sequence[UnitRecord[Any]]) -> int:
     return max((one.repeat for one in records), default=0) + 1
 
@@ -213,9 +219,9 @@ def _is_chosen(name: str, value: Any) -> bool:
 
 def _generation(arguments: Mapping[str, Any]) -> GenerateConfig:
     """The settings of generation, as far as they are one for all rounds."""
-    limits, effort = arguments.get("max_tokens") or [], arguments.get("effort")
+    limits, effort = arguments.get("max_tokens"), arguments.get("effort")
     return GenerateConfig(
-        max_tokens=limits[0] if len(limits) == 1 else None,
+        max_tokens=limits[0] if isinstance(limits, list) and len(limits) == 1 else None,
         temperature=arguments.get("temperature"),
         top_p=arguments.get("top_p"),
         seed=arguments.get("model_seed"),

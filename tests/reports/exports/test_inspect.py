@@ -478,6 +478,10 @@ def test_settings_of_other_types_are_told_in_a_line(tmp_path: Path) -> None:
     done = call("export", tmp_path / "run", "--to", "inspect", "-o", tmp_path / "out")
     assert done.code == 2 and "does not take temperature of GenerateConfig" in done.complaint
     assert not (tmp_path / "out").exists()
+    odd = {"max_tokens": 5, "roles": ["a"], "adapter_options": "x", "protocol_options": 1}
+    write(tmp_path / "odd", worked(), setup(**odd))
+    log = exported(tmp_path / "odd", tmp_path / "out")
+    assert log.eval.model_roles is None and log.eval.model_args == {}
 
 
 def test_without_the_package_there_is_one_line(
