@@ -277,9 +277,9 @@ import sys
 import harness
 from pathlib import Path
 from tests.harness.trackers.notes import ToFile
-harness.evaluate("openai:m", benchmark="sample", split="dev", progress="off", preflight=False,
-    image_policy="none", concurrency=1, cache=False, base_url=sys.argv[1], out="run",
-    track=ToFile(Path("told.jsonl")))
+harness.evaluate("openai:m", benchmark="sample", split="dev", limit=6, progress="off",
+    preflight=False, image_policy="none", concurrency=1, cache=False, base_url=sys.argv[1],
+    out="run", track=ToFile(Path("told.jsonl")))
 """
 
 
