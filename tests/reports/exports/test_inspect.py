@@ -1,77 +1,32 @@
-"""Logs of inspect_ai, read back by inspect_ai itself."""
+"""Logs of inspect_ai, read back by inspect_ai itself: samples, scores, results, settings."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import io
 import math
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
-from PIL import Image
 
-from adapters.conversation import Finish, Reply, Usage
-from harness.runs import CallRecord, EmbedRecord, MessageRecord, Spent, open_run
+from adapters.conversation import Usage
+from harness.runs import open_run
 from parsers.records import Prediction, Status
 from reports.exports import ExportError, export
 from reports.exports.results import results_of
 from tests.harness.commands.tool import call
-from tests.reports.episodes.worlds import EPISODES, forms
-from tests.reports.exports.runs import HOSTILE, made_up, ran
+from tests.reports.exports.runs import ran
 from tests.reports.runs import setup, step, worked, write
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
 
 from inspect_ai.analysis import evals_df, samples_df
-from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
-from inspect_ai.model import ContentImage, ContentReasoning, ContentText
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
-
-def exported(path: Path, out: Path, **options: Any) -> EvalLog:
-    """The log of a run, as inspect_ai reads it."""
-    done = export([path], "inspect", out, **options)
-    return read_eval_log(str(done.files[0]), resolve_attachments=True)
-
-
-def samples_of(log: EvalLog) -> dict[tuple[str, int], EvalSample]:
-    assert log.samples is not None
-    return {(str(one.id), one.epoch): one for one in log.samples}
-
-
-def asked(
-    unit: str, place: str, sent: Sequence[MessageRecord], reply: str, **more: Any
-) -> CallRecord:
-    """A call whose conversation is named by its place."""
-    usage = more.pop("usage", None)
-    answer = Reply(reply, usage=usage, model=more.pop("model", ""), latency_s=0.5)
-    answer = replace(answer, **more.pop("about", {}))
-    values: dict[str, Any] = {"conversation": place, "request": place, "cost": 0.1} | more
-    return CallRecord(
-        f"{unit}/0/{place}", unit, 0, place, messages=tuple(sent), reply=answer, **values
-    )
-
-
-def said(role: str, *parts: str) -> MessageRecord:
-    return MessageRecord(role, parts)
-
-
-def told(sample: EvalSample) -> list[tuple[str, str]]:
-    return [(message.role, message.text) for message in sample.messages]
-
-
-def one_step(path: Path, calls: Sequence[CallRecord], **facts: Any) -> EvalSample:
-    """The sample of a run that has one step with these calls."""
-    record = step("A", 0, True, total_steps=1, calls=tuple(one.id for one in calls), **facts)
-    made = write(path / "run", [record], setup(dataset={"rows": 1}), calls=calls)
-    (sample,) = exported(made, path / "out").samples or []
-    return sample
+from tests.reports.exports.logs import asked, exported, one_step, said, samples_of
 
 
 def test_every_unit_is_a_sample_with_its_scores(run: Path, tmp_path: Path) -> None:
@@ -158,75 +113,6 @@ def test_splits_are_groups_beside_all_of_them_together(
     assert hit.metrics["micro"].group is None
 
 
-def test_a_reply_is_shown_once_however_the_conversation_goes_on(tmp_path: Path) -> None:
-    first = asked("A_0", "round-1", [said("system", "S"), said("user", "Q1")], "R1")
-    again = [said("assistant", "R1"), said("user", "Q2")]
-    second = asked("A_0", "round-2", again, "R2", earlier="round-1")
-    sample = one_step(tmp_path, [first, second])
-    assert told(sample) == [
-        ("system", "S"),
-        ("user", "Q1"),
-        ("assistant", "R1"),
-        ("user", "Q2"),
-        ("assistant", "R2"),
-    ]
-    assert all(not (one.metadata or {}).get("call") for one in sample.messages)
-    assert sample.output.completion == "R2" and sample.turn_count == 2
-    assert sample.total_time == 1.0
-    ids = [message.id for message in sample.messages]
-    assert len(set(ids)) == 5
-
-
-def test_conversations_side_by_side_stand_one_after_the_other(tmp_path: Path) -> None:
-    begin = [said("system", "S"), said("user", "left?")]
-    left = asked("A_0", "left-1", begin, "L1")
-    right = asked("A_0", "right-1", [said("system", "S"), said("user", "right?")], "R1")
-    left_on = [said("assistant", "L1"), said("user", "and?")]
-    right_on = [said("assistant", "R1"), said("user", "and?")]
-    calls = [
-        left,
-        right,
-        asked("A_0", "left-2", left_on, "L2", earlier="left-1"),
-        asked("A_0", "right-2", right_on, "R2", earlier="right-1"),
-    ]
-    sample = one_step(tmp_path, calls)
-    assert [text for _, text in told(sample)] == [
-        *("S", "left?", "L1", "and?", "L2"),
-        *("right?", "R1", "and?", "R2"),
-    ]
-    begun = [(one.text, one.metadata) for one in sample.messages if one.role == "user"]
-    assert begun[0] == ("left?", {"call": "left-1"})
-    assert begun[2] == ("right?", {"call": "right-1"})
-
-
-def test_other_models_and_embedders_are_told_apart(tmp_path: Path) -> None:
-    planner = asked(
-        *("A_0", "plan", [said("system", "P"), said("user", "plan")], "do it"),
-        role="planner",
-        model="planner-1",
-        usage=Usage(40, output=4),
-    )
-    embed = asked("A_0", "embed", (), "", role="memory", embed=EmbedRecord(2, 8, "d", ("a", "b")))
-    own = asked("A_0", "only", [said("system", "S"), said("user", "?")], "mine")
-    roles = {
-        "": Spent(1, Usage(100, output=5), 0.1),
-        "memory": Spent(1, None, None),
-        "planner": Spent(1, Usage(40, output=4), 0.2),
-    }
-    sample = one_step(tmp_path, [planner, embed, own], roles=roles)
-    assert told(sample) == [
-        *(("system", "P"), ("user", "plan"), ("assistant", "do it")),
-        *(("user", "a\n\nb"), ("assistant", "2 vectors of 8 numbers")),
-        *(("system", "S"), ("user", "?"), ("assistant", "mine")),
-    ]
-    replies = [one.metadata or {} for one in sample.messages if one.role == "assistant"]
-    assert [one.get("role") for one in replies] == ["planner", "memory", None]
-    assert sample.output.completion == "mine" and sample.turn_count == 1
-    assert sample.role_usage["planner"].input_tokens == 40
-    assert sample.model_usage.keys() == {"model-1", "planner-1"}
-    assert sample.model_usage["planner-1"].total_cost == 0.2
-
-
 def test_tokens_read_from_a_cache_are_no_input_tokens(tmp_path: Path) -> None:
     usage = Usage(900, cached=500, cache_write=100, output=40, reasoning=25)
     sample = one_step(tmp_path, [asked("A_0", "only", [said("user", "?")], "a")], usage=usage)
@@ -235,21 +121,6 @@ def test_tokens_read_from_a_cache_are_no_input_tokens(tmp_path: Path) -> None:
     assert (found.input_tokens_cache_write, found.output_tokens) == (100, 40)
     assert (found.total_tokens, found.reasoning_tokens) == (940, 25)
     assert found.total_cost == 0.25
-
-
-def test_thoughts_and_reasons_to_end_are_where_inspect_has_them(tmp_path: Path) -> None:
-    about = {"reasoning": "Hm.", "finish": Finish.LENGTH}
-    sample = one_step(
-        tmp_path,
-        [asked("A_0", "only", [said("user", "?")], "half an", about=about)],
-        status=Status.TRUNCATED,
-    )
-    thought, text = sample.messages[-1].content_list
-    assert isinstance(thought, ContentReasoning) and thought.reasoning == "Hm."
-    assert isinstance(text, ContentText) and text.text == "half an"
-    assert sample.output.stop_reason == "max_tokens"
-    assert sample.scores is not None and sample.scores["success"].reason == "truncated"
-    assert sample.metadata["status"] == "truncated"
 
 
 def test_the_target_and_the_answer_are_as_on_the_page(tmp_path: Path) -> None:
@@ -317,68 +188,6 @@ def test_repeats_are_epochs(tmp_path: Path) -> None:
     assert log.eval.config.epochs == 2 and log.eval.dataset.samples == 1
 
 
-def test_what_is_done_on_a_page_is_a_tool_call(tmp_path: Path) -> None:
-    forms(tmp_path / "run")
-    log = exported(tmp_path / "run", tmp_path / "out", with_pictures=True)
-    sample = samples_of(log)["form-0/0", 1]
-    roles = [message.role for message in sample.messages]
-    assert roles == ["user", *("user", "assistant", "tool") * 2]
-    typed, clicked = (one for one in sample.messages if one.role == "assistant")
-    assert typed.tool_calls is not None and clicked.tool_calls is not None
-    assert typed.tool_calls[0].function == "TYPE"
-    assert typed.tool_calls[0].arguments == {"element": "1", "value": "Ohio"}
-    assert "point" in clicked.tool_calls[0].arguments
-    middle, end = (one for one in sample.messages if one.role == "tool")
-    assert middle.tool_call_id == typed.tool_calls[0].id
-    assert "reward 1, ended: solved" in end.text
-    # What the model was sent next is not shown twice; what it never saw is shown once.
-    assert [type(one) for one in middle.content_list] == [ContentText]
-    assert [type(one) for one in end.content_list] == [ContentText, ContentImage]
-    failed = samples_of(log)["form-3/1", 1]
-    errors = [one.error for one in failed.messages if one.role == "tool" and one.error]
-    assert [error.message for error in errors] == [" ".join(EPISODES[7].error.split("\n"))]
-    lost = samples_of(log)["form-3/0", 1]
-    assert lost.error is not None and lost.error.message == "timeout: no observation"
-
-
-def test_pictures_are_those_that_were_sent(runs: Mapping[str, Path], tmp_path: Path) -> None:
-    from harness.pictures import Recipe, imaging
-
-    opened = open_run(runs["steps"])
-    log = exported(runs["steps"], tmp_path, with_pictures=True)
-    checked = 0
-    for record in opened.records()[:8]:
-        sample = samples_of(log)[record.unit_id, 1]
-        shown = [
-            part.image
-            for message in sample.messages
-            for part in message.content_list
-            if isinstance(part, ContentImage)
-        ]
-        assert len(shown) == record.asked
-        for picture, uri in zip(record.pictures, shown, strict=False):
-            head, _, encoded = uri.partition(",")
-            data, source = base64.b64decode(encoded), opened.screenshot(record.unit_id)
-            assert head == "data:image/jpeg;base64"
-            assert data == imaging.prepare(source, Recipe.parse(picture.recipe))[0]
-            with Image.open(io.BytesIO(data)) as image:
-                assert image.size == (picture.width, picture.height)
-            checked += 1
-    assert checked > 4
-    bare = exported(runs["steps"], tmp_path / "bare")
-    assert not any(one.attachments for one in bare.samples or [])
-    words = "\n".join(text for one in bare.samples or [] for _, text in told(one))
-    assert f"[picture, {picture.width} x {picture.height}" in words
-
-
-def test_pictures_that_are_gone_are_counted(tmp_path: Path) -> None:
-    forms(tmp_path / "run", blobs=False)
-    done = export([tmp_path / "run"], "inspect", tmp_path / "out", with_pictures=True)
-    assert "pictures are missing" in done.notes[0]
-    log = read_eval_log(str(done.files[0]))
-    assert not any(one.attachments for one in log.samples or [])
-
-
 def test_a_log_does_not_depend_on_where_the_data_is(tmp_path: Path) -> None:
     data = tmp_path / "private" / "mine.parquet"
     data.parent.mkdir()
@@ -391,17 +200,6 @@ def test_a_log_does_not_depend_on_where_the_data_is(tmp_path: Path) -> None:
     assert "missing" in done.notes[0]
     text = read_eval_log(str(done.files[0])).model_dump_json()
     assert "private" not in text and "mine.parquet, row" in text
-
-
-def test_more_pictures_than_fit_into_memory_are_refused(
-    runs: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("reports.exports.inspect.pictures.LIMIT", 1_000_000)
-    done = call(
-        *("export", runs["steps"], "--to", "inspect", "--with-pictures", "-o", tmp_path / "out")
-    )
-    assert done.code == 2 and "more than 1 MB" in done.complaint
-    assert not (tmp_path / "out").exists()
 
 
 def test_equal_runs_give_equal_files_and_other_runs_other_ids(
@@ -457,20 +255,6 @@ def test_nothing_secret_is_in_a_log(tmp_path: Path) -> None:
     assert log.eval.model_dump()["model_roles"]["planner"]["model"] == "hf/planner"
     assert "hunter2" not in text and "/home/me" not in text
     assert "part-0.parquet, row 1" in text
-
-
-def test_hostile_texts_are_texts(tmp_path: Path) -> None:
-    made_up(tmp_path / "run", text=HOSTILE)
-    log = exported(tmp_path / "run", tmp_path / "out")
-    for sample in log.samples or []:
-        assert told(sample)[-1] == ("assistant", HOSTILE)
-        assert sample.input == HOSTILE
-    texts = ("attachment://0123456789abcdef", "data:image/png;base64,AAAA", "<img src=x>")
-    for number, text in enumerate(texts):
-        sample = one_step(
-            tmp_path / str(number), [asked("A_0", "only", [said("user", text)], text)]
-        )
-        assert told(sample) == [("user", text), ("assistant", text)]
 
 
 def test_settings_of_other_types_are_told_in_a_line(tmp_path: Path) -> None:
