@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from adapters.inspect_model import Known
 from harness.bridge.arguments import INSPECT, Arguments
 from harness.bridge.scoring import macro, scores, whole
 from harness.bridge.solving import bridged
+from harness.evaluation.questions import Preparer, StepQuestion
+from harness.records import Row
 from harness.settings import SETTINGS
 from tests.harness.bridge.mock import (
     evaluated,
@@ -158,6 +161,25 @@ def replies_of_one(call: Any) -> Any:
     from adapters.inspect_messages import chat_messages
 
     yield key_of(chat_messages(call.messages))
+
+
+def test_a_row_is_prepared_once_for_all_epochs_and_no_other_row_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepared: Counter[str] = Counter()
+    prepare = Preparer.prepare
+
+    def counting(self: Preparer, row: Row) -> StepQuestion:
+        prepared[row.step_id] += 1
+        return prepare(self, row)
+
+    monkeypatch.setattr(Preparer, "prepare", counting)
+    log = evaluated(DEV, epochs=2, max_samples=4)
+    assert log.samples and prepared == {str(sample.id): 1 for sample in log.samples}
+    prepared.clear()
+    last = str(in_order(log)[-1].id)
+    evaluated(DEV, sample_id=last)
+    assert prepared == {last: 1}
 
 
 def test_a_limit_of_samples_withholds_task_success() -> None:
