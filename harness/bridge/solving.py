@@ -66,22 +66,26 @@ class Bridge:
 
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
-        self._known: dict[tuple[str, bool], Known] = {}
+        self._known: dict[tuple[str, bool, bool], Known] = {}
         self._plans: dict[tuple[str, str], Plan] = {}
         self._units: dict[tuple[str, str], tuple[asyncio.AbstractEventLoop, OneByOne]] = {}
 
-    def known(self, model: Model | None) -> Known:
-        """What is known of a model. Raises `Fatal`, `UnknownName`."""
+    def known(self, model: Model | None, *, is_main: bool = True) -> Known:
+        """What is known of a model; the user describes only the one under test.
+
+        Raises `Fatal`, `UnknownName`.
+        """
         name = str(model) if model else NOBODY
         own = model is not None and bool(model.api.base_url)
-        if (name, own) not in self._known:
-            self._known[name, own] = Known(
+        key = name, own, is_main
+        if key not in self._known:
+            self._known[key] = Known(
                 name,
-                described_as=self._arguments.described_as or None,
+                described_as=self._arguments.described_as or None if is_main else None,
                 own_address=own,
-                options=self._arguments.options,
+                options=self._arguments.options if is_main else {},
             )
-        return self._known[name, own]
+        return self._known[key]
 
     def plan_for(self, model: Model | None) -> Plan:
         """The plan of a run with the model. Raises `UserError`, `Fatal`."""
@@ -112,8 +116,7 @@ class Bridge:
             adapter = InspectModel(model, self.known(model))
             return adapter, Asked(adapter, generation(settings))
         other = get_model(role=role)
-        name, config = str(other), other.config
-        known = Known(name, own_address=bool(other.api.base_url))
+        config, known = other.config, self.known(other, is_main=False)
         limits = (config.max_tokens,) if config.max_tokens else default_limit(settings, known.info)
         of_role = replace(
             settings,
