@@ -10,13 +10,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="torch is not installed (extra embed)")
-pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+if find_spec("sentence_transformers") is None:  # importing it would take seconds in every process
+    pytest.skip("sentence-transformers is not installed", allow_module_level=True)
 
 import harness
 from adapters import EMBEDDING_MODELS, Embedded, Embedder, Fatal

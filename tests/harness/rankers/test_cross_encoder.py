@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="torch is not installed (extra rank)")
-pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+if find_spec("sentence_transformers") is None:  # importing it would take seconds in every process
+    pytest.skip("sentence-transformers is not installed", allow_module_level=True)
 
 import torch
 
