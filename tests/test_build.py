@@ -205,6 +205,7 @@ def test_what_becomes_of_an_address(
 @pytest.fixture(scope="module")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel, beside the dependencies that are here."""
+    pytest.importorskip("pip", reason="pip is not installed")
     folder = tmp_path_factory.mktemp("installed")
     words = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-compile"]
     subprocess.run([sys.executable, *words, "--target", folder, built.wheel], check=True)
