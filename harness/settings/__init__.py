@@ -8,7 +8,12 @@ Options, keys of `--config`, the configuration on record, refusals, comparisons 
 reports all follow from the declarations in `harness.settings.declared`.
 """
 
-from harness.settings.command_line import arguments_of, command_of, public_text
+from harness.settings.command_line import (
+    arguments_of,
+    command_of,
+    public_text,
+    without_places,
+)
 from harness.settings.declared import (
     ELEMENTS,
     EPISODES,
@@ -69,5 +74,6 @@ __all__ = [
     "setting",
     "setting_of",
     "with_absent",
+    "without_places",
     "written",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ from harness.settings.setting import Setting
 
 ALWAYS = ("model", "benchmark")
 """Settings that a command is told whatever their default is."""
+_ADDRESS = re.compile(r"\w[\w+.-]*://[^\s\"']+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
+_FOLDER = re.compile(r"(?<![\w./<~-])~?/(?:[^/\s\"'<>,;:]+/)+(?=[^/\s\"'<>,;:])")
 
 
 def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
@@ -74,7 +77,18 @@ def public_text(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)
-    if "://" in text or name == "base_url":
+    if name == "base_url":
         return "URL"
     provider, colon, place = text.rpartition(":")
-    return f"{provider}{colon}{Path(place).name}" if Path(place).is_absolute() else text
+    if Path(place).is_absolute() and not place.startswith("//"):
+        return f"{provider}{colon}{Path(place).name}"
+    return without_places(text)
+
+
+def without_places(text: str) -> str:
+    """A text such as an error message without addresses and folders.
+
+    >>> without_places("http://10.0.0.1:8000/v1 has no /home/me/models/mine")
+    'URL has no mine'
+    """
+    return _FOLDER.sub("", _ADDRESS.sub("URL", text))

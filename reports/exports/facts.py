@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
-from harness.settings import command_of
+from harness.settings import command_of, public_text
 from harness.tables import clean, mean_text, parents_text
 from reports.exports.folder import ExportError
 from reports.settings import heading, settings_of
@@ -31,8 +31,9 @@ def benchmark_of(run: Run) -> str:
 
 
 def model_of(run: Run) -> str:
-    """The name of the run's model."""
-    return clean(run.manifest.model.get("name") or run.manifest.config.get("model") or "unknown")
+    """The name of the run's model, without the folder of one that lies in a folder."""
+    name = run.manifest.model.get("name") or run.manifest.config.get("model") or "unknown"
+    return clean(public_text("model", name))
 
 
 def repository_of(run: Run) -> tuple[str, str] | None:
@@ -50,9 +51,10 @@ def command_told(run: Run) -> str:
 
 
 def settings_told(run: Run) -> dict[str, str]:
-    """The settings that reports print above a table, but for private addresses."""
+    """The settings that reports print above a table, as the command has them: without addresses
+    and folders."""
     told = heading(settings_of(run.manifest))
-    return {clean(name): clean(value) for name, value in told.items() if "://" not in str(value)}
+    return {clean(name): clean(public_text(name, value)) for name, value in told.items()}
 
 
 def time_of(text: str, what: str) -> datetime:

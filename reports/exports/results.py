@@ -9,8 +9,10 @@ from typing import Literal
 from harness.runs import Run
 from harness.tables import POOLED
 from parsers import Declaration, Interval, Measure
+from parsers.aggregation import after_exclusion
 from parsers.declaration import SPLIT
 from parsers.metrics import Metrics
+from parsers.records import Scores
 from reports.frames.rows import RunRows, run_rows
 from reports.tables import grouped
 
@@ -75,6 +77,25 @@ def parts_of(run: Run) -> dict[str, str]:
     whole = str(run.manifest.config.get("benchmark"))
     told = {str(one): population_of(run, steps, (SPLIT, str(one))) for one in set(steps[SPLIT])}
     return {split: "" if population == whole else population for split, population in told.items()}
+
+
+def counted(rows: RunRows) -> dict[tuple[str, int], Scores]:
+    """The scores that the headline of a run takes means of, by unit and repeat.
+
+    Units that do not count are missing; those that count as failures have the scores of one.
+    """
+    rules, failed = rows.rules, rows.declared.failed
+    units = after_exclusion((unit for _, unit in rows.trials), rules)
+    found: dict[tuple[str, int], Scores] = {}
+    for (repeat, _), unit in zip(rows.trials, units, strict=True):
+        scores = unit.scores
+        if unit.invalid is not None:
+            scores = failed if rules.invalid == "fail" and not unit.lost else None
+        elif scores is None and rules.unattempted == "fail":
+            scores = failed
+        if scores is not None:
+            found[unit.unit_id, repeat] = scores
+    return found
 
 
 def _results(split: str, metrics: Metrics, rows: RunRows) -> Iterator[Result]:

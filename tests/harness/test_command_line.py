@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.settings import arguments_of, command_of
+from harness.settings import arguments_of, command_of, without_places
 from tests.harness.commands.tool import call, isolate
 
 
@@ -53,6 +53,26 @@ def test_addresses_folders_and_secrets_do_not_stand_in_it() -> None:
         "--adapter-option proxy=URL --role planner=m --role planner.base_url=URL --benchmark steps "
         "--prompts prompts.toml --data FOLDER"
     )
+
+
+def test_neither_do_those_within_values() -> None:
+    options = {"extra_body": '{"lora": "/home/somebody/lora", "at": ["http://host.internal/v1"]}'}
+    command = command_of({"model": "openai:/srv/models/m", "adapter_options": options})
+    assert "somebody" not in command and "internal" not in command and "srv" not in command
+    assert '{"lora": "lora", "at": ["URL"]}' in command and "openai:m" in command
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("https://me:w)x@host:8000/v1?key=1 answered 500", "URL answered 500"),
+        ("no file ~/models/x.bin, or '/data/me/y'", "no file x.bin, or 'y'"),
+        ("refused by ('10.1.2.3', 8000)", "refused by ('URL', 8000)"),
+        ("owner/name and 3/4, 1/2/3", "owner/name and 3/4, 1/2/3"),
+    ],
+)
+def test_messages_say_no_places(text: str, told: str) -> None:
+    assert without_places(text) == told
 
 
 def test_hostile_values_stay_one_word_each() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Run
+from harness.settings import public_text
 from harness.tables import clean, heads
 from parsers.intervals import DRAWS
 from reports.exports.facts import (
@@ -106,7 +107,9 @@ def aggregate(run: Run, source: Source) -> dict[str, Any]:
                     {
                         "provider": manifest.model.get("provider"),
                         "revision": manifest.model.get("revision"),
-                        "answered_by": ", ".join(manifest.answered_by),
+                        "answered_by": ", ".join(
+                            public_text("model", one) for one in manifest.answered_by
+                        ),
                     }
                 ),
             },

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.runs import CallRecord, Done, Run, Sight, UnitRecord
-from parsers import ScoredUnit, Status
-from parsers.aggregation import after_exclusion
+from harness.settings import without_places
+from parsers import Status
 from reports.exports.eee.aggregate import SCHEMA, evaluation_name, result_id
-from reports.exports.results import Result, results_of
+from reports.exports.results import Result, counted, results_of
 from reports.exports.units import (
     answered,
     by_conversation,
@@ -51,12 +51,17 @@ def write_samples(run: Run, record: Mapping[str, Any], path: Path) -> tuple[int,
 
 def _lines(run: Run, record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     (rows,) = run_rows(run)
-    counted = _counted(rows)
-    results = {one.split: one for one in results_of(run) if _is_of_lines(one, rows)}
+    scores = counted(rows)
+    results = {
+        one.split: one
+        for one in results_of(run)
+        if one.value is not None and _is_of_lines(one, rows)
+    }
     page = page_of(run)
     for unit in run.records():
-        score = counted.get(unit.key)
         result = results.get(unit.split)
+        name = result and result.measure.score(rows.rules.variant)
+        score = scores.get(unit.key, {}).get(name) if name else None
         if score is None or result is None:
             continue
         calls = in_order(unit, run.calls_of(unit.unit_id, unit.repeat))
@@ -76,28 +81,6 @@ def _is_of_lines(result: Result, rows: RunRows) -> bool:
     main = declared.main_of_units
     measure = main if main in declared.in_tables else declared.in_tables[0]
     return result.measure is measure and result.headline and result.first
-
-
-def _counted(rows: RunRows) -> dict[tuple[str, int], float]:
-    """The score of every unit and repeat behind the headline."""
-    declared, rules = rows.declared, rows.rules
-    main = declared.main_of_units
-    name = (main if main in declared.in_tables else declared.in_tables[0]).score(rules.variant)
-    units = after_exclusion((unit for _, unit in rows.trials), rules)
-    found = {}
-    for (repeat, _), unit in zip(rows.trials, units, strict=True):
-        score = _score(unit, name, strict=rules.invalid == "fail", late=rules.unattempted == "fail")
-        if score is not None:
-            found[unit.unit_id, repeat] = score
-    return found
-
-
-def _score(unit: ScoredUnit, name: str, *, strict: bool, late: bool) -> float | None:
-    if unit.invalid is not None:
-        return 0.0 if strict else None
-    if unit.scores is None:
-        return 0.0 if late else None
-    return unit.scores.get(name)
 
 
 def _sample(
@@ -240,7 +223,9 @@ def _usage(unit: UnitRecord[Any]) -> dict[str, int] | None:
 def _error(unit: UnitRecord[Any]) -> str | None:
     """Why there is no answer."""
     status = unit.prediction.status if unit.prediction else Status.ANSWERED
-    return unit.error or unit.invalid or (None if status is Status.ANSWERED else str(status))
+    if unit.error is not None:
+        return without_places(unit.error)
+    return unit.invalid or (None if status is Status.ANSWERED else str(status))
 
 
 def _metadata(unit: UnitRecord[Any]) -> dict[str, str]:

@@ -78,7 +78,7 @@ class InspectExport:
         from reports.exports.inspect import header
         from reports.exports.inspect.pictures import Pictures
         from reports.exports.inspect.samples import Sampler
-        from reports.exports.results import results_of
+        from reports.exports.results import counted, results_of
         from reports.frames.rows import run_rows
         from reports.frames.runs import facts
         from reports.view.points import page_of
@@ -93,6 +93,7 @@ class InspectExport:
             roles=header.role_models(run.manifest),
             declared=run.manifest.declaration,
             variant=rows.rules.variant,
+            counted=counted(rows),
             page=page_of(run),
             show=pictures.show if pictures else placeholder,
         )

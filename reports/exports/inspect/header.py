@@ -53,8 +53,8 @@ def model_name(manifest: Manifest) -> str:
     model = manifest.model
     provider, name = model.get("provider"), model.get("model")
     if provider and name:
-        return f"{provider}/{name}"
-    return str(model.get("name") or manifest.config.get("model") or "unknown")
+        return f"{provider}/{public_text('model', name)}"
+    return public_text("model", model.get("name") or manifest.config.get("model") or "unknown")
 
 
 def role_models(manifest: Manifest) -> dict[str, str]:
@@ -137,7 +137,7 @@ def results(
         completed_samples=sum(sample.error is None for sample in samples),
         scores=[_score(name, of, samples) for name, of in by_measure.items()],
         headline=_headline(main) if main and main.name in by_measure else None,
-        metadata={name: value for name, value in counts.items() if value not in (None, "")},
+        metadata=public(counts),
     )
 
 
@@ -239,7 +239,7 @@ def _metadata(run: Run) -> dict[str, Any]:
         "run": manifest.name,
         "command": command_told(run),
         "model": public(manifest.model),
-        "answered_by": list(manifest.answered_by),
+        "answered_by": public(manifest.answered_by, "model"),
         "dataset": public(manifest.dataset),
         "prompts_sha256": manifest.prompts,
         "pictures": manifest.pictures,

@@ -7,7 +7,7 @@ that hold what was answered against what is right, and the lists of choices and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -17,7 +17,9 @@ from inspect_ai.scorer import Score
 
 from adapters.inspect_messages import Show, model_usage, score_reason
 from harness.runs import CallRecord, Spent, UnitRecord
+from harness.settings import public_text, without_places
 from parsers import Declaration
+from parsers.records import Scores
 from reports.errors.classes import SUCCESS
 from reports.errors.classifying import UnitError
 from reports.exports.inspect.ids import id_of
@@ -38,6 +40,7 @@ class Sampler:
     roles: the models of other roles, likewise, as far as they are known.
     declared: what the benchmark declares.
     variant: of the measure that has several, the one of the run's headline.
+    counted: the scores that count, by unit and repeat (`reports.exports.results.counted`).
     page: what the page shows of units of this kind.
     show: what stands for pictures.
     """
@@ -47,6 +50,7 @@ class Sampler:
     roles: Mapping[str, str]
     declared: Declaration
     variant: str
+    counted: Mapping[tuple[str, int], Scores]
     page: UnitPage
     show: Show
 
@@ -54,6 +58,9 @@ class Sampler:
         self, record: UnitRecord[Any], calls: Sequence[CallRecord], error: UnitError
     ) -> EvalSample:
         """The sample of a unit; `calls` are those of its last trial, `error` is its class."""
+        if record.error is not None:
+            record = replace(record, error=without_places(record.error))
+            error = replace(error, detail=without_places(error.detail))
         part, talk = self.page.part(record), Talk.of(record, calls, self.show, self.model)
         for place, message in enumerate(talk.messages):
             message.id = id_of(self.run_id, record.unit_id, record.repeat, place)
@@ -83,11 +90,12 @@ class Sampler:
     ) -> dict[str, Score] | None:
         """A score for each measure of units, the main one first; None without an outcome.
 
-        Where a measure was not measured, its score has no value.
+        Where a unit does not count, or a measure was not measured, the score has no value.
         """
-        if record.invalid is None and (not record.settled or record.scores is None):
+        scores = self.counted.get(record.key)
+        if scores is None and record.invalid is None and record.scores is None:
             return None
-        said, scores = record.prediction, record.scores or {}
+        said, scores = record.prediction, scores or {}
         known: dict[str, Any] = {
             "answer": answered(part) if said else None,
             "reason": record.invalid or (score_reason(str(said.status)) if said else None),
@@ -96,9 +104,9 @@ class Sampler:
         main = self.declared.main_of_units
         for measure in sorted(self.declared.of_units, key=lambda one: one is not main):
             value = scores.get(measure.score(self.variant))
-            if record.invalid is not None or (said and measure.unmeasured in said.flags):
+            if said and measure.unmeasured in said.flags:
                 value = None
-            known["explanation"] = _explanation(record, error) if measure is main else None
+            known["explanation"] = self._explanation(record, error) if measure is main else None
             others = {name: scores.get(name) for name in measure.scores if measure.variants}
             metadata = {name: one for name, one in others.items() if one is not None} or None
             found[measure.name] = (
@@ -108,12 +116,29 @@ class Sampler:
             )
         return found
 
+    def _explanation(self, record: UnitRecord[Any], error: UnitError) -> str:
+        """How it ended, and what was found about it."""
+        if record.invalid is not None:
+            how = "counts as a failure" if record.key in self.counted else "not counted"
+            return f"{how}: {record.invalid}"
+        said, found = record.prediction, str(error.error_class)
+        told = [str(said.status)] if said else []
+        if record.key not in self.counted:
+            told.append("not counted")
+        if said and said.flags:
+            told.append(f"flags: {', '.join(said.flags)}")
+        if found != SUCCESS:
+            told.append(found if error.detail in ("", *told) else f"{found}: {error.detail}")
+        return "\n".join(told)
+
     def _usage(
         self, record: UnitRecord[Any], calls: Sequence[CallRecord]
     ) -> list[tuple[str, str, ModelUsage]]:
         """Role, model and usage; of the model under test, the role is ""."""
         own = Spent(len(calls), record.usage, record.cost)
-        named = {call.role: call.reply.model for call in calls if call.reply.model}
+        named = {
+            call.role: public_text("model", call.reply.model) for call in calls if call.reply.model
+        }
         models = {**self.roles, **named, "": self.model}
         used = []
         for role, spent in (record.roles or {"": own}).items():
@@ -176,19 +201,6 @@ def _choices(part: Part) -> list[str] | None:
         if letters and LETTERS.startswith(letters):
             return [item.text for item in listed.items]
     return None
-
-
-def _explanation(record: UnitRecord[Any], error: UnitError) -> str:
-    """How it ended, and what was found about it."""
-    if record.invalid is not None:
-        return f"not counted: {record.invalid}"
-    said, found = record.prediction, str(error.error_class)
-    told = [str(said.status)] if said else []
-    if said and said.flags:
-        told.append(f"flags: {', '.join(said.flags)}")
-    if found != SUCCESS:
-        told.append(found if error.detail in ("", *told) else f"{found}: {error.detail}")
-    return "\n".join(told)
 
 
 def _error(record: UnitRecord[Any]) -> EvalError | None:

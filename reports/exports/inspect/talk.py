@@ -9,7 +9,7 @@ page is a tool call of the reply before it, and what was seen then its result.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -24,6 +24,7 @@ from inspect_ai.tool import ToolCall, ToolCallError
 from adapters.conversation import Finish, Picture
 from adapters.inspect_messages import Show, chat_messages, model_output
 from harness.runs import CallRecord, Done, MessageRecord, Sight, UnitRecord
+from harness.settings import public_text
 from reports.exports.units import by_conversation, in_order
 
 AS_IT_IS = ""
@@ -92,7 +93,8 @@ class Talk:
             other = call.asked_by if call.asked_by != self.unit_id else ""
             about = {"call": call.place, "role": call.role, "asked_by": other}
             asked[0].metadata = {name: value for name, value in about.items() if value}
-        output = model_output(call.reply, "" if call.role else self.model)
+        reply_told = replace(call.reply, model=public_text("model", call.reply.model))
+        output = model_output(reply_told, "" if call.role else self.model)
         reply = output.choices[0].message
         if call.embed is not None:
             reply.content = answer

@@ -5,17 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adapters.conversation import Reply
 from adapters.registry import Entry
 from harness.runs import Run
 from reports.exports import EXPORTS, ExportError, Folder, export, file_name, option
 from reports.exports.command import options_by_format
 from tests.harness.commands.tool import call
 from tests.reports.exports.runs import made_up
+from tests.reports.runs import call as answer
+from tests.reports.runs import setup, step, write
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,50 @@ def test_a_format_of_another_package_has_its_own_options(
     monkeypatch.delitem(_command().__dict__, "_of_formats")
     assert done == (0, "out/names/a.txt\n", done.err) and "upload them" in done.err
     assert Path("out/names/a.txt").read_text() == "A!"
+
+
+@pytest.mark.parametrize(
+    ("to", "options"),
+    [
+        ("hub", {"dataset_id": "me/data"}),
+        (
+            "eee",
+            {"organisation": "Lab", "relationship": "other", "developer": "us", "with_steps": True},
+        ),
+        ("inspect", {}),
+    ],
+)
+def test_neither_folders_nor_addresses_are_handed_on(
+    to: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    folder, server = "/home/somebody/models/mine", "http://10.1.2.3:8000/v1"
+    made = setup(
+        model={"name": f"openai:{folder}", "model": folder, "provider": "openai"},
+        base_url=server,
+        adapter_options={"extra_body": f'{{"lora": "{folder}"}}'},
+        ranker=f"{folder}.parquet",
+        prompts=f"{folder}.toml",
+        dataset={"rows": 2, "data": folder},
+    )
+    failed = f"{server} answered 500: no {folder}"
+    lost = step("A", 1, True, settled=False, total_steps=2, scores=None, error=failed)
+    right = step("A", 0, True, total_steps=2, calls=("A_0/0/round-1",))
+    asked = replace(answer(right, "B"), reply=Reply("B", model=folder))
+    write(tmp_path / "run", [right, lost], made, calls=[asked], complete=False)
+    done = export([tmp_path / "run"], to, tmp_path / "out", unfinished=True, **options)
+    texts = {path.name: _content(path) for path in done.files}
+    for private in ("somebody", "10.1.2.3"):
+        assert [name for name, text in texts.items() if private in text] == []
+    assert any("mine" in text for text in texts.values())
+
+
+def _content(path: Path) -> str:
+    if path.suffix != ".eval":
+        return path.read_text()
+    pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
+    from inspect_ai.log import read_eval_log
+
+    return read_eval_log(str(path)).model_dump_json()
 
 
 def _command() -> object:

@@ -102,6 +102,17 @@ def test_the_headline_is_under_the_rules_of_the_run(tmp_path: Path) -> None:
     assert success.metrics["micro"].value == pytest.approx(5 / 7)
 
 
+def test_rows_that_count_as_failures_score_zero(tmp_path: Path) -> None:
+    rows = [*worked(), step("D", 0, True, total_steps=1, status=Status.REFUSAL)]
+    made = setup(invalid="fail", exclude_statuses=["refusal"], dataset={"rows": 8})
+    log = exported(write(tmp_path / "run", rows, made), tmp_path / "out")
+    values = [one.scores["success"].as_float() for one in log.samples or [] if one.scores]
+    assert log.results is not None and len(values) == 8
+    (success,) = [one for one in log.results.scores if one.name == "success"]
+    assert success.scored_samples == 8 and success.unscored_samples == 0
+    assert sum(values) / 8 == pytest.approx(success.metrics["micro"].value) == 5 / 8
+
+
 def test_splits_are_groups_beside_all_of_them_together(
     runs: Mapping[str, Path], tmp_path: Path
 ) -> None:
