@@ -16,7 +16,7 @@ from tests.reports.runs import worked, write
 
 
 def _results(out: Path) -> pd.DataFrame:
-    return pd.read_csv(out / "results.csv")
+    return pd.read_csv(out / "results.csv", float_precision="round_trip")
 
 
 def test_results_of_the_worked_example(tmp_path: Path) -> None:
@@ -77,7 +77,8 @@ def test_steps_are_those_of_the_run_and_only_on_request(run: Path, tmp_path: Pat
         "runs.csv",
     ]
     export([run], "csv", tmp_path / "whole", with_steps=True)
-    frame, expected = pd.read_csv(tmp_path / "whole/steps.csv"), open_run(run).steps(texts=True)
+    frame = pd.read_csv(tmp_path / "whole/steps.csv", float_precision="round_trip")
+    expected = open_run(run).steps(texts=True)
     assert frame.columns.tolist() == expected.columns.tolist()
     assert len(frame) == len(expected) and (frame["run"] == run.name).all()
 
@@ -110,7 +111,7 @@ def test_runs_are_told_apart_by_their_settings(tmp_path: Path) -> None:
     one = write(tmp_path / "x/same", worked(), setup(distractors=5))
     other = write(tmp_path / "y/same", worked(), setup(distractors=50))
     export([one, other], "csv", tmp_path)
-    frame = pd.read_csv(tmp_path / "runs.csv").set_index("run")
+    frame = pd.read_csv(tmp_path / "runs.csv", float_precision="round_trip").set_index("run")
     assert frame["setting.distractors"].to_dict() == {str(one): 5, str(other): 50}
     assert set(_results(tmp_path)["run"]) == {str(one), str(other)}
 
