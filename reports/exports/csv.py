@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RESULTS = (
     *("run", "model", "benchmark", "split", "measure", "average", "invalid", "headline", "value"),
-    *("low", "high", "level", "method", "few", "n", "over", "complete"),
+    *("low", "high", "level", "method", "few", "n", "over", "part", "complete"),
 )
 """The columns of `results.csv` (docs/export.md)."""
 
@@ -55,8 +55,9 @@ class CsvExport:
 
 
 def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
-    from reports.exports.results import results_of
+    from reports.exports.results import parts_of, results_of
 
+    parts = parts_of(run)
     config, model = run.manifest.config, run.manifest.model
     for one in results_of(run):
         interval = one.interval
@@ -77,6 +78,7 @@ def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
             "few": interval.few if interval else None,
             "n": one.n,
             "over": one.over,
+            "part": parts.get(one.split) or None,
             "complete": run.complete,
         }
 

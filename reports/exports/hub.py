@@ -157,6 +157,8 @@ def _notes(run: Run, result: Result, part: str) -> str:
     declared = run.manifest.declaration
     interval = result.interval
     counted = f"{result.units} {declared.units} of {result.parents} {declared.innermost.many}"
+    if run.manifest.config.get("repeats", 1) != 1:
+        counted += ", repeats included"
     told = [
         f"{LIBRARY} {version_of(run)}",
         f"{result.measure.meaning or result.measure.head}, per cent, {average_told(run, result)}",

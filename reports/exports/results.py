@@ -75,8 +75,10 @@ def parts_of(run: Run) -> dict[str, str]:
 
     steps = steps_frame(run)
     whole = str(run.manifest.config.get("benchmark"))
-    told = {str(one): population_of(run, steps, (SPLIT, str(one))) for one in set(steps[SPLIT])}
-    return {split: "" if population == whole else population for split, population in told.items()}
+    splits = sorted(map(str, set(steps[SPLIT])))
+    told = {split: population_of(run, steps, (SPLIT, split)) for split in splits}
+    parts = {s: "" if population == whole else population for s, population in told.items()}
+    return {**parts, POOLED: "; ".join(f"{s}: {part}" for s, part in parts.items() if part)}
 
 
 def counted(rows: RunRows) -> dict[tuple[str, int], Scores]:

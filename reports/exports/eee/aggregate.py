@@ -217,7 +217,6 @@ def _data(run: Run, result: Result) -> dict[str, Any]:
             "source_type": "hf_dataset",
             "hf_repo": known[0],
             **({} if result.pooled else {"hf_split": split}),
-            "samples_number": result.units,
             "additional_details": _texts({"revision": known[1], "split": split}),
         }
     files = [one for one in _list(origin.get("files")) if isinstance(one, Mapping)]

@@ -12,7 +12,7 @@ import pytest
 from reports.exports import export
 from reports.tables import main_table
 from tests.reports.exports.runs import made_up
-from tests.reports.runs import worked, write
+from tests.reports.runs import setup, step, worked, write
 
 
 def _results(out: Path) -> pd.DataFrame:
@@ -53,6 +53,21 @@ def test_results_are_those_of_the_report(run: Path, tmp_path: Path) -> None:
             assert row[column] == expected or (pd.isna(row[column]) and pd.isna(expected))
             checked += 1
     assert checked >= 6 * len(table)
+
+
+def test_numbers_on_a_part_of_a_split_say_so(tmp_path: Path) -> None:
+    rows = [*worked(), *(step(task, 0, True, split="other") for task in "DEF")]
+    part = write(tmp_path / "part", rows, setup(limit=3, dataset={"rows": 10}))
+    export([part, write(tmp_path / "whole", worked())], "csv", tmp_path)
+    told = {
+        (str(row["run"]), str(row["split"])): str(row["part"])
+        for _, row in _results(tmp_path).iterrows()
+    }
+    assert told.pop(("whole", "test_website")) == "nan"
+    assert told.pop(("part", "test_website")).startswith("a part of")
+    assert told.pop(("part", "other")).startswith("a part of")
+    assert "other: a part of" in told.pop(("part", "all splits pooled"))
+    assert not told
 
 
 def test_a_partial_measure_says_over_how_many_units(
