@@ -24,13 +24,22 @@ _HARMLESS = {
 }
 
 
+def words_of(name: str) -> list[str]:
+    """The words of an option's name, in small letters.
+
+    >>> words_of("BASE_URL"), words_of("baseUrl")
+    (['base', 'url'], ['base', 'url'])
+    """
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
 def is_secret(name: str) -> bool:
     """Whether an option is a key, a token or a password, by its name.
 
     >>> [is_secret(name) for name in ("api_key", "X-Auth-Token", "clientSecret", "max_tokens")]
     [True, True, True, False]
     """
-    words = [word.lower() for word in _WORDS.findall(name)]
+    words = words_of(name)
     if not words:
         return False
     if _ALWAYS & {*words, "".join(words[-2:])}:

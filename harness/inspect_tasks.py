@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
 
 from harness.bridge.solving import bridged
 
@@ -20,6 +21,8 @@ from harness.bridge.solving import bridged
 @task
 def mm_mind2web(**settings: Any) -> Task:
     """Multimodal-Mind2Web: the next action on recorded web pages."""
+    if "benchmark" in settings:
+        raise PrerequisiteError("-T benchmark: give it to the task harness/benchmark")
     return bridged({"benchmark": "multimodal-mind2web", **settings})
 
 

@@ -6,6 +6,7 @@ instead, so that none is given and ignored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,7 +99,8 @@ class Arguments:
         try:
             return read_settings({**values, "model": model})
         except ValueError as error:
-            raise UserError(f"-T {error}") from error
+            told = re.sub("^limit:", f"{LIMIT}:", str(error))
+            raise UserError(f"-T {told}") from error
 
 
 def _check(said: str, name: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.scorer import (
     Metric,
     SampleScore,
@@ -126,7 +127,22 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
     Args:
         benchmark: the benchmark, whose measures these are; that of the samples unless given.
         rules: the settings of scoring (`f1`, `step_rule`, ...) that are not as usual.
+
+    Raises `PrerequisiteError` for what is no such setting, or none of its values.
     """
+    try:
+        _settings(benchmark, rules)
+    except ValueError as error:
+        raise PrerequisiteError(f"-S {error}") from error
+    known = {
+        said
+        for name, setting in SETTINGS.items()
+        if setting.about == "scoring"
+        for said in (name, setting.option.strip("-").replace("-", "_"))
+    }
+    for name in rules:
+        if name not in known:
+            raise PrerequisiteError(f"-S {name}: predictions in a log are not scored by that")
 
     async def score(state: TaskState, target: Target) -> Score:
         of = benchmark or str(state.metadata.get("benchmark", ""))

@@ -155,6 +155,9 @@ def _trackers(given: object) -> tuple[object, dict[str, Tracker]]:
     if not own:
         return given, {}
     names = [one if isinstance(one, str) else type(one).__name__ for one in each]
+    for name in own:
+        if names.count(name) > 1:
+            raise UserError(f"track: {name} is given twice")
     return names, own
 
 

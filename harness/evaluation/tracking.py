@@ -100,8 +100,8 @@ class Tracking(Observer):
         self._tick()
 
     def finish(self, done: Finished) -> None:
-        """Tell the result of a session."""
-        if not self._feeds:
+        """Tell the result of a session, unless that has only looked after batches in vain."""
+        if not self._feeds or (done.waiting and not self._is_started):
             return
         self._start()
         run = open_run(done.directory)

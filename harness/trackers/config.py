@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from adapters.secrets import is_secret
+from adapters.secrets import is_secret, words_of
 
 _PLACES = frozenset(
     {
@@ -27,7 +28,8 @@ HIDDEN = "[address]"
 def sendable(value: Any) -> Any:
     """A configuration (JSON) without settings that hold secrets or places.
 
-    Paths in texts are cut to the name of the file, texts with an address are replaced whole.
+    Paths in texts are cut to the name of the file, texts with an address are replaced whole. A text
+    that is JSON, as options of models may be, is sent as what it says.
 
     >>> sendable({"model": "scripted:/home/me/replies.json", "base_url": "http://me", "seed": 42})
     {'model': 'scripted:replies.json', 'seed': 42}
@@ -36,11 +38,23 @@ def sendable(value: Any) -> Any:
         return {
             str(name): sendable(one)
             for name, one in value.items()
-            if not is_secret(str(name)) and _PLACES.isdisjoint(re.split(r"[^a-z]+", str(name)))
+            if not is_secret(str(name)) and _PLACES.isdisjoint(words_of(str(name)))
         }
     if isinstance(value, (list, tuple, set, frozenset)):
         return [sendable(one) for one in value]
-    return _without_places(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith(("{", "[")):
+        try:
+            return sendable(json.loads(value, parse_constant=_not_json))
+        except (ValueError, RecursionError):
+            pass
+    cut = _without_places(value)
+    return cut if cut == value else sendable(cut)
+
+
+def _not_json(constant: str) -> None:
+    raise ValueError(constant)
 
 
 def _without_places(text: str) -> str:

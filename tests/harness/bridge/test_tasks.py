@@ -21,6 +21,7 @@ from harness.bridge.arguments import INSPECT, Arguments
 from harness.bridge.scoring import macro, scores, whole
 from harness.bridge.solving import bridged
 from harness.evaluation.questions import Preparer, StepQuestion
+from harness.inspect_tasks import mm_mind2web
 from harness.records import Row
 from harness.settings import SETTINGS
 from tests.harness.bridge.mock import (
@@ -55,6 +56,7 @@ def metric_of(log: EvalLog, measure: str, group: str, name: str = "value") -> fl
     ("given", "says"),
     [
         ({"limit": 3}, "give -T limit_tasks=N"),
+        ({"limit_tasks": 0}, "-T limit_tasks: expected a whole number of at least 1"),
         ({"temperature": 0.5}, "give --temperature instead"),
         ({"effort": "low"}, "give --reasoning-effort instead"),
         ({"role": "rationale=gpt-4o"}, "--model-role"),
@@ -75,6 +77,26 @@ def test_what_is_wrong_with_an_argument_is_one_line_before_anything_is_asked(
         bridged(given)
     told = str(refused.value.message)
     assert says in told and "\n" not in told
+
+
+def test_the_task_of_a_benchmark_takes_no_other() -> None:
+    with pytest.raises(PrerequisiteError, match="harness/benchmark"):
+        mm_mind2web(benchmark="sample")
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ({"step_rule": "no"}, "-S step_rule: expected one of"),
+        ({"steprule": "exact"}, "did you mean 'step_rule'?"),
+        ({"limit": 2}, "-S limit: predictions in a log are not scored by that"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_of_scoring_is_one_line(rules: dict[str, Any], says: str) -> None:
+    with pytest.raises(PrerequisiteError) as refused:
+        scores(**rules)
+    assert says in str(refused.value.message)
+    scores(exclude_status="refusal")
 
 
 def test_every_setting_is_taken_or_refused_and_none_is_unknown() -> None:

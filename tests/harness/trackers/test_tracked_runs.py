@@ -31,6 +31,8 @@ from tests.harness.commands.tool import (
     replying,
     summary,
 )
+from tests.harness.evaluation.deferring import Provider
+from tests.harness.evaluation.deferring import session as batch_session
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises, ToFile
 from tests.servers import Answer, Ask, WireServer, error
 
@@ -325,6 +327,17 @@ def test_a_run_that_was_complete_before_is_told_as_its_result_alone() -> None:
     assert again.run is not None and again.run.settled == again.run.total
 
 
+def test_a_session_that_only_looks_after_batches_is_not_told(place: Path) -> None:
+    provider = Provider()
+    batch_session(provider, track=Notes())
+    idle, last = Notes(), Notes()
+    assert not batch_session(provider, track=idle).complete
+    assert idle.run is None and idle.ending is None
+    while not batch_session(provider, track=last).complete:
+        provider.answer()
+    assert last.ending is not None and last.ending.complete
+
+
 def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_sent(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,7 +446,7 @@ def test_python_takes_names_and_objects_side_by_side(known: list[Notes]) -> None
     assert known[0].ending == own.ending and own.ending is not None
     session = json.loads(Path("a/manifest.json").read_text())["sessions"][0]["settings"]
     assert session["track"] == ["notes:p", "Notes"]
-    for wrong in (3, object(), [own, 3]):
+    for wrong in (3, object(), [own, 3], [own, Notes()]):
         with pytest.raises(UserError, match="track"):
             harness.evaluate("lexical", **SPLIT, limit=1, track=wrong, out="b")
 
