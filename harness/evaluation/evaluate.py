@@ -42,7 +42,7 @@ def evaluate(model: str | Adapter | Policy, **settings: object) -> Run:
             own, or a list of both.
 
     Returns:
-        The run, complete or not (`run.complete`): steps whose calls failed are left unsettled, and
+        The run, complete or not (`run.complete`). Steps whose calls failed are left unsettled, and
         `max_cost` may have ended it early. The same call continues it.
 
     Raises:
