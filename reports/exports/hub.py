@@ -72,8 +72,9 @@ class HubExport:
             entries = list(self._entries(run, dataset, tasks.setdefault(dataset[0], {})))
             if not entries:
                 raise ExportError(f"{clean(label)} has nothing measured yet")
+            # Not the label: of runs of one name, it is the path.
             path = folder.path(
-                file_name(model_of(run)), ".eval_results", f"{file_name(label)}.yaml"
+                file_name(model_of(run)), ".eval_results", f"{file_name(run.name)}.yaml"
             )
             path.write_text(_yaml_of(entries), encoding="utf-8")
             named.setdefault(dataset[0], run)

@@ -174,7 +174,9 @@ def _rows(
     except ValueError as error:
         raise RunError(f"{run.path} holds a row that cannot be read: {error}") from error
     unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
-    lengths = dict(run.manifest.dataset.get("partial_tasks") or {})
+    partial = run.manifest.dataset.get("partial_tasks")
+    known = partial.items() if isinstance(partial, Mapping) else ()
+    lengths = {parent: total for parent, total in known if isinstance(total, int)}
     if unreached:
         # The missing rows are unknown, but no parent has more rows than it is said to have.
         parents, totals = frame[declared.innermost.column], frame[declared.total_column]
@@ -219,14 +221,15 @@ def _rules(
         raise RunError(
             f"{label} cannot take {cluster!r} as clusters, only {', '.join(declared.clusters)}"
         )
-    excluded = manifest.config.get("exclude_statuses", ())
-    if not set(excluded) <= {status.value for status in Status}:
-        raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, excluded))}")
+    excluded = manifest.config.get("exclude_statuses") or ()
+    told = excluded if isinstance(excluded, list | tuple) else [excluded]
+    if not all(one in [status.value for status in Status] for one in told):
+        raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, told))}")
     rules = AggregationRules(
         variant=variant,
         invalid="fail" if rule == "fail" else "valid",
         unattempted="fail" if manifest.config.get("unattempted") == "fail" else "exclude",
-        exclude=frozenset(Status(status) for status in excluded),
+        exclude=frozenset(Status(status) for status in told),
         cluster=cluster,
     )
     return rules.resolved(declared)

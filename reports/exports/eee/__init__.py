@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -107,7 +108,9 @@ class EeeExport:
                 if note := guarding_notes([run.path]):
                     notes.append(f"{steps.name}: {note}")
             path.write_text(dumped(record), encoding="utf-8")
-        notes.append(f"check them with: cd {folder.out} && every_eval_ever validate FILES")
+        notes.append(
+            f"check them with: cd {shlex.quote(str(folder.out))} && every_eval_ever validate FILES"
+        )
         return notes
 
     def model_id(self, run: Run) -> str:

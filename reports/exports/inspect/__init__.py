@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ class InspectExport:
             if note := self._write(run, folder.path(f"{file_name(label)}.eval")):
                 yield f"{clean(label)}: {note}"
         yield from filter(None, [guarding_notes(run.path for run in runs.values())])
-        yield "look at them with: inspect view --log-dir DIR (the folder given with --out)"
+        yield f"look at them with: inspect view --log-dir {shlex.quote(str(folder.out))}"
 
     def _write(self, run: Run, path: Path) -> str:
         """Write a log; one at a time is in memory."""

@@ -13,13 +13,13 @@ import pytest
 
 from adapters.conversation import Reply
 from adapters.registry import Entry
-from harness.runs import Run
+from harness.runs import Run, RunError
 from reports.exports import EXPORTS, ExportError, Folder, export, file_name, option
 from reports.exports.command import options_by_format
 from tests.harness.commands.tool import call
 from tests.reports.exports.runs import made_up
 from tests.reports.runs import call as answer
-from tests.reports.runs import setup, step, write
+from tests.reports.runs import setup, step, worked, write
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,21 @@ def test_neither_folders_nor_addresses_are_handed_on(
     for private in ("somebody", "10.1.2.3"):
         assert [name for name, text in texts.items() if private in text] == []
     assert any("mine" in text for text in texts.values())
+
+
+@pytest.mark.parametrize("statuses", [5, "refusal,empty", [["refusal"]], {"a": 1}])
+def test_settings_that_nobody_could_have_given_are_told_in_a_line(
+    tmp_path: Path, statuses: object
+) -> None:
+    made = setup(exclude_statuses=statuses)
+    with pytest.raises(RunError, match="leaves out an unknown status"):
+        export([write(tmp_path / "run", worked(), made)], "csv", tmp_path / "out")
+
+
+@pytest.mark.parametrize("partial", [5, ["A"], {"A": "many"}])
+def test_lengths_that_are_none_are_passed_over(tmp_path: Path, partial: object) -> None:
+    made = setup(dataset={"rows": 7, "partial_tasks": partial})
+    assert export([write(tmp_path / "run", worked(), made)], "csv", tmp_path / "out").files
 
 
 def _content(path: Path) -> str:

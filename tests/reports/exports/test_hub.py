@@ -95,6 +95,15 @@ def _column(measure: Any) -> str:
     return str(measure.result if measure.all_of else f"{measure.result}_{measure.averages[0]}")
 
 
+def test_published_files_are_not_named_after_folders(tmp_path: Path) -> None:
+    runs = [_whole(tmp_path / name / "run", model={"name": name}) for name in ("one", "two")]
+    done = export(runs, "hub", tmp_path / "out")
+    assert [path.name for path in done.files] == ["run.yaml", "run.yaml", "eval.yaml"]
+    same = [_whole(tmp_path / name / "run") for name in ("three", "four")]
+    with pytest.raises(ExportError, match="one by one"):
+        export(same, "hub", tmp_path / "more")
+
+
 def test_several_runs_of_a_model_are_files_of_their_own(tmp_path: Path) -> None:
     runs = [_whole(tmp_path / name, distractors=k) for name, k in (("a", 5), ("b", 50))]
     done = export(runs, "hub", tmp_path / "out")
