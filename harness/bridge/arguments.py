@@ -14,7 +14,7 @@ from typing import Any
 from inspect_ai.model import GenerateConfig
 
 from harness.errors import UserError
-from harness.settings import SETTINGS, Settings, read_settings
+from harness.settings import SETTINGS, Settings, field_of, read_settings
 
 INSPECT = {
     "model": "--model PROVIDER/NAME",
@@ -67,14 +67,11 @@ class Arguments:
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Arguments:
         """Raises `UserError` for a setting that is inspect's, or has no meaning there."""
-        names = {
-            setting.option.strip("-").replace("-", "_"): name for name, setting in SETTINGS.items()
-        }
         settings = dict(given)
         described_as = str(settings.pop(DESCRIBED_AS, "") or "")
         options = {name: settings.pop(name) for name in (MAX_PIXELS,) if name in settings}
         for said in settings:
-            _check(said, said if said in SETTINGS else names.get(said, ""))
+            _check(said, field_of(said) or "")
         if LIMIT in settings:
             settings["limit"] = settings.pop(LIMIT)
         return cls(settings, described_as, options)

@@ -36,7 +36,7 @@ from harness.evaluation.summary import aggregation_rules, plain
 from harness.evaluation.units import unit_kind
 from harness.runs import UnitRecord
 from harness.runs.lines import line_decoder, to_line
-from harness.settings import SETTINGS, Settings, read_settings
+from harness.settings import SETTINGS, Settings, field_of, read_settings
 from parsers import Declaration, Measure, Metrics
 from parsers.declaration import Average
 from parsers.intervals import Interval
@@ -134,14 +134,9 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
         _settings(benchmark, rules)
     except ValueError as error:
         raise PrerequisiteError(f"-S {error}") from error
-    known = {
-        said
-        for name, setting in SETTINGS.items()
-        if setting.about == "scoring"
-        for said in (name, setting.option.strip("-").replace("-", "_"))
-    }
     for name in rules:
-        if name not in known:
+        field = field_of(name)
+        if field is None or SETTINGS[field].about != "scoring":
             raise PrerequisiteError(f"-S {name}: predictions in a log are not scored by that")
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -104,20 +104,26 @@ def declare(settings: type[Settings]) -> None:
     SETTINGS.update(declarations(settings))
 
 
+def field_of(name: str) -> str | None:
+    """The field of a setting that is named by its field or by its option (`splits` or `split`)."""
+    return name if name in SETTINGS else _by_option().get(name)
+
+
+def _by_option() -> dict[str, str]:
+    return {setting.option.strip("-").replace("-", "_"): name for name, setting in SETTINGS.items()}
+
+
 def read_settings(values: Mapping[str, object]) -> Settings:
     """The settings with the values given, by field or by option name (`splits` or `split`).
 
     Raises ValueError for an unknown name and for a value that a setting does not take.
     """
-    names = {
-        setting.option.strip("-").replace("-", "_"): name for name, setting in SETTINGS.items()
-    }
     read: dict[str, Any] = {}
     roles: list[tuple[str, str]] = []
     for given, value in values.items():
-        name = given if given in SETTINGS else names.get(given)
+        name = field_of(given)
         if name is None:
-            near = difflib.get_close_matches(given, names, n=1)
+            near = difflib.get_close_matches(given, _by_option(), n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise ValueError(f"unknown setting '{given}'{hint}")
         setting = SETTINGS[name]
