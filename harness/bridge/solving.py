@@ -20,7 +20,7 @@ from harness.benchmarks import benchmark
 from harness.bridge.arguments import Arguments
 from harness.bridge.scoring import RECORD, measures_of, scores, scoring_settings, stored
 from harness.errors import UserError
-from harness.evaluation.model import generation
+from harness.evaluation.model import Unasked, generation
 from harness.evaluation.one_by_one import Asked, OneByOne
 from harness.evaluation.plan import Plan, plan_run
 from harness.evaluation.reply_limit import default_limit
@@ -98,7 +98,7 @@ class Bridge:
                 raise UserError(
                     f"{settings.benchmark} is played on live pages, which only vlm-eval run does"
                 )
-            plan = plan_run(settings, _Described(known), asks=False)
+            plan = plan_run(settings, Unasked(known.info), asks=False)
             benchmark(settings.benchmark).check_installed()
             self._plans[key] = plan
         return self._plans[key]
@@ -177,22 +177,6 @@ def _samples(plan: Plan) -> list[Sample]:
             )
         )
     return samples
-
-
-class _Described:
-    """Stands for the model in a plan."""
-
-    def __init__(self, known: Known) -> None:
-        self.info = known.info
-
-    async def ask(self, request: Any, pictures: Any) -> Any:
-        raise AssertionError("dialogues are held with the model of inspect")
-
-    def notices(self) -> list[str]:
-        return []
-
-    async def close(self) -> None:
-        return None
 
 
 def _active() -> Model | None:

@@ -173,7 +173,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     sheet = prices_of(settings)
     check_tiers(settings, info, sheet)
     return Model(
-        _Described(info),
+        Unasked(info),
         None,
         sheet,
         described.load if server is None else _behind(server, described.load),
@@ -275,8 +275,8 @@ def generation(settings: Settings) -> Generation:
     )
 
 
-class _Described:
-    """Stands in for an adapter where nothing is asked."""
+class Unasked:
+    """Stands in for an adapter where nothing is asked through the plan."""
 
     def __init__(self, info: AdapterInfo) -> None:
         self._info = info
@@ -286,7 +286,7 @@ class _Described:
         return self._info
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        raise Fatal(f"{self._info.name} was opened for estimates and cannot be asked")
+        raise Fatal(f"{self._info.name} was opened for its description and cannot be asked")
 
     def notices(self) -> list[str]:
         return []
